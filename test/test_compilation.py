@@ -85,20 +85,6 @@ def test_functions_are_compiled_once_and_said_so_and_anew_where_their_code_is_da
     assert "machine code" in complaints
 
 
-def test_the_folder_is_named_after_the_contents_of_the_compiled_sources(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    names = []
-    for place, text in (("a", "x = 1"), ("a", "x = 2"), ("b", "x = 2")):
-        monkeypatch.setattr(compilation, "__file__", str(tmp_path / place / "compilation.py"))
-        (tmp_path / place).mkdir(exist_ok=True)
-        (tmp_path / place / "other.py").write_text(text)
-        names.append(compilation._folder())
-        (tmp_path / place / "step.py").write_text(f"{compilation.MARK.decode()} compiled; {text}")
-        names.append(compilation._folder())
-    assert names[0] != names[1] == names[2] != names[3]
-    assert names[3] == names[5], "wherever the sources are"
-
-
 @pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT=1", "not installed"])
 def test_without_numba_the_decorators_return_the_function(switch, tmp_path):
     code = (

@@ -124,17 +124,6 @@ def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nod
     assert words[words.index("--clock-rate") + 1] == "50"
 
 
-def test_replay_by_the_player_of_ros2(monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
-    words = player_of(bag="/data/bag", robot="icub", player="ros2_bag")
-    expected = "ros2 bag play /data/bag --clock 40 --rate 1.0 --delay 5.0 --disable-keyboard-controls"
-    assert words == expected.split()
-    given = {"clock_rate": "100", "rate": "0.5", "delay": "0", "loop": "true"}
-    words = player_of(bag="/data/bag", robot="icub", player="ros2_bag", **given)
-    expected = "ros2 bag play /data/bag --clock 100 --rate 0.5 --loop --disable-keyboard-controls"
-    assert words == expected.split()
-
-
 def test_without_ros2_its_player_is_refused(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(RuntimeError, match="needs the command ros2"):
@@ -220,12 +209,3 @@ def test_all_nodes_are_remapped_and_the_simulator_too(monkeypatch):
         assert rules["joint_states"] == "/robot/joint_states"
         assert rules["/clock"] == "clock", "that of the namespace"
         assert node.given["namespace"] == "robot1"
-
-
-def test_the_clock_of_a_simulation_is_that_of_all_unless_it_has_a_namespace(monkeypatch):
-    simulator, _, estimators = simulation_nodes(monkeypatch)
-    assert "/clock" not in dict(simulator.given["remappings"])
-    assert estimators["remap"] == ""
-    given = {"namespace": "robot1", "remap": "/clock:=/clock"}
-    simulator, _, _ = simulation_nodes(monkeypatch, **given)
-    assert dict(simulator.given["remappings"])["/clock"] == "/clock", "what the user says comes last"

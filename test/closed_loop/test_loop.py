@@ -7,10 +7,8 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
-from inertial_estimation.closed_loop import closed_loop
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.simulation.disturbances import MassWaveform
 
@@ -59,13 +57,3 @@ def test_same_seed_same_run_other_seed_another(robot: RobotLoop) -> None:
         ends.append(loop.simulation.truth().q)
     np.testing.assert_array_equal(ends[0], ends[1])
     assert np.abs(ends[0] - ends[2]).max() > 0.0
-
-
-def test_a_loop_without_commands_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(closed_loop, "FIRST_COMMAND_TIMEOUT_S", 0.3)
-    robot = RobotLoop("talos")
-    loop = robot.build()
-    loop.tilt = None  # nobody observes, and the truth is withheld
-    loop._push_base = lambda state, commanding: None  # type: ignore[method-assign]
-    with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_state"):
-        loop.release(0.0)

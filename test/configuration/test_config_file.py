@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file, parse_overrides
-from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.errors import ConfigurationError
 
 GOOD = """
@@ -100,23 +99,6 @@ def test_overrides_take_precedence(tmp_path: Path) -> None:
 def test_malformed_override(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"expected node.name=value"):
         parse_overrides([text])
-
-
-def test_files_read_later_go_over_the_robot_s_own(tmp_path):
-    offsets = tmp_path / "offsets.yaml"
-    values = "joint_offsets: {joints: [panda_joint1], values: [0.1]}"
-    offsets.write_text(
-        f"/**: {{ros__parameters: {{{values}}}}}\ninertial_ekf: {{ros__parameters: {{rate: 100.0}}}}"
-    )
-    robot, both = load_configs(["panda"]), load_configs(["panda", str(offsets)])
-    changed = {
-        name
-        for name in both.values("inertial_ekf", set(both.shared))
-        if both.values("inertial_ekf", set(both.shared))[name]
-        != robot.values("inertial_ekf", set(robot.shared)).get(name)
-    }
-    assert changed == {"joint_offsets.joints", "joint_offsets.values", "rate"}
-    assert both.shared["urdf"] == robot.shared["urdf"]
 
 
 @pytest.mark.parametrize(

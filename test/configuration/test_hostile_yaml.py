@@ -73,23 +73,6 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     assert refusal.isprintable()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"a: 1\nb: caf\xe9", "not UTF-8: line 2 has the byte 0xe9"),
-        (b"", "expected sections named after nodes"),
-        (b"a: {ros__parameters: {x: {y: 1}, x.y: 2}}", "parameter 'x.y' twice, in line 1 and line 1"),
-        (b"a: {ros__parameters: {x: 1}}\na: {ros__parameters: {x: 2}}", "line 2: the key 'a'"),
-    ],
-)
-def test_bad_parameter_files_are_named(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "robot.yaml"
-    path.write_bytes(content)
-    with pytest.raises(ConfigurationError, match=message) as refusal:
-        load_config_file(path)
-    assert str(path) in str(refusal.value)
-
-
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, kind in (
@@ -116,18 +99,3 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path: Path) -> None:
             file.values("tilt_observer", {"contacts"}),
             origins=file.origins_of("tilt_observer"),
         )
-
-
-@pytest.mark.parametrize("value", [[None], [True], [[1]], {"a": 1}, 10**400, [10**400], "x" * 10**6])
-def test_values_of_a_wrong_type_are_refused_briefly(value: object) -> None:
-    from inertial_estimation.inputs.config import InputConfig
-    from inertial_estimation.models.robot_config import RobotConfig
-
-    for config, name in (
-        (RobotConfig, "contacts"),
-        (InputConfig, "timeout"),
-        (RobotConfig, "joint_offsets.values"),
-    ):
-        with pytest.raises(ConfigurationError) as refusal:
-            build_config(config, {name: value})
-        assert len(str(refusal.value)) < 400

@@ -10,7 +10,6 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.diagnosis.live import SPAN_S
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
@@ -113,23 +112,3 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
     said = panda.feed(pipeline, opposed, shift_ns=8 * NANOSECONDS)
     assert len(calls) == 2
     assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
-
-
-def test_efforts_that_are_not_used_are_not_judged(talos):
-    said = talos.feed(talos.legged(torque_rows=()), opposed)
-    assert said[-1].level is HealthLevel.OK
-    assert said[-1].message.endswith("checks ok")
-
-
-def test_stamps_that_go_back_begin_anew(panda):
-    pipeline = panda.arm()
-    checks = pipeline.checks
-    for topic, sample in panda.entries[:300]:
-        push(pipeline, topic, sample)
-        checks.health()
-    assert 0.0 < checks._rows.duration_s < SPAN_S
-    pipeline.reset()
-    for topic, sample in panda.entries[:100]:
-        push(pipeline, topic, replace(sample, stamp_ns=sample.stamp_ns - 100 * NANOSECONDS))
-        checks.health()
-    assert checks._rows.streams().joints.times_ns[0] < panda.begin_ns

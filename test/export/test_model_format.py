@@ -10,12 +10,10 @@ import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.export.model_format import RobotWriter, mjcf_from_urdf
-from inertial_estimation.export.sdf import sdf_from_urdf
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
 from inertial_estimation.models.inertia_posterior import LogCholeskyPosterior
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_inertia import urdf_for_simulators
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters
 
@@ -44,11 +42,6 @@ URDF = """<robot name="walker">
     <origin xyz="0 0.05 0"/><limit lower="-0.1" upper="0.1" effort="20" velocity="1"/></joint>
 </robot>"""
 LINKS = ("trunk", "leg")
-ARM_ON_WORLD = """<robot name="arm"><link name="world"/>
-  <link name="upper"><inertial><mass value="2"/><origin xyz="0 0 0.2"/>
-    <inertia ixx="0.02" iyy="0.02" izz="0.004" ixy="0" ixz="0.001" iyz="0"/></inertial></link>
-  <joint name="shoulder" type="revolute"><parent link="world"/><child link="upper"/><axis xyz="0 1 0"/>
-    <limit lower="-2" upper="1" effort="50" velocity="10"/></joint></robot>"""
 LOAD = EstimatedLoad("slider", "slider_payload")
 
 
@@ -199,15 +192,3 @@ def test_an_inertia_that_no_body_can_have_is_replaced_in_what_simulators_read():
     assert any("gives sole" in warning and "nearest" in warning for warning in writer.warnings)
     for parameters in (model.estimate, 1.1 * model.estimate):
         mujoco.MjModel.from_xml_string(writer.text(parameters))
-
-
-def test_a_fixed_root_called_world_is_the_world_of_an_sdf():
-    document = ElementTree.fromstring(sdf_from_urdf(ARM_ON_WORLD, floating_base=False))
-    assert [link.get("name") for link in document.iter("link")] == ["upper"]
-    joints = {joint.get("name"): joint for joint in document.iter("joint")}
-    assert list(joints) == ["shoulder"]
-    assert joints["shoulder"].findtext("parent") == "world"
-    whole, light, _mended = urdf_for_simulators(ARM_ON_WORLD, floating_base=False)
-    assert not light
-    assert whole.count("<inertial>") == 1
-    assert urdf_for_simulators(ARM_ON_WORLD)[1] == ["world"], "a floating base has a mass"

@@ -38,18 +38,6 @@ def test_offsets_alone_predict_held_out_touches_within_the_published_errors(tmp_
     assert errors["pitch"]["held_out_written"] <= 0.52
 
 
-def test_placement_errors_predict_better(tmp_path: Path) -> None:
-    priors = ("offset_sigma=0.02", "placement_position_sigma=0.003", "placement_rotation_sigma=0.01")
-    arguments = [argument for prior in priors for argument in ("--param", f"calibration.{prior}")]
-    report = calibrated(
-        tmp_path, "plane", str(TABLE), "--frame", "gripper_left_base_link", "--fixed-priors", *arguments
-    )
-    errors = report["errors_rms"]
-    assert errors["height"]["held_out"] <= 4.9
-    assert errors["roll"]["held_out"] <= 0.6
-    assert errors["pitch"]["held_out"] <= 0.5
-
-
 def test_legs_that_were_closed_by_their_controller_have_no_offsets(tmp_path: Path) -> None:
     report = calibrated(tmp_path, "flat-feet", str(TABLE), "--imu-link", "none")
     assert len(report["joints"]) == 12

@@ -63,18 +63,6 @@ def test_an_error_of_the_estimate_is_found_where_it_is() -> None:
     assert errors.metrics()["velocity_error_m_s"]["rms"] == pytest.approx(0.2, abs=2e-3)
 
 
-def test_samples_that_are_not_trusted_do_not_count() -> None:
-    series = walk()
-    samples = reference(series, 0.5, np.zeros(3))
-    samples[300] = replace(samples[300], p_WB=samples[300].p_WB + 5.0)
-    trusted = np.arange(N) != 300
-    errors = base_errors(series, samples, trusted)
-    assert errors is not None
-    assert errors.metrics()["position_error_m"]["max"] < 1e-6
-    assert errors.metrics()["velocity_error_m_s"]["max"] < 2e-3
-    assert base_errors(series, samples).metrics()["position_error_m"]["max"] > 4.0
-
-
 def test_orientations_alone_give_the_yaw_and_few_samples_nothing() -> None:
     series = walk()
     turned = [OrientationSample(s.stamp_ns, s.quaternion_xyzw) for s in reference(series, 1.0, np.zeros(3))]

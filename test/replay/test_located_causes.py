@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from inertial_estimation.inertial.located_events import LocatedEvents, LocatedKind
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.replay.replay_metrics import external_wrenches, located_loads
-from inertial_estimation.signals import Decision, HealthLevel, InertialEstimate
+from inertial_estimation.signals import Decision, InertialEstimate
 
 STEP_NS = 10_000_000
 
@@ -46,20 +45,3 @@ def test_a_replay_lists_every_push_once_with_its_median_force():
     assert row["links"] == ["hand"]
     assert row["force_n"] == [10.0, 0.0, 0.0]
     assert row["point_m"] is None
-
-
-def test_a_node_reports_each_change_once():
-    events = LocatedEvents()
-    seen = [event for estimate in estimates(SEQUENCE) if (event := events.take(estimate)) is not None]
-    assert [event.kind for event in seen] == [
-        LocatedKind.LOADED,
-        LocatedKind.ENDED,
-        LocatedKind.UNLOADED,
-        LocatedKind.ENDED,
-        *3 * [LocatedKind.PUSHED],
-        LocatedKind.ENDED,
-    ]
-    assert [event.level for event in seen[:2]] == [HealthLevel.WARN, HealthLevel.OK]
-    assert seen[0].values["link"] == "hand"
-    assert seen[0].values["indistinguishable links"] == "wrist"
-    assert "a load of 1.90 kg on hand or wrist" in seen[0].message

@@ -16,10 +16,8 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_par
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.urdf_check import plain_numbers
-from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
@@ -99,33 +97,6 @@ def test_sole_that_the_urdf_lacks_is_at_the_lowest_points_of_the_foot() -> None:
     np.testing.assert_allclose(left.pose, [0.035, 0, -0.035, 0, 0, 0], atol=1e-3)
     x0, x1, y0, y1 = left.sole
     assert 0.9 * 0.17 * 0.055 < (x1 - x0) * (y1 - y0) < 1.1 * 0.17 * 0.055
-
-
-@pytest.mark.parametrize("name", ["ur5", "tiago"])
-def test_every_body_of_an_arm_is_identified(name: str, tmp_path: Path) -> None:
-    """The error of a link that is held at its nominal inertia would go into a load in the hand."""
-    file = tmp_path / "robot.yaml"
-    file.write_text(parameter_text(surveyed(name), example_source(name)))
-    identifier = Identifier(identification_config(load_config_file(file)), read_urdf(example_source(name)))
-    moving = surveyed(name).robot.model.inertias[1:]
-    assert len(identifier.parameters.bodies) == sum(inertia.mass > 0.0 for inertia in moving)
-
-
-@pytest.mark.parametrize(
-    ("short", "file"),
-    [
-        ("g1", "g1_29dof_rev_1_0"),
-        ("g1_with_hands", "g1_29dof_with_hand_rev_1_0"),
-        ("ur3", "ur3_robot"),
-        ("ur5", "ur5_robot"),
-        ("ur5_limited", "ur5_joint_limited_robot"),
-        ("solo8", "solo"),
-        ("alexander", "alexander_v1.lowerBodyOnly"),
-        ("talos", "talos_reduced"),
-    ],
-)
-def test_short_names_are_those_of_the_loaders(short: str, file: str) -> None:
-    assert Path(example_source(short)).stem == file
 
 
 MOMENTS = '<inertia ixx="1e-2" iyy="1e-2" izz="1e-2" ixy="0" ixz="0" iyz="0"/>'

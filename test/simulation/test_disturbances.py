@@ -52,9 +52,7 @@ def test_a_text_holds_what_the_dataclass_holds(text, expected):
     [
         (" ", "an empty text is no disturbance"),
         ("{kind: ball", "not valid YAML"),
-        ("[1, 2]", r"\[1, 2\] is no disturbance, expected a mapping"),
         ("{link: a}", "kind 'None'.*there are mass, ball, push, impact"),
-        ("{kind: [ball]}", "did you mean 'ball'"),
         ("{kind: wind, link: a}", "no disturbance of kind 'wind' in {kind: wind, link: a}"),
         (
             "{kind: push, link: a, colour: red}",
@@ -62,20 +60,14 @@ def test_a_text_holds_what_the_dataclass_holds(text, expected):
         ),
         ("{kind: ball, mass: 2}", "link missing in {kind: ball, mass: 2}; 'ball' needs link, mass"),
         ("{kind: mass, link: a, offset: x}", "'offset' is 'x', expected a number in {kind: mass"),
-        ("{kind: mass, link: a, offset: true}", "'offset' is True, expected a number"),
-        ("{kind: mass, link: 3, offset: 1}", "'link' is 3, expected text"),
         ("{kind: push, link: a, force: [1, 2], start: 0}", r"'force' is \[1, 2\], expected three numbers"),
-        ("{kind: push, link: a, force: 5, start: 0}", "'force' is 5, expected three numbers"),
         ("{kind: push, link: a, force: [1, 2, .nan], start: 0}", "not finite"),
         ("{kind: push, link: a, force: [1, 2, 3], start: 0, duration: 0}", "lasts 0 s"),
         ("{kind: push, link: a, force: [1, 2, 3], start: 0, frame: sea}", "frame 'sea'"),
         ("{kind: ball, link: a, mass: 0}", "mass is 0.0 kg, expected a positive"),
         ("{kind: mass, link: a, offset: 3, amplitude: 3}", "falls to 0 kg.*above zero"),
-        ("{kind: mass, link: a, wave: step, offset: 3, amplitude: -4}", "falls to -1 kg"),
-        ("{kind: mass, link: a, offset: .nan}", "above zero"),
         ("{kind: mass, link: a, wave: saw, offset: 3}", "wave 'saw'.*sine, square, step"),
         ("{kind: mass, link: a, offset: 3, start: 2, stop: 1}", "from 2 to 1 s"),
-        ("push link=a", "'push link=a' is no disturbance, expected a mapping"),
     ],
 )
 def test_a_bad_disturbance_is_refused_with_what_was_expected(text, message):

@@ -7,7 +7,6 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.joint_trajectory import random_sines
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import ImuSample, JointReading
 from inertial_estimation.simulation.config import REALISTIC, SensorNoise
@@ -17,7 +16,6 @@ from inertial_estimation.synthetic.synthetic_truth import (
     StanceMotion,
     Timing,
     Truth,
-    base_motion,
     stance_truth,
 )
 
@@ -152,19 +150,6 @@ def test_joints_stay_within_their_limits(talos: Truth, panda: Truth) -> None:
         assert (np.abs(v) <= model.velocityLimit[n:] + 1e-9).all()
 
 
-def test_payload_adds_its_weight_from_its_time_on(talos: Truth) -> None:
-    without = synthetic_truth("talos", TIMING, np.random.default_rng(3), payload_time_s=None)
-    extra = np.array(
-        [
-            sum(w[:3] for w in a.wrenches_C) - sum(w[:3] for w in b.wrenches_C)
-            for a, b in zip(talos.readings, without.readings, strict=True)
-        ]
-    )
-    later = talos.times_s >= PAYLOAD_TIME
-    assert np.abs(extra[~later]).max() == 0.0
-    assert extra[later, 2].mean() == pytest.approx(5.44 * G0, rel=0.1)
-
-
 def test_same_seed_same_recording_other_seed_another(talos: Truth) -> None:
     def efforts(seed: int) -> np.ndarray:
         recording = measure(talos, REALISTIC, np.random.default_rng(seed))
@@ -191,23 +176,6 @@ def test_noise_bias_delay_and_losses_are_as_asked(talos: Truth) -> None:
         assert isinstance(sample, ImuSample)
         bias = sample.angular_rate_I - truth[sample.stamp_ns].angular_rate_I
         np.testing.assert_allclose(bias, [0.01, 0.02, 0.03], atol=1e-12)
-
-
-def test_base_twist_is_the_derivative_of_its_pose() -> None:
-    reach = np.array([0.1, 0.1, 0.1, 0.4, 0.4, 0.4])
-    motion = random_sines(np.zeros(6), reach, np.random.default_rng(1), rest_s=0.0, fade_s=0.5)
-    h = 1e-5
-
-    def placement(t: float) -> pin.SE3:
-        (p, q), _ = base_motion(motion, t)
-        return pin.XYZQUATToSE3(np.concatenate([p, q]))
-
-    for t in np.linspace(0.1, 3.0, 20):
-        _, (v, a) = base_motion(motion, t)
-        numeric = pin.log6(placement(t - h).actInv(placement(t + h))).vector / (2 * h)
-        np.testing.assert_allclose(v, numeric, atol=1e-7)
-        derivative = (base_motion(motion, t + h)[1][0] - base_motion(motion, t - h)[1][0]) / (2 * h)
-        np.testing.assert_allclose(a, derivative, atol=1e-6)
 
 
 def test_unknown_names_and_impossible_values_are_refused() -> None:

@@ -13,7 +13,7 @@ from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball, ball
+from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing, Truth, stance_truth
 
@@ -74,28 +74,3 @@ def test_payload_on_the_trunk_without_foot_sensors(session: tuple[Truth, ReplayR
     assert before[-1].links[0].payload.mass == pytest.approx(0.0, abs=0.25)
     assert load.mass == pytest.approx(PAYLOAD.mass, abs=0.25)
     np.testing.assert_allclose(load.com_L[:2], PAYLOAD.com_L[:2], atol=0.02)
-
-
-def test_point_feet_carry_a_load_and_a_push_without_torque() -> None:
-    pipelines = build_pipelines(load_config_file(CONFIG))
-    timing = Timing(duration_s=0.1, rate_hz=100.0, rest_s=0.2)
-    truth = standing(pipelines, np.random.default_rng(0), timing, None)
-    contacts = {contact: contact for contact in pipelines.values["contacts"]}
-    disturbances = [attached_ball("trunk", 2.0), Push("trunk", (0.0, 0.0, -30.0), 0.05, 1.0)]
-    disturbed = truth.disturbed(disturbances)
-    assert not np.array([reading.wrenches_C[:, 3:] for reading in disturbed.readings]).any()
-    added = ground_force(disturbed, tuple(contacts)) - ground_force(truth, tuple(contacts))
-    weight = -2.0 * truth.robot.model.gravity.linear
-    np.testing.assert_allclose(added[0], weight, atol=1e-6)
-    np.testing.assert_allclose(added[-1] - weight, [0.0, 0.0, 30.0], atol=1e-6)
-
-
-def ground_force(truth: Truth, feet: tuple[str, ...]) -> np.ndarray:
-    """Sum of the forces on all feet in the world [N], shape (n, 3)."""
-    model, forces = truth.robot.model, []
-    data = model.createData()
-    for state, reading in zip(truth.states, truth.readings, strict=True):
-        pin.framesForwardKinematics(model, data, state.q)
-        turns = [data.oMf[model.getFrameId(foot)].rotation for foot in feet]
-        forces.append(sum(R @ wrench[:3] for R, wrench in zip(turns, reading.wrenches_C, strict=True)))
-    return np.array(forces)
