@@ -135,6 +135,9 @@ def comparison_figures(comparison: Comparison) -> list[Figure]:
         {result.name: result.table(file) for result in comparison.results}
         for file in (ERRORS_FILE, TELEMETRY_FILES[TILT_NODE], TELEMETRY_FILES[INERTIAL_NODE])
     )
+    for table in errors.values():
+        if "trusted" in table:
+            table["tilt_error_deg"] = np.where(table["trusted"] > 0.0, table["tilt_error_deg"], np.nan)
     drawn = (
         ("Tilt error", _panels(errors, "tilt_error_deg", "Tilt error against the reference", "deg")),
         (

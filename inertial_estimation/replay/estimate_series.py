@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
-from inertial_estimation.signals import Array, BaseEstimate, Decision, InertialEstimate, LinkEstimate
+from inertial_estimation.signals import (
+    Array,
+    BaseEstimate,
+    Decision,
+    InertialEstimate,
+    LinkEstimate,
+    sigma_across,
+)
 
 LINK_PARAMETERS = ("mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 INFORMED_SHARE = 0.5  # of the prior standard deviation; one above it is not called measured
@@ -47,20 +54,9 @@ class TiltSeries:
     angular_rates_B: Array
 
     @property
-    def yaw_variances(self) -> Array:
-        """Variance of the yaw, x' P x with x the vertical [rad^2], shape (n,)."""
-        along: Array = np.einsum("ni,nij,nj->n", self.tilts_B, self.covariances_B, self.tilts_B)
-        return along
-
-    @property
     def tilt_sigmas(self) -> Array:
-        """Standard deviation of the angle between estimated and true vertical [rad], shape (n,).
-
-        The root of the variances along both horizontal axes together, tr P - x' P x.
-        """
-        trace = np.trace(self.covariances_B, axis1=1, axis2=2)
-        sigmas: Array = np.sqrt(np.maximum(trace - self.yaw_variances, 0.0))
-        return sigmas
+        """Standard deviation of the angle between estimated and true vertical [rad], shape (n,)."""
+        return np.array([sigma_across(P, x) for P, x in zip(self.covariances_B, self.tilts_B, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)

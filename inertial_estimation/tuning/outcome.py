@@ -179,6 +179,7 @@ def _estimator(result: TuningResult) -> dict[str, Any]:
             for fold in result.folds
         ],
         "warnings": result.warnings,
+        "rejected": dict(result.rejected),
         "block_s": list(result.blocks_s),
         "trials": [
             {"number": trial.number, "values": trial.values, "score": trial.score, "failure": trial.failure}

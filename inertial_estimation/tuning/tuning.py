@@ -32,7 +32,7 @@ from inertial_estimation.tuning.trials import (
 )
 from inertial_estimation.tuning.variation import Variation
 
-SHORTEST_S = 10.0  # of a recording, after what is not scored
+SHORTEST_S = 9.0  # of a recording, after what is not scored: one of 12 s is long enough by some samples
 POINTS = 9  # over the range
 EDGE = 0.01  # share of the range that counts as its edge
 HARDLY_RATIO = 4.0  # of the ends of an interval from which on a logarithmic parameter is hardly determined
@@ -201,7 +201,7 @@ class TunedParameter:
 
     Attributes:
         variation: What was varied.
-        value: The value found; that in effect where another one is not better beyond noise.
+        value: The value found; that in effect where the data do not support another one.
         changed: Whether it differs from the value in effect.
         sensitivity: Score over its range, the others at their tuned values.
         importance: Its share in the variance of good scores; NaN where too few trials tell.
@@ -266,6 +266,7 @@ class TuningResult:
         folds: The same for each of the parts that were searched on, among the same trials.
         blocks_s: Length of a block of each recording [s].
         selected: Parameters that differ from those in effect in all trials, by dotted name.
+        rejected: Values that are better on the parts that were searched on, but not on the held-out one.
     """
 
     objective: Objective
@@ -277,6 +278,7 @@ class TuningResult:
     folds: tuple[Fold, ...]
     blocks_s: tuple[float, ...]
     selected: Mapping[str, Any] = field(default_factory=dict)
+    rejected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -288,17 +290,15 @@ class TuningResult:
     def warnings(self) -> list[str]:
         """What speaks against the tuned values, a sentence each."""
         found = []
-        if not self.changes:
+        if self.rejected:
+            values = ", ".join(f"{name} = {_shown(value)}" for name, value in self.rejected.items())
+            against = "WORSE than" if self.held_out.comparison.worse else "not better beyond noise than"
+            found.append(
+                f"The best values of the search ({values}) are on the held-out part {against} the present "
+                "ones: nothing is changed."
+            )
+        elif not self.changes:
             found.append("No value is better than the present ones beyond noise: there is nothing to change.")
-        elif not self.held_out.comparison.significant:
-            found.append(
-                "On the held-out part the tuned values do not differ from the present ones beyond noise: "
-                "they are no safe improvement."
-            )
-        elif self.held_out.comparison.difference > 0.0:
-            found.append(
-                "On the held-out part the tuned values are WORSE than the present ones: do not use them."
-            )
         failed = [trial for trial in self.trials if trial.failure]
         if failed:
             found.append(f"{len(failed)} of {len(self.trials)} trials failed: {failed[0].failure}")
@@ -318,6 +318,10 @@ class TuningResult:
         return found
 
 
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def concluded(
     problem: Problem,
     variations: Sequence[Variation],
@@ -328,6 +332,8 @@ def concluded(
 
     Of the best trial, values return to those in effect one after another, as long as that is not worse
     beyond one standard deviation (the rule of one standard error: Hastie, Tibshirani, Friedman 2009, 7.10).
+    Those that differ move to the best of their ranges, and all return where the held-out part, which no value
+    was chosen by, is not better beyond noise.
 
     Args:
         problem: The estimator and its recordings.
@@ -344,29 +350,45 @@ def concluded(
         raise MeasurementError(f"no trial could be scored: {reason}")
     best = min(complete, key=lambda trial: trial.score)
     values = _simplified(problem, variations, best.values, importance)
-    changes = {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
-    tuned, shipped = (problem.remembered(v, problem.parts) for v in (changes, {}))
-    equals = [t.values for t in complete if not compared(t.scores, problem.remembered(changes)).worse]
+    found = _polished(
+        problem, variations, {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
+    )
+    tuned, shipped = (problem.remembered(v, problem.parts) for v in (found, {}))
     last = problem.part_of_block == problem.parts - 1
+    held_out = Judgement.of(tuned[last], shipped[last])
+    supported = held_out.comparison.significant and not held_out.comparison.worse
+    changes = found if supported else {}
+    equals = [t.values for t in complete if not compared(t.scores, problem.remembered(changes)).worse]
     return TuningResult(
         problem.objective,
         tuple(
             TunedParameter(
                 v,
-                values[v.name],
+                changes.get(v.name, v.shipped),
                 v.name in changes,
-                sensitivity(problem, v, changes, values[v.name], equals),
+                sensitivity(problem, v, changes, changes.get(v.name, v.shipped), equals),
                 float(importance.get(v.name, np.nan)),
             )
             for v in variations
         ),
         tuple(trials),
         best,
-        Judgement.of(problem.remembered(changes), problem.remembered({})),
-        Judgement.of(tuned[last], shipped[last]),
+        Judgement.of(problem.remembered(found), problem.remembered({})),
+        held_out,
         _folds(problem, complete),
         tuple(one.division.block_s for one in problem.trials),
+        rejected={} if supported else found,
     )
+
+
+def _polished(problem: Problem, variations: Sequence[Variation], changes: Values) -> dict[str, Any]:
+    """Return changed values, each moved to the best of its range with the others fixed."""
+    found = dict(changes)
+    for variation in variations:
+        if variation.name in found:
+            scanned = sensitivity(problem, variation, found, found[variation.name])
+            found[variation.name] = scanned.values[int(np.nanargmin(scanned.scores))]
+    return found
 
 
 def _simplified(

@@ -148,7 +148,7 @@ def test_the_same_command_goes_on_where_it_was(scene, results, capsys):
         (["--objective", "likelihood"], "judges inertial_ekf, of which nothing is varied"),
         (["--objective", "reference"], "needs --reference TOPIC"),
         (["--folds", "1"], "--folds is 1, expected at least 2"),
-        (["--settle", "15"], "expected at least 25 s, of which the first 15 s are not scored"),
+        (["--settle", "15"], "expected at least 24 s, of which the first 15 s are not scored"),
         (["--storage", "/nowhere/trials.log"], "cannot write the journal '/nowhere/trials.log'"),
         (["--vary", "noise.torque=1:2"], "no parameter 'noise.torque' of tilt_observer"),
         (["--cluster", "tcp://localhost:1"], "--cluster needs --storage"),

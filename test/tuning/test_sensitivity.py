@@ -18,21 +18,23 @@ B = Variation("inertial_ekf", "b", 10.0, 0.1, 100.0, log=True)
 class Synthetic(Trials):
     """Scores by the given function of a and b, and some noise of the blocks that depends on both."""
 
-    def __init__(self, score, noise):
+    def __init__(self, score, noise, held_out=None):
         self.division = Division(0, 60 * 10**9, 3, 10)
-        self._score, self._share = score, noise
+        self._score, self._share, self._held_out = score, noise, held_out or score
         self._noise = np.random.default_rng(0).normal(size=(2, 30))
 
     def scores(self, values, parts, report=None):
         a, b = np.log(values.get("a", 10.0)), np.log(values.get("b", 10.0))
-        found = self._score(a, b) + self._share * (a * self._noise[0] + b * self._noise[1])
-        return np.where(self.division.part_of_block < parts, found, np.nan)
+        part = self.division.part_of_block
+        found = np.where(part == 2, self._held_out(a, b), self._score(a, b))
+        found = found + self._share * (a * self._noise[0] + b * self._noise[1])
+        return np.where(part < parts, found, np.nan)
 
 
-def result(score, noise=0.3):
-    problem = Problem(OBJECTIVES["likelihood"], [Synthetic(score, noise)], 3)
+def result(score, noise=0.3, held_out=None, trials_count=1000):
+    problem = Problem(OBJECTIVES["likelihood"], [Synthetic(score, noise, held_out)], 3)
     rng, trials = np.random.default_rng(1), []
-    for number in range(1000):
+    for number in range(trials_count):
         values = {v.name: v.value_at(float(rng.random())) for v in (A, B)}
         scores = problem.scores(values)
         trials.append(Trial(number, values, float(np.nanmean(scores)), scores))
@@ -65,3 +67,22 @@ def test_values_that_matter_by_their_ratio_alone_stay_where_none_is_better():
     assert found.best.values["a"] != 10.0
     assert found.changes == {}
     assert found.warnings[0].startswith("No value is better than the present ones")
+
+
+@pytest.mark.parametrize(
+    ("held_out", "said"), [(lambda a, b: 0.0 * a, "not better beyond noise"), (lambda a, b: -a - b, "WORSE")]
+)
+def test_what_the_held_out_part_does_not_support_is_not_written(held_out, said):
+    found = result(lambda a, b: a + b, held_out=held_out, trials_count=100)
+    assert found.changes == {}
+    assert found.rejected["a"] < 10.0
+    assert [p.value for p in found.parameters] == [10.0, 10.0]
+    assert said in found.warnings[0]
+
+
+def test_no_value_of_the_range_is_better_than_the_one_that_is_written():
+    found = result(lambda a, b: (a - np.log(2.0)) ** 2 + (b - np.log(0.5)) ** 2, trials_count=20)
+    assert found.changes
+    for parameter in found.parameters[-1:]:
+        scores = dict(zip(parameter.sensitivity.values, parameter.sensitivity.scores, strict=True))
+        assert scores[parameter.value] == min(scores.values())
