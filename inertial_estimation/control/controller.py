@@ -174,12 +174,11 @@ class WholeBodyController:
         contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]
         self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
-        self.tau_max = config.torque_scale * self.dynamics.torque_limits
-        self._legs = self.dynamics.supporting_joints(contact_frames)
+        self.tau_max = config.torque_scale * self.dynamics.limits.effort
+        self._legs = np.isin(np.arange(robot.n_joints), robot.joints_to(*contact_frames))
         home = stance_positions(config.stance, robot)
         height = _height(self.dynamics.at_rest(home)) if robot.floating_base else 0.0
-        limits = self.dynamics.position_limits
-        self.references = References(config.references, robot, limits, home, height)
+        self.references = References(config.references, robot, self.dynamics.limits, home, height)
         self.gait = make_gait(contacts, config)
         self._feedback = DcmFeedback()
         self._builder = ProgramBuilder(contacts, self.dynamics.nv, self.tau_max)

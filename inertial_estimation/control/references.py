@@ -6,6 +6,7 @@ import numpy as np
 
 from inertial_estimation.control.config import ReferenceConfig
 from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, JointReading
 
@@ -120,14 +121,14 @@ class References:
     """
 
     def __init__(
-        self, config: ReferenceConfig, robot: RobotModel, limits: Array, home: Array, home_height: float
+        self, config: ReferenceConfig, robot: RobotModel, limits: JointLimits, home: Array, home_height: float
     ) -> None:
         """Begin without a request.
 
         Args:
             config: How fast references may move.
             robot: The robot.
-            limits: Lowest and highest joint positions [rad], shape (2, n_joints).
+            limits: Limits of its joints in the URDF.
             home: Joint positions of the home posture [rad], shape (n_joints,).
             home_height: Height of the base above the support in the home posture [m].
         """
@@ -182,7 +183,7 @@ class References:
             self.refuse(f"joint reference of {listing(reading.names, limit=3)}: {problem}")
             return
         indices = np.array([self._robot.joint_index(name) for name in reading.names], dtype=int)
-        position = np.clip(reading.position, *self._limits[:, indices])
+        position = np.clip(reading.position, self._limits.lower[indices], self._limits.upper[indices])
         self.clipped += bool((position != reading.position).any())
         limit, rate = self._config.joint_rate, reading.velocity
         self._asked_joints[0][indices] = position

@@ -13,6 +13,7 @@ from inertial_estimation.control.config import ControllerConfig, StateLimitsConf
 from inertial_estimation.control.controller import ControlResult, ControlState, WholeBodyController
 from inertial_estimation.control.references import LARGEST_POSITION
 from inertial_estimation.errors import InertialEstimationError, NumericalError
+from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
@@ -55,21 +56,19 @@ class StateLimits:
         speed: Largest plausible speed of each joint [rad/s], shape (n_joints,).
     """
 
-    def __init__(self, config: StateLimitsConfig, robot: RobotModel, position_limits: Array) -> None:
+    def __init__(self, config: StateLimitsConfig, robot: RobotModel, limits: JointLimits) -> None:
         """Derive the limits of the joints.
 
         Args:
             config: Limit of the tilt.
             robot: The robot.
-            position_limits: Lowest and highest joint positions of the URDF, shape (2, n_joints); infinite
-                where there is none.
+            limits: Limits of its joints in the URDF.
         """
         self._tilt, self._names = config.tilt, robot.joint_names
-        rated = np.array(robot.model.velocityLimit[robot.n_base :])
-        scaled = np.maximum(SPEED_SCALE * rated, LEAST_SPEED_LIMIT)
-        self.speed: Array = np.where((rated > 0.0) & (rated < 1e6), scaled, FREE_SPEED)
-        self._low = np.maximum(position_limits[0] - POSITION_MARGIN, -LARGEST_POSITION)
-        self._high = np.minimum(position_limits[1] + POSITION_MARGIN, LARGEST_POSITION)
+        scaled = np.maximum(SPEED_SCALE * limits.velocity, LEAST_SPEED_LIMIT)
+        self.speed: Array = np.where(np.isfinite(limits.velocity), scaled, FREE_SPEED)
+        self._low = np.maximum(limits.lower - POSITION_MARGIN, -LARGEST_POSITION)
+        self._high = np.minimum(limits.upper + POSITION_MARGIN, LARGEST_POSITION)
 
     def fault(
         self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
@@ -188,7 +187,7 @@ class ControlSupervisor:
         """
         dynamics = controller.dynamics
         self.controller = controller
-        self._limits = StateLimits(config.limits, dynamics.robot, dynamics.position_limits)
+        self._limits = StateLimits(config.limits, dynamics.robot, dynamics.limits)
         self._return = TorqueReturn(controller.tau_max)
         self._home = stance_positions(config.stance, dynamics.robot)
         self._n_contacts = len(config.robot.contacts) if dynamics.robot.floating_base else 0

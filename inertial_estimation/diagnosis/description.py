@@ -7,7 +7,6 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import listing
 from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
-from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.standing_posture import gravity_torques
 from inertial_estimation.spatial import linear_algebra
@@ -36,7 +35,7 @@ def _body_doubts(robot: RobotModel) -> list[str]:
         body = model.inertias[joint]
         if body.mass <= LIGHT * total:
             continue
-        name = body_links(robot, joint)[0]
+        name = robot.body_links(joint)[0]
         gyration = float(np.sqrt(max(linear_algebra.eigvalsh(body.inertia)[2], 0.0) / body.mass))
         sphere = np.sqrt(0.4) * (0.75 * body.mass / (np.pi * DENSEST)) ** (1.0 / 3.0)
         size = _size(model, joint)

@@ -28,7 +28,7 @@ from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, vertical_of_quaternion
+from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 from inertial_estimation.tilt.two_stage import TwoStageConfig, TwoStageState, two_stage_step
 
 LEAST_FORCE = 1.0  # of a contact that is in use [N]
@@ -214,6 +214,5 @@ def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
     force = np.vstack([still, force_I])
     rate = np.vstack([np.zeros_like(still), rate_I])
     filtered = VQF(1.0 / RATE, motionBiasEstEnabled=False, restBiasEstEnabled=False)
-    w, x, y, z = filtered.updateBatch(rate, force)["quat6D"][past:].T
-    tilts: Array = np.stack(vertical_of_quaternion(x, y, z, w), axis=1)
-    return tilts
+    quaternions_wxyz = filtered.updateBatch(rate, force)["quat6D"][past:]
+    return np.array([rotation_from_quaternion(np.roll(wxyz, -1))[2] for wxyz in quaternions_wxyz])

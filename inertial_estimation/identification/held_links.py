@@ -16,7 +16,6 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.identification.identification_result import HeldLinks
 from inertial_estimation.identification.parameter_set import ParameterSet, parameter_set
 from inertial_estimation.identification.priors import prior_factor, typical_deviations
-from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -24,7 +23,7 @@ from inertial_estimation.signals import Array
 def identifiable_links(robot: RobotModel) -> tuple[str, ...]:
     """Return one link of every body that moves and has a mass in the description."""
     joints = [j for j in range(1, robot.model.njoints) if robot.model.inertias[j].mass > 0.0]
-    return tuple(body_links(robot, joint)[0] for joint in joints)
+    return tuple(robot.body_links(joint)[0] for joint in joints)
 
 
 def held_links(robot: RobotModel, parameters: ParameterSet) -> tuple[str, ...]:

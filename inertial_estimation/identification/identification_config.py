@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FRICTION_TERMS, coulomb_law
-from inertial_estimation.models.friction_prior import FrictionConfig
+from inertial_estimation.models.friction import FRICTION_TERMS, FrictionConfig, coulomb_law
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section

@@ -20,8 +20,7 @@ from scipy.linalg import block_diag
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
-from inertial_estimation.models.friction import FrictionModel, friction_model
-from inertial_estimation.models.friction_prior import friction_deviations
+from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -245,10 +244,10 @@ def _mirrored(
     E, nominal, asymmetry = parameters.E.copy(), parameters.nominal.copy(), 0.0
     kept = np.ones(E.shape[1], dtype=bool)
     for l_rows, r_rows, M in ties:
-        own = linear_algebra.solve(M, nominal[r_rows])
+        mirrored = linear_algebra.solve(M, nominal[r_rows])
         size = np.abs(nominal[l_rows]).max()
-        asymmetry = max(asymmetry, float(np.abs(nominal[l_rows] - own).max()) / size if size else 0.0)
-        nominal[l_rows] = 0.5 * (nominal[l_rows] + own)
+        asymmetry = max(asymmetry, float(np.abs(nominal[l_rows] - mirrored).max()) / size if size else 0.0)
+        nominal[l_rows] = 0.5 * (nominal[l_rows] + mirrored)
         nominal[r_rows] = M @ nominal[l_rows]
         kept &= ~(np.abs(E[r_rows]).max(axis=0) > 0.0)
         E[r_rows] = M @ E[l_rows]

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import coulomb_law
-from inertial_estimation.models.friction_prior import FrictionConfig
+from inertial_estimation.models.friction import FrictionConfig, coulomb_law
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowsConfig, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig

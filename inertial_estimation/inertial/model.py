@@ -23,8 +23,7 @@ from inertial_estimation.models.body_reference import (
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
-from inertial_estimation.models.friction import FrictionModel, friction_model
-from inertial_estimation.models.friction_prior import friction_deviations
+from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel

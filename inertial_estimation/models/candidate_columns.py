@@ -81,7 +81,10 @@ class CandidateColumns:
         self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)
         to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
         self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
-        self._supports = _moving_velocities(self._model, self._joints.tolist())
+        self._supports = np.zeros((len(bodies), self._model.nv))  # 1: the velocity moves the body
+        self._supports[:, : robot.n_base] = 1.0
+        for row, link in zip(self._supports, links, strict=True):
+            row[robot.n_base + np.array(robot.joints_to(link), dtype=int)] = 1.0
 
     def at(self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW) -> BodyCauses:
         """Return the columns in generalized forces.
@@ -171,21 +174,6 @@ def candidate_links(robot: RobotModel, patterns: Sequence[str], named: Sequence[
         for link, joint_id in hits:
             by_joint.setdefault(joint_id, link)
     return tuple(by_joint[joint_id] for joint_id in sorted(by_joint))
-
-
-def _moving_velocities(model: pin.Model, joint_ids: Sequence[int]) -> Array:
-    """Return ones for the generalized velocities that move joints, zeros for others, shape (n, nv).
-
-    Args:
-        model: The model.
-        joint_ids: Pinocchio's numbers of n joints.
-    """
-    moving = np.zeros((len(joint_ids), model.nv))
-    for row, joint_id in zip(moving, joint_ids, strict=True):
-        for parent in list(model.supports[joint_id])[1:]:
-            first = model.idx_vs[parent]
-            row[first : first + model.nvs[parent]] = 1.0
-    return moving
 
 
 def _spread(inertia: pin.Inertia) -> Array:

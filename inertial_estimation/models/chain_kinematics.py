@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skews
@@ -71,15 +71,17 @@ class ChainKinematics:
         self.frames = tuple(frames)
         self._reference_id = robot.frame_id(reference)
         self._frame_ids = [robot.frame_id(frame) for frame in self.frames]
-        self.moving = self._moving_joints()
+        above = set(robot.joints_to(reference))
+        moving = {j for frame in self.frames for j in above.symmetric_difference(robot.joints_to(frame))}
+        self.moving = tuple(robot.joint_names[j] for j in sorted(moving))
         if not self.moving:
             raise ConfigurationError(f"no joint moves {listing(self.frames)} relative to '{reference}'")
         self.joints = self.moving if joints is None else tuple(joints)
         self._index = np.array([robot.joint_index(name) for name in self.joints], dtype=int)
         self._joint_ids = [int(robot.model.getJointId(name)) for name in self.joints]
         self._columns = np.array([robot.model.idx_vs[j] for j in self._joint_ids], dtype=int)
-        above = [self._supports(frame) for frame in (*self._frame_ids, self._reference_id)]
-        self._supported = np.array([[j in ids for j in self._joint_ids] for ids in above])
+        chains = [robot.joints_to(frame) for frame in (*self.frames, reference)]
+        self._supported = np.array([np.isin(self._index, chain) for chain in chains])
 
     @property
     def prismatic(self) -> tuple[bool, ...]:
@@ -156,24 +158,6 @@ class ChainKinematics:
         for joint, xi in zip(self._joint_ids, twists, strict=True):
             model.jointPlacements[joint] = model.jointPlacements[joint] * pin.exp6(np.asarray(xi))
         return model
-
-    def _supports(self, frame: int) -> set[int]:
-        joint = int(self.robot.model.frames[frame].parentJoint)
-        supports: set[int] = set()
-        while joint > 0:
-            supports.add(joint)
-            joint = int(self.robot.model.parents[joint])
-        return supports
-
-    def _moving_joints(self) -> tuple[str, ...]:
-        reference = self._supports(self._reference_id)
-        moving: set[int] = set()
-        for frame in self._frame_ids:
-            moving |= self._supports(frame) ^ reference
-        if self.robot.floating_base:
-            moving.discard(BASE_JOINT)
-        names = [str(self.robot.model.names[j]) for j in sorted(moving)]
-        return tuple(name for name in names if name in self.robot.joint_names)
 
 
 def _twist_columns(p_B: Array, twists_B: Array, supported: "np.ndarray[Any, np.dtype[np.bool_]]") -> Array:

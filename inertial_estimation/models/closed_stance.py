@@ -49,7 +49,7 @@ class ClosedStance:
         for name, angle in posture.items():
             q_joints[robot.joint_index(name)] = angle
         self.posture = q_joints
-        self._columns = [self._leg_columns(frame) for frame in self._frames]
+        self._columns = [[robot.n_base + j for j in robot.joints_to(frame)] for frame in contact_frames]
         legs = zip(contact_frames, self._columns, strict=True)
         self.point_frames = tuple(frame for frame, columns in legs if len(columns) < 6)
         used = [column for columns in self._columns for column in columns]
@@ -131,14 +131,6 @@ class ClosedStance:
         return [
             J if len(columns) >= 6 else J[:3] for J, columns in zip(jacobians, self._columns, strict=True)
         ]
-
-    def _leg_columns(self, frame: int) -> list[int]:
-        joint = int(self._model.frames[frame].parentJoint)
-        columns: list[int] = []
-        while joint > 1:
-            columns.append(int(self._model.idx_vs[joint]))
-            joint = int(self._model.parents[joint])
-        return sorted(columns)
 
 
 def _on_ground(placement: pin.SE3, height: float) -> pin.SE3:

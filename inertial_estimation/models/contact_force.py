@@ -104,11 +104,7 @@ class ContactForces:
 
 def _limbs(robot: RobotModel, contacts: Sequence[ContactFrames]) -> list[list[int]]:
     """Return the joints that move each contact and no other."""
-    chains = []
-    for contact in contacts:
-        chain = robot.model.supports[robot.model.frames[robot.frame_id(contact.frame)].parentJoint]
-        moving = {robot.model.names[j] for j in chain}
-        chains.append([j for j, name in enumerate(robot.joint_names) if name in moving])
+    chains = [robot.joints_to(contact.frame) for contact in contacts]
     limbs = []
     for contact, chain in zip(contacts, chains, strict=True):
         own = [j for j in chain if sum(j in other for other in chains) == 1]

@@ -1,13 +1,13 @@
 """Where contacts and IMU are in the base, by the joint positions."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.models.robot_model import RobotModel, reduced_model
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
@@ -39,12 +39,9 @@ class ContactView:
         if imu is None:
             raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
         frames = [contact.frame for contact in setup.contacts]
-        mount, chain = (supporting_joints(robot, names) for names in ((imu.frame,), (imu.frame, *frames)))
-        self.soles = np.array(
-            [len(supporting_joints(robot, (f,))) >= SOLE_JOINTS for f in frames], dtype=bool
-        )
-        self.imu_moves = bool(mount)
-        self._mount, self._chain = _Limbs(robot, mount, [imu.frame]), _Limbs(robot, chain, frames)
+        self.soles = np.array([len(robot.joints_to(f)) >= SOLE_JOINTS for f in frames], dtype=bool)
+        self.imu_moves = bool(robot.joints_to(imu.frame))
+        self._mount, self._chain = _Chains(robot, [imu.frame]), _Chains(robot, frames)
         offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in setup.contacts]
         self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
         self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
@@ -85,12 +82,13 @@ class ContactView:
         return points
 
 
-class _Limbs:
-    """Kinematics of frames with some of the joints alone, the others locked."""
+class _Chains:
+    """Kinematics of frames with the joints that move them alone, the others locked."""
 
-    def __init__(self, robot: RobotModel, names: Collection[str], frames: Sequence[str]) -> None:
-        self._joints = np.array([i for i, name in enumerate(robot.joint_names) if name in names], dtype=int)
-        self._robot = locked_robot(robot, [name for name in robot.joint_names if name not in names])
+    def __init__(self, robot: RobotModel, frames: Sequence[str]) -> None:
+        self._joints = np.array(robot.joints_to(*frames), dtype=int)
+        names = robot.joint_names
+        self._robot = robot.without([name for j, name in enumerate(names) if j not in self._joints])
         self._model, self._data = self._robot.model, self._robot.model.createData()
         self._frames = [self._robot.frame_id(name) for name in frames]
 
@@ -98,22 +96,3 @@ class _Limbs:
         """Return the poses of the frames in the base, views until the next call."""
         pin.forwardKinematics(self._model, self._data, self._robot.configuration(q[self._joints]))
         return [pin.updateFramePlacement(self._model, self._data, frame) for frame in self._frames]
-
-
-def supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
-    """Return the names of the joints between the base and any of the frames."""
-    model = robot.model
-    moving = set(robot.joint_names)
-    supports: set[str] = set()
-    for frame in frames:
-        joint = model.frames[robot.frame_id(frame)].parentJoint
-        supports |= {model.names[j] for j in model.supports[joint]} & moving
-    return supports
-
-
-def locked_robot(robot: RobotModel, names: Sequence[str]) -> RobotModel:
-    """Return a robot without some joints, which are fixed at position zero."""
-    if not names:
-        return robot
-    reduced = reduced_model(robot.model, [robot.model.getJointId(name) for name in names])
-    return RobotModel(reduced, floating_base=robot.floating_base, base_link=robot.base_link)

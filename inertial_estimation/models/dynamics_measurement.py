@@ -20,7 +20,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
 from inertial_estimation.models.equation_terms import EquationTerms
-from inertial_estimation.models.friction import FrictionModel, KnownFriction
+from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import (
@@ -197,7 +197,7 @@ class DynamicsMeasurement:
         contacts: tuple[ContactFrames, ...] = (),
         friction: FrictionModel | None = None,
         imu: ImuMount | None = None,
-        known_friction: KnownFriction | None = None,
+        known_friction: FrictionModel | None = None,
     ) -> None:
         """Prepare the models.
 

@@ -13,186 +13,239 @@ The last line is no friction but what else acts within a joint: a spring, and th
 weight) of a large arm, whose torque is to first order a sinusoid of the position, as that of gravity is.
 
 Friction opposes the motion, so the measured motor torque exceeds the torque of rigid-body dynamics by
-tau_friction. The friction of a motor that drives several joints is added to it (`joint_couplings`).
+tau_friction. A motor that turns with a combination of joint speeds, w = c'v, adds c times its friction at w,
+by the power balance v' tau = w' tau_motor (`joint_couplings`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
 from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
+from inertial_estimation.models.joint_limits import VELOCITY_DEFAULT, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 
-
-def joint_middles(robot: RobotModel) -> Array:
-    """Return the middle of each joint's range in the description [rad or m], NaN where it has no limits.
-
-    Args:
-        robot: The robot.
-
-    Returns:
-        Shape (n_joints,).
-    """
-    model = robot.model
-    middles = np.full(robot.n_joints, np.nan)
-    for i, name in enumerate(robot.joint_names):
-        joint = model.getJointId(name)
-        low, high = (
-            float(limits[model.idx_qs[joint]])
-            for limits in (model.lowerPositionLimit, model.upperPositionLimit)
-        )
-        if model.nqs[joint] == 1 and low < high and np.isfinite([low, high]).all():
-            middles[i] = 0.5 * (low + high)
-    return middles
+FRICTION_SHARE = 0.1  # of the effort limit; geared drives lose 5 to 20 % of their rated torque
+RUN_UP_S = 0.1  # in which a motor alone reaches its speed at full effort; 10 to 100 ms of servo motors
+LOAD_SHARE = 0.1  # increase of the Coulomb friction with the torque that the teeth transmit
+EFFORT_PER_KG = (
+    5.0  # effort limit where the URDF has none [Nm/kg of the robot]: Panda 4.8, KR300 5.6, UR10 11
+)
 
 
-def from_middle(q: Array, middles: Array | None) -> Array:
-    """Return how far joints are from the middles of their ranges, zero for a joint without limits.
+class _Signals(NamedTuple):
+    """Signals of all joints, shape (..., n_joints) each."""
 
-    Args:
-        q: Joint positions [rad or m], shape (..., n_joints).
-        middles: As `joint_middles` returns them; None counts from zero.
+    q: Array
+    v: Array
+    a: Array
+    sign: Array  # smoothed, of v
+    load: Array | None
+    middles: Array | None
 
-    Returns:
-        Of q's shape.
-    """
-    if middles is None:
-        return q
-    distances: Array = np.where(np.isnan(middles), 0.0, q - middles)
-    return distances
+    @property
+    def from_middle(self) -> Array:
+        """Distance from the middle of the range, zero for a joint without limits."""
+        if self.middles is None:
+            return self.q
+        return np.where(np.isnan(self.middles), 0.0, self.q - self.middles)
+
+    @property
+    def behind_gear(self) -> Array:
+        """Magnitude of the torque that the joint transmits."""
+        assert self.load is not None
+        return np.abs(self.load)
 
 
-POSITION_TERMS = ("stiffness", "balance_sin", "balance_cos")
-
-
-def position_factor(term: str, q: Array, middles: Array | None) -> Array:
-    """Return what a term of `POSITION_TERMS` is multiplied by, of q's shape.
-
-    Args:
-        term: A spring about the middle of the range, or a counterbalance by sine or cosine.
-        q: Joint positions [rad], shape (..., n_joints).
-        middles: Middle of each joint's range, as `joint_middles` returns them.
-    """
-    if term == "stiffness":
-        return from_middle(q, middles)
-    return np.asarray(np.sin(q) if term == "balance_sin" else np.cos(q))
+_FACTORS: Mapping[str, Callable[[_Signals], Array]] = {
+    "coulomb": lambda s: s.sign,
+    "viscous": lambda s: s.v,
+    "offset": lambda s: np.ones_like(s.v),
+    "armature": lambda s: s.a,
+    "coulomb_slope": lambda s: s.sign * s.from_middle,
+    "coulomb_load": lambda s: s.sign * s.behind_gear,
+    "stiffness": lambda s: s.from_middle,
+    "balance_sin": lambda s: np.sin(s.q),
+    "balance_cos": lambda s: np.cos(s.q),
+}
+FRICTION_TERMS = tuple(_FACTORS)
 
 
 @dataclass(frozen=True, eq=False)
-class KnownFriction:
-    """Friction that is known and not estimated.
+class FrictionModel:
+    """Friction of some joints and motors, each with the same terms.
 
     Attributes:
-        values: By term (`models.friction`), shape (n_joints,) each; zero where not known, or estimated.
+        joints: Indices of the joints with friction, in the model's joint order.
+        joint_names: Their names.
+        terms: Terms of every joint, a subset of `FRICTION_TERMS`.
+        n_joints: Number of joints of the robot.
         smoothing_speed: v_s of the Coulomb term [rad/s].
-        couplings: Motors that drive several joints; None for none.
-        coupled: Their friction by term, shape (k,) each.
-        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,).
+        nominal: Nominal value of each parameter, shape (size,); None: all zero.
+        couplings: Motors that drive several joints and have friction as well; None for none.
+        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,); needed for
+            the terms "coulomb_slope" and "stiffness" alone.
     """
 
-    values: Mapping[str, Array]
+    joints: tuple[int, ...]
+    joint_names: tuple[str, ...]
+    terms: tuple[str, ...]
+    n_joints: int
     smoothing_speed: float
+    nominal: Array | None = None
     couplings: JointCouplings | None = None
-    coupled: Mapping[str, Array] = field(default_factory=dict)
     middles: Array | None = None
 
+    def __post_init__(self) -> None:
+        unknown = [term for term in self.terms if term not in FRICTION_TERMS]
+        if unknown:
+            raise ConfigurationError(
+                f"no friction term {listing(unknown)}; there are {listing(FRICTION_TERMS)}"
+            )
+
+    @classmethod
+    def of_values(
+        cls,
+        joint_names: tuple[str, ...],
+        values: Mapping[str, float],
+        smoothing_speed: float,
+        middles: Array | None = None,
+    ) -> "FrictionModel":
+        """Return friction with given parameters.
+
+        Args:
+            joint_names: Names of all joints, in the model's order.
+            values: By ``joint/term`` and ``coupling/term``; what is not there is zero.
+            smoothing_speed: v_s of the Coulomb term [rad/s].
+            middles: As the attribute.
+        """
+        owners = dict.fromkeys(name.rpartition("/")[0] for name, value in values.items() if value)
+        used = {name.rpartition("/")[2] for name, value in values.items() if value}
+        motors = [owner for owner in owners if owner not in joint_names]
+        joints = tuple(j for j, name in enumerate(joint_names) if name in owners)
+        model = cls(
+            joints,
+            tuple(joint_names[j] for j in joints),
+            tuple(term for term in FRICTION_TERMS if term in used),
+            len(joint_names),
+            smoothing_speed,
+            couplings=JointCouplings.parsed(motors, joint_names, "friction") if motors else None,
+            middles=middles,
+        )
+        return replace(model, nominal=np.array([float(values.get(name, 0.0)) for name in model.names]))
+
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Name of each parameter, ``joint/term``, term after term; then those of couplings."""
+        own = tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
+        coupled = self.couplings.names if self.couplings else ()
+        return own + tuple(f"{name}/{term}" for term in self._coupling_terms for name in coupled)
+
+    @property
+    def _coupling_terms(self) -> tuple[str, ...]:
+        return tuple(term for term in self.terms if term in COUPLING_TERMS) if self.couplings else ()
+
+    @property
+    def parameter_terms(self) -> tuple[str, ...]:
+        """Term of each parameter."""
+        return tuple(name.rpartition("/")[2] for name in self.names)
+
+    @cached_property
+    def nominal_values(self) -> Array:
+        """Nominal value of each parameter, shape (size,)."""
+        return np.zeros(self.size) if self.nominal is None else self.nominal
+
+    @cached_property
+    def size(self) -> int:
+        """Number of parameters."""
+        return len(self.names)
+
+    @property
     def needs_load(self) -> bool:
         """Whether the friction depends on the torque that the joint transmits."""
-        return "coulomb_load" in self.values and bool(self.values["coulomb_load"].any())
+        return "coulomb_load" in self.terms and bool(self.joints)
 
-    @cached_property
-    def _of_position(self) -> dict[str, Array]:
-        known = {term: self.values[term] for term in POSITION_TERMS if term in self.values}
-        return {term: value for term, value in known.items() if value.any()}
-
-    @cached_property
-    def _slope(self) -> Array | None:
-        slope = self.values.get("coulomb_slope")
-        return slope if slope is not None and slope.any() else None
-
-    def torques(
+    def regressor(
         self, q: Array, v: Array, a: Array, sign: Array | None = None, load: Array | None = None
     ) -> Array:
-        """Return tau_friction.
+        """Return F with tau_friction = F phi.
 
         Args:
             q: Joint positions [rad], shape (..., n_joints).
             v: Joint velocities [rad/s], shape (..., n_joints).
             a: Joint accelerations [rad/s^2], shape (..., n_joints).
-            sign: Smoothed sign of the velocity averaged over the window of the other signals; None computes
-                it from `v`.
-            load: As in `FrictionModel.regressor`, of v's shape; needed where `needs_load`.
+            sign: Smoothed sign of the velocity averaged over the window of the other signals, shape
+                (..., n_joints); None computes it from `v`.
+            load: Torque behind the gear, by the nominal parameters [Nm], shape (..., n_joints); needed where
+                `needs_load`.
 
         Returns:
-            Torques [Nm], of v's shape.
+            Regressor in the joint rows, shape (..., n_joints, size).
         """
-        sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
-        values = self.values
-        coulomb = values["coulomb"]
-        if self._slope is not None:
-            coulomb = coulomb + self._slope * from_middle(q, self.middles)
-        if self.needs_load:
-            assert load is not None
-            coulomb = coulomb + self.values["coulomb_load"] * np.abs(load)
-        torques: Array = coulomb * sign + values["viscous"] * v + values["offset"]
-        torques = torques + values["armature"] * a
-        for term, value in self._of_position.items():
-            torques = torques + value * position_factor(term, q, self.middles)
-        if self.couplings:
-            for term, value in self.coupled.items():
-                torques = torques + self.couplings.regressor(term, v, a, self.smoothing_speed) @ value
+        F = np.zeros((*v.shape[:-1], self.n_joints, self.size))
+        joints, count = self._rows, len(self.joints)
+        first = np.arange(count)
+        for i, factor in enumerate(self._factors(q, v, a, sign, load)):
+            F[..., joints, count * i + first] = factor
+        column = count * len(self.terms)
+        for drive, factor in self._motors(v, a):
+            F[..., column : column + factor.shape[-1]] = drive * factor[..., None, :]
+            column += factor.shape[-1]
+        return F
+
+    def torques(
+        self, q: Array, v: Array, a: Array, sign: Array | None = None, load: Array | None = None
+    ) -> Array:
+        """Return tau_friction of the nominal values [Nm], of v's shape; the arguments are of `regressor`."""
+        torques = np.zeros_like(v)
+        joints, count, values = self._rows, len(self.joints), self.nominal_values
+        for i, factor in enumerate(self._factors(q, v, a, sign, load)):
+            torques[..., joints] += values[count * i : count * (i + 1)] * factor
+        first = count * len(self.terms)
+        for drive, factor in self._motors(v, a):
+            torques += (values[first : first + factor.shape[-1]] * factor) @ drive.T
+            first += factor.shape[-1]
         return torques
 
+    @cached_property
+    def _rows(self) -> Any:
+        return np.array(self.joints, dtype=np.int64)
 
-Indices = NDArray[np.int64]
-FRICTION_TERMS = (
-    *("coulomb", "viscous", "offset", "armature", "coulomb_slope", "coulomb_load"),
-    *POSITION_TERMS,
-)
+    def _factors(
+        self, q: Array, v: Array, a: Array, sign: Array | None, load: Array | None
+    ) -> Iterator[Array]:
+        """Yield what the parameters of each term are multiplied by, shape (..., number of joints)."""
+        sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
+        signals = _Signals(q, v, a, sign, load, self.middles)
+        return (_FACTORS[term](signals)[..., self._rows] for term in self.terms)
+
+    def _motors(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield C' and, for each term, what the parameters of couplings are multiplied by, (..., k)."""
+        if self.couplings is None:
+            return
+        C = self.couplings.matrix.T
+        speed = v @ C
+        turning = _Signals(speed, speed, a @ C, smooth_sign(speed, self.smoothing_speed), None, None)
+        for term in self._coupling_terms:
+            yield C, _FACTORS[term](turning)
 
 
-@dataclass(frozen=True)
-class FrictionTerms:
-    """Which friction parameters are estimated."""
-
-    joints: tuple[str, ...] = parameter(
-        (), "Joints whose friction is estimated, by name or shell pattern; empty estimates none."
-    )
-    terms: tuple[str, ...] = parameter(
-        ("coulomb", "viscous"),
-        "Terms of the friction model that are estimated for each joint.",
-        choices=FRICTION_TERMS,
-    )
-    couplings: tuple[str, ...] = parameter(
+def _known(what: str, unit: str, *, simulated: bool = True, of: str = "joints") -> Any:
+    """Declare known values of a term, one for each joint or coupling."""
+    order = ", in the same order" if of == "joints" else ""
+    return parameter(
         (),
-        "Motors that drive several joints, each by its speed as a combination of joints ('joint_5 + "
-        "joint_6'); their friction and rotor inertia (coulomb, viscous, armature of friction.terms) are "
-        "estimated.",
-    )
-    smoothing_speed: float = parameter(
-        CoulombLaw.smoothing_speed,
-        "Speed over which the Coulomb term of estimated friction changes sign, as tanh(v / speed); larger "
-        "is smoother.",
-        unit="rad/s",
-        lower=1e-6,
-        upper=10.0,
-    )
-    presliding: float = parameter(
-        CoulombLaw.presliding,
-        "Travel over which the Coulomb term of estimated friction changes sign after a reversal (Dahl's "
-        "model); 0 lets it depend on the speed alone.",
-        unit="rad",
-        lower=0.0,
-        upper=1.0,
+        f"Known {what} of each entry of nominal_friction.{of}{order}; empty means zero."
+        + ("" if simulated else " The simulator does not model it."),
+        unit=unit,
     )
 
 
@@ -204,78 +257,33 @@ class NominalFriction:
     """
 
     joints: tuple[str, ...] = parameter((), "Joints whose friction is known.")
-    coulomb: tuple[float, ...] = parameter(
-        (),
-        "Known Coulomb friction of each entry of nominal_friction.joints, in the same order; empty means "
-        "zero.",
-        unit="Nm",
+    coulomb: tuple[float, ...] = _known("Coulomb friction", "Nm")
+    viscous: tuple[float, ...] = _known("viscous friction coefficient", "Nm s/rad")
+    offset: tuple[float, ...] = _known("constant torque offset", "Nm")
+    armature: tuple[float, ...] = _known("rotor inertia, seen at the joint,", "kg m^2")
+    coulomb_slope: tuple[float, ...] = _known(
+        "change of the Coulomb friction with the position, zero in the middle of the joint's range,",
+        "Nm/rad",
+        simulated=False,
     )
-    viscous: tuple[float, ...] = parameter(
-        (),
-        "Known viscous friction coefficient of each entry of nominal_friction.joints, in the same order; "
-        "empty means zero.",
-        unit="Nm s/rad",
+    coulomb_load: tuple[float, ...] = _known(
+        "increase of the Coulomb friction with the torque behind the gear,", "", simulated=False
     )
-    offset: tuple[float, ...] = parameter(
-        (),
-        "Known constant torque offset of each entry of nominal_friction.joints, in the same order; empty "
-        "means zero.",
-        unit="Nm",
+    stiffness: tuple[float, ...] = _known(
+        "stiffness of a spring about the middle of the joint's range,", "Nm/rad", simulated=False
     )
-    armature: tuple[float, ...] = parameter(
-        (),
-        "Known rotor inertia, seen at the joint, of each entry of nominal_friction.joints, in the same "
-        "order; empty means zero.",
-        unit="kg m^2",
+    balance_sin: tuple[float, ...] = _known(
+        "torque of a counterbalance that goes with the sine of the position,", "Nm", simulated=False
     )
-    coulomb_slope: tuple[float, ...] = parameter(
-        (),
-        "Known change of the Coulomb friction with the position, zero in the middle of the joint's range, of "
-        "each entry of nominal_friction.joints, in the same order; empty means zero. The simulator does not "
-        "model it.",
-        unit="Nm/rad",
-    )
-    coulomb_load: tuple[float, ...] = parameter(
-        (),
-        "Known increase of the Coulomb friction with the torque behind the gear, of each entry of "
-        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
-    )
-    stiffness: tuple[float, ...] = parameter(
-        (),
-        "Known stiffness of a spring about the middle of the joint's range, of each entry of "
-        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
-        unit="Nm/rad",
-    )
-    balance_sin: tuple[float, ...] = parameter(
-        (),
-        "Known torque of a counterbalance that goes with the sine of the position, of each entry of "
-        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
-        unit="Nm",
-    )
-    balance_cos: tuple[float, ...] = parameter(
-        (),
-        "Known torque of a counterbalance that goes with the cosine of the position, of each entry of "
-        "nominal_friction.joints, in the same order; empty means zero. The simulator does not model it.",
-        unit="Nm",
+    balance_cos: tuple[float, ...] = _known(
+        "torque of a counterbalance that goes with the cosine of the position,", "Nm", simulated=False
     )
     couplings: tuple[str, ...] = parameter(
         (), "Motors that drive several joints and have known friction, as in friction.couplings."
     )
-    coupling_coulomb: tuple[float, ...] = parameter(
-        (),
-        "Known Coulomb friction of each entry of nominal_friction.couplings; empty means zero.",
-        unit="Nm",
-    )
-    coupling_viscous: tuple[float, ...] = parameter(
-        (),
-        "Known viscous friction coefficient of each entry of nominal_friction.couplings; empty means zero.",
-        unit="Nm s/rad",
-    )
-    coupling_armature: tuple[float, ...] = parameter(
-        (),
-        "Known rotor inertia of each entry of nominal_friction.couplings; empty means zero.",
-        unit="kg m^2",
-    )
+    coupling_coulomb: tuple[float, ...] = _known("Coulomb friction", "Nm", of="couplings")
+    coupling_viscous: tuple[float, ...] = _known("viscous friction coefficient", "Nm s/rad", of="couplings")
+    coupling_armature: tuple[float, ...] = _known("rotor inertia", "kg m^2", of="couplings")
     smoothing_speed: float = parameter(
         CoulombLaw.smoothing_speed,
         "Speed over which the Coulomb term of known friction changes sign, as tanh(v / speed); where "
@@ -307,14 +315,17 @@ class NominalFriction:
             by_term[term] = values_by_joint(f"nominal_friction.{term}", joints, values, robot, 0.0)
         return by_term
 
-    def by_coupling(self, robot: RobotModel) -> tuple[JointCouplings, dict[str, Array]]:
-        """Return the known couplings and the values of every term of them, shape (k,) each.
+    def values(self, robot: RobotModel) -> dict[str, float]:
+        """Return all values that are given, by ``joint/term`` and ``coupling/term``.
 
         Raises:
-            ConfigurationError: If a list is not as long as `couplings`, or a coupling names no joints.
+            ConfigurationError: If a list is not as long as that of its joints or couplings, or a coupling
+                names no joints.
+            ~inertial_estimation.errors.ModelError: If a joint does not exist.
         """
+        self.by_joint(robot)  # raises what is wrong with the lists of joints
         couplings = JointCouplings.parsed(self.couplings, robot.joint_names, "nominal_friction.couplings")
-        by_term = {}
+        lists = [(self.joints, term, getattr(self, term)) for term in FRICTION_TERMS]
         for term in COUPLING_TERMS:
             values = getattr(self, f"coupling_{term}")
             if values and len(values) != couplings.size:
@@ -322,139 +333,94 @@ class NominalFriction:
                     f"'nominal_friction.coupling_{term}' has {len(values)} values, expected one for each of "
                     f"its {couplings.size} couplings"
                 )
-            by_term[term] = np.array(values) if values else np.zeros(couplings.size)
-        return couplings, by_term
+            lists.append((couplings.names, term, values))
+        return {
+            f"{owner}/{term}": float(value)
+            for owners, term, values in lists
+            for owner, value in zip(owners if values else (), values, strict=True)
+        }
 
 
-@dataclass(frozen=True, eq=False)
-class FrictionModel:
-    """Which friction parameters are estimated.
+def _prior(what: str, derived: str, unit: str) -> Any:
+    """Declare a prior standard deviation."""
+    return parameter(
+        0.0,
+        f"Prior standard deviation of each {what}, about its nominal value; 0 takes {derived}.",
+        unit=unit,
+        lower=0.0,
+        upper=1e6,
+    )
 
-    Attributes:
-        joints: Indices of the joints with friction, in the model's joint order.
-        joint_names: Their names.
-        terms: Estimated terms of every joint, a subset of `FRICTION_TERMS`.
-        n_joints: Number of joints of the robot.
-        smoothing_speed: v_s of the Coulomb term [rad/s].
-        nominal: Nominal value of each parameter, shape (size,); None: all zero.
-        couplings: Motors that drive several joints, whose friction is estimated as well; None for none.
-        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,); needed for
-            the terms "coulomb_slope" and "stiffness" alone.
+
+@dataclass(frozen=True)
+class FrictionPrior:
+    """Prior standard deviations of friction that is estimated, online and offline.
+
+    What is 0 follows from the effort and speed limits of the URDF (`friction_deviations`).
     """
 
-    joints: tuple[int, ...]
-    joint_names: tuple[str, ...]
-    terms: tuple[str, ...]
-    n_joints: int
-    smoothing_speed: float
-    nominal: Array | None = None
-    couplings: JointCouplings | None = None
-    middles: Array | None = None
-
-    def __post_init__(self) -> None:
-        unknown = [term for term in self.terms if term not in FRICTION_TERMS]
-        if unknown:
-            raise ConfigurationError(
-                f"no friction term {listing(unknown)}; there are {listing(FRICTION_TERMS)}"
-            )
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Name of each parameter, ``joint/term``, term after term; then those of couplings."""
-        own = tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
-        coupled = self.couplings.names if self.couplings else ()
-        return own + tuple(f"{name}/{term}" for term in self.coupling_terms for name in coupled)
-
-    @property
-    def coupling_terms(self) -> tuple[str, ...]:
-        """Terms that are estimated of each coupling."""
-        return tuple(term for term in self.terms if term in COUPLING_TERMS) if self.couplings else ()
-
-    @property
-    def parameter_terms(self) -> tuple[str, ...]:
-        """Term of each parameter."""
-        return tuple(name.rpartition("/")[2] for name in self.names)
-
-    @property
-    def nominal_values(self) -> Array:
-        """Nominal value of each parameter, shape (size,)."""
-        return np.zeros(self.size) if self.nominal is None else self.nominal
-
-    @cached_property
-    def _places(self) -> list[tuple[str, Indices, Indices]]:
-        """Of each term the joints with friction, and their columns."""
-        joints = np.array(self.joints, dtype=np.int64)
-        first = np.arange(len(joints))
-        return [(term, joints, i * len(joints) + first) for i, term in enumerate(self.terms)]
-
-    @cached_property
-    def size(self) -> int:
-        """Number of parameters."""
-        coupled = len(self.coupling_terms) * self.couplings.size if self.couplings else 0
-        return len(self.terms) * len(self.joints) + coupled
-
-    @property
-    def needs_load(self) -> bool:
-        """Whether the friction depends on the torque that the joint transmits."""
-        return "coulomb_load" in self.terms and bool(self.joints)
-
-    def regressor(
-        self, q: Array, v: Array, a: Array, sign: Array | None = None, load: Array | None = None
-    ) -> Array:
-        """Return F with tau_friction = F phi.
-
-        Args:
-            q: Joint positions [rad], shape (..., n_joints).
-            v: Joint velocities [rad/s], shape (..., n_joints).
-            a: Joint accelerations [rad/s^2], shape (..., n_joints).
-            sign: Smoothed sign of the velocity averaged over the window of the other signals, shape
-                (..., n_joints); None computes it from `v`.
-            load: Torque behind the gear, by the nominal parameters [Nm], shape (..., n_joints); needed where
-                `needs_load`.
-
-        Returns:
-            Regressor in the joint rows, shape (..., n_joints, size).
-        """
-        F = np.zeros((*v.shape[:-1], self.n_joints, self.size))
-        for term, joints, columns in self._places:
-            if term.startswith("coulomb"):
-                values = smooth_sign(v, self.smoothing_speed) if sign is None else sign
-                if term == "coulomb_slope":
-                    values = values * from_middle(q, self.middles)
-                elif term == "coulomb_load":
-                    assert load is not None
-                    values = values * np.abs(load)
-            elif term == "viscous":
-                values = v
-            elif term == "offset":
-                values = np.ones_like(v)
-            elif term in POSITION_TERMS:
-                values = position_factor(term, q, self.middles)
-            else:
-                values = a
-            F[..., joints, columns] = values[..., joints]
-        if self.couplings:
-            first = len(self.terms) * len(self.joints)
-            for term in self.coupling_terms:
-                last = first + self.couplings.size
-                F[..., first:last] = self.couplings.regressor(term, v, a, self.smoothing_speed)
-                first = last
-        return F
+    coulomb: float = _prior("Coulomb friction", "a tenth of the joint's effort limit", "Nm")
+    viscous: float = _prior(
+        "viscous friction coefficient",
+        "a tenth of the joint's effort limit at its speed limit",
+        "Nm s/rad",
+    )
+    offset: float = _prior("constant torque offset", "a tenth of the joint's effort limit", "Nm")
+    armature: float = _prior(
+        "rotor inertia", "the one that the effort limit brings to the speed limit in 0.1 s", "kg m^2"
+    )
 
 
-def coulomb_law(terms: FrictionTerms, nominal: NominalFriction) -> CoulombLaw:
+@dataclass(frozen=True)
+class FrictionConfig:
+    """Which friction parameters are estimated along with the inertias."""
+
+    joints: tuple[str, ...] = parameter(
+        (), "Joints whose friction is estimated, by name or shell pattern; empty estimates none."
+    )
+    terms: tuple[str, ...] = parameter(
+        ("coulomb", "viscous"),
+        "Terms of the friction model that are estimated for each joint.",
+        choices=FRICTION_TERMS,
+    )
+    couplings: tuple[str, ...] = parameter(
+        (),
+        "Motors that drive several joints, each by its speed as a combination of joints ('joint_5 + "
+        "joint_6'); their friction and rotor inertia (coulomb, viscous, armature of friction.terms) are "
+        "estimated.",
+    )
+    smoothing_speed: float = parameter(
+        CoulombLaw.smoothing_speed,
+        "Speed over which the Coulomb term of estimated friction changes sign, as tanh(v / speed); larger "
+        "is smoother.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=10.0,
+    )
+    presliding: float = parameter(
+        CoulombLaw.presliding,
+        "Travel over which the Coulomb term of estimated friction changes sign after a reversal (Dahl's "
+        "model); 0 lets it depend on the speed alone.",
+        unit="rad",
+        lower=0.0,
+        upper=1.0,
+    )
+    prior: FrictionPrior = section(FrictionPrior)
+
+
+def coulomb_law(friction: FrictionConfig, nominal: NominalFriction) -> CoulombLaw:
     """Return the sign model of Coulomb friction: that of known friction if any, else that of the estimate."""
-    source = nominal if nominal.joints or nominal.couplings else terms
+    source = nominal if nominal.joints or nominal.couplings else friction
     return CoulombLaw(source.smoothing_speed, source.presliding)
 
 
 def friction_model(
-    terms: FrictionTerms, robot: RobotModel, nominal: NominalFriction | None = None
-) -> tuple[FrictionModel | None, KnownFriction | None]:
+    friction: FrictionConfig, robot: RobotModel, nominal: NominalFriction
+) -> tuple[FrictionModel | None, FrictionModel | None]:
     """Resolve the friction parameters against a robot.
 
     Args:
-        terms: The joints, by name or pattern, and the terms to estimate for each.
+        friction: The joints, by name or pattern, and the terms to estimate for each.
         robot: The robot.
         nominal: Known friction; an estimated parameter starts from its known value.
 
@@ -466,36 +432,56 @@ def friction_model(
         ConfigurationError: If a pattern matches no joint, or a list of known values has the wrong length.
         ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
-    joints = robot.joints_matching(terms.joints, "friction.joints")
-    nominal = nominal or NominalFriction()
-    known = nominal.by_joint(robot)
-    known_couplings, coupled = nominal.by_coupling(robot)
-    couplings = JointCouplings.parsed(terms.couplings, robot.joint_names, "friction.couplings")
-    speed = coulomb_law(terms, nominal).smoothing_speed
-    from_middles = {"coulomb_slope", "stiffness"} & set(terms.terms)
-    middled = from_middles or nominal.coulomb_slope or nominal.stiffness
-    middles = joint_middles(robot) if middled else None
+    joints = robot.joints_matching(friction.joints, "friction.joints")
+    known = nominal.values(robot)
+    couplings = JointCouplings.parsed(friction.couplings, robot.joint_names, "friction.couplings")
+    speed = coulomb_law(friction, nominal).smoothing_speed
+    about_middle = {"coulomb_slope", "stiffness"} & {*friction.terms, *(n.rpartition("/")[2] for n in known)}
+    middles = urdf_limits(robot).middle if about_middle else None
     estimated = None
     if joints or couplings.size:
         names = tuple(robot.joint_names[j] for j in joints)
+        motors = couplings if couplings.size else None
         estimated = FrictionModel(
-            joints,
-            names,
-            terms.terms,
-            robot.n_joints,
-            speed,
-            couplings=couplings if couplings.size else None,
-            middles=middles,
+            joints, names, friction.terms, robot.n_joints, speed, couplings=motors, middles=middles
         )
-        at = [known_couplings.names.index(n) if n in known_couplings.names else -1 for n in couplings.names]
-        start = [known[term][list(joints)] for term in terms.terms]
-        for term in estimated.coupling_terms:
-            start.append(np.array([coupled[term][i] if i >= 0 else 0.0 for i in at]))
-            coupled[term][[i for i in at if i >= 0]] = 0.0
-        for term in terms.terms:
-            known[term][list(joints)] = 0.0
-        estimated = replace(estimated, nominal=np.concatenate(start))
-    if not any(values.any() for values in (*known.values(), *coupled.values())):
+        start = np.array([known.pop(name, 0.0) for name in estimated.names])
+        estimated = replace(estimated, nominal=start)
+    if not any(known.values()):
         return estimated, None
-    rest = KnownFriction(known, speed, known_couplings if known_couplings.size else None, coupled, middles)
-    return estimated, rest
+    return estimated, FrictionModel.of_values(robot.joint_names, known, speed, middles)
+
+
+def friction_deviations(friction: FrictionModel, robot: RobotModel, prior: FrictionPrior) -> Array:
+    """Return the prior standard deviation of each friction parameter.
+
+    A torque is a share of the effort limit, reached at the speed limit by the viscous part. A gear of ratio n
+    multiplies the effort by n and the rotor inertia by n^2 and divides the speed by n, so the armature over
+    effort / speed is the time in which the motor runs up, whatever the gear.
+
+    Args:
+        friction: The friction parameters.
+        robot: The robot, for its limits.
+        prior: Deviations that are stated; 0 derives one.
+
+    Returns:
+        In the parameters' units, shape (size,).
+    """
+    limits = urdf_limits(robot)
+    effort = np.where(np.isfinite(limits.effort), limits.effort, EFFORT_PER_KG * robot.total_mass)
+    speed = np.where(np.isfinite(limits.velocity), limits.velocity, VELOCITY_DEFAULT)
+    joints = {name: [j] for j, name in enumerate(robot.joint_names)}
+    if friction.couplings:
+        rows = zip(friction.couplings.names, friction.couplings.matrix, strict=True)
+        joints |= {name: np.flatnonzero(row).tolist() for name, row in rows}
+    sigma = []
+    for name in friction.names:
+        owner, _, term = name.rpartition("/")
+        most, fastest = float(effort[joints[owner]].max()), float(speed[joints[owner]].max())
+        derived = {
+            "viscous": FRICTION_SHARE * most / fastest,
+            "armature": RUN_UP_S * most / fastest,
+            "coulomb_load": LOAD_SHARE,
+        }
+        sigma.append(getattr(prior, term, 0.0) or derived.get(term, FRICTION_SHARE * most))
+    return np.array(sigma)

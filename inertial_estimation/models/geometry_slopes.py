@@ -13,9 +13,9 @@ They are the derivatives of the recursive Newton-Euler algorithm with the contac
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.models.imu import ImuMount, ImuToBase
+from inertial_estimation.models.imu import ImuToBase
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 
@@ -58,7 +58,7 @@ class GeometrySlopes:
         robot, imu = setup.robot, setup.imu
         self._robot, self._data = robot, robot.model.createData()
         self._to_base = ImuToBase(robot, imu) if robot.floating_base and imu is not None else None
-        self._between = joints_between(robot, imu) if imu is not None and robot.floating_base else []
+        self._between = robot.joints_to(imu.frame) if imu is not None and robot.floating_base else []
         self._turning = robot.turning_joints
         frames = [robot.model.frames[robot.frame_id(contact.wrench_frame)] for contact in setup.contacts]
         self._contacts = [(frame.parentJoint, frame.placement) for frame in frames]
@@ -114,14 +114,3 @@ class GeometrySlopes:
         v: Array = np.concatenate((np.zeros(3), w_B, motion[1]))
         a: Array = np.concatenate((f_B + g, wd_B, motion[2]))
         return v, a
-
-
-def joints_between(robot: RobotModel, imu: ImuMount) -> list[int]:
-    """Return the numbers of the joints between the base and an IMU.
-
-    Args:
-        robot: A robot with a floating base.
-        imu: Where the IMU is.
-    """
-    supports = [j for j in robot.model.supports[imu.joint_id] if j > BASE_JOINT]
-    return [int(robot.model.idx_vs[j]) - robot.n_base for j in supports]

@@ -38,9 +38,8 @@ class ImuMount:
         """
         frame_id = robot.frame_id(frame)
         placed = robot.model.frames[frame_id]
-        joint_id = int(placed.parentJoint)
-        moving = tuple(robot.model.idx_vs[j] for j in robot.model.supports[joint_id] if j > BASE_JOINT)
-        return cls(frame, frame_id, joint_id, placed.placement, moving)
+        moving = tuple(robot.n_base + j for j in robot.joints_to(frame))
+        return cls(frame, frame_id, int(placed.parentJoint), placed.placement, moving)
 
     @property
     def on_base(self) -> bool:

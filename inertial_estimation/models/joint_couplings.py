@@ -1,12 +1,8 @@
 """Motors that drive several joints: their friction and rotor inertia act on all of these joints.
 
-In a coupled wrist a motor turns with a combination of joint speeds, w = c'v. What it loses reaches every
-joint it drives:
-
-    tau_coupling = C' (coulomb tanh(w / v_s) + viscous w + armature w'),    w = C v
-
-by the power balance v' tau = w' tau_motor, with one row of C for each motor. (The wrist of the Staubli TX40,
-whose sixth motor turns with q5 + q6, is the textbook case: Khalil and Dombre 2002, section 12.6.)
+In a coupled wrist a motor turns with a combination of joint speeds, w = C v with one row of C for each motor.
+(The wrist of the Staubli TX40, whose sixth motor turns with q5 + q6, is the textbook case: Khalil and Dombre
+2002, section 12.6.)
 """
 
 import re
@@ -16,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.signals import Array
 
 COUPLING_TERMS = ("coulomb", "viscous", "armature")  # a constant torque belongs to the joints' own offsets
@@ -66,27 +61,6 @@ class JointCouplings:
     def size(self) -> int:
         """Number of motors."""
         return len(self.names)
-
-    def regressor(self, term: str, v: Array, a: Array, smoothing_speed: float) -> Array:
-        """Return the torques of all joints by one parameter of each motor.
-
-        Args:
-            term: One of `COUPLING_TERMS`.
-            v: Joint velocities [rad/s], shape (..., n_joints).
-            a: Joint accelerations [rad/s^2], shape (..., n_joints).
-            smoothing_speed: v_s of the Coulomb term [rad/s].
-
-        Returns:
-            Shape (..., n_joints, k).
-        """
-        C = self.matrix
-        if term == "armature":
-            motion = a @ C.T
-        else:
-            speed = v @ C.T
-            motion = smooth_sign(speed, smoothing_speed) if term == "coulomb" else speed
-        columns: Array = C.T * motion[..., None, :]
-        return columns
 
 
 def _terms(text: str, name: str) -> list[tuple[float, str]]:

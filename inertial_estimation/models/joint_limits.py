@@ -34,6 +34,11 @@ class JointLimits:
     effort: Array
     assumed: tuple[str, ...] = ()
 
+    @property
+    def middle(self) -> Array:
+        """Middle of each joint's range, NaN where it has no limits, shape (n,)."""
+        return 0.5 * (np.where(np.isfinite(self.lower), self.lower, np.nan) + self.upper)
+
     def within(
         self, names: tuple[str, ...], *, position_margin: float, velocity_share: float
     ) -> "JointLimits":

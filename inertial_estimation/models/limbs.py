@@ -1,10 +1,8 @@
 """Limbs of a robot: the chains of moving joints from its base to every end of the tree."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
@@ -46,7 +44,7 @@ def limbs_of(robot: RobotModel) -> tuple[Limb, ...]:
     children = {
         j: [k for k in range(first, model.njoints) if model.parents[k] == j] for j in range(model.njoints)
     }
-    links = {j: body_links(robot, j) for j in range(model.njoints)}
+    links = {j: robot.body_links(j) for j in range(model.njoints)}
     found = []
     for leaf in (j for j in range(first, model.njoints) if not children[j]):
         chain = [int(j) for j in model.supports[leaf] if j >= first]
@@ -64,15 +62,9 @@ def limbs_of(robot: RobotModel) -> tuple[Limb, ...]:
     return tuple(found)
 
 
-def body_links(robot: RobotModel, joint: int) -> tuple[str, ...]:
-    """Return the links of the body that a Pinocchio joint carries, the first one nearest to the joint."""
-    frames = robot.model.frames
-    return tuple(f.name for f in frames if f.parentJoint == joint and f.type == pin.FrameType.BODY)
-
-
 def end_links(robot: RobotModel, limb: Limb) -> tuple[str, ...]:
     """Return the links of the last body of a limb, the first one nearest to its joint."""
-    return body_links(robot, robot.link_body(limb.end).joint_id)
+    return robot.body_links(robot.link_body(limb.end).joint_id)
 
 
 def subtree_masses(robot: RobotModel) -> dict[str, float]:
@@ -93,17 +85,3 @@ def rest_posture(robot: RobotModel) -> Array:
             margin = min(MARGIN, MARGIN_SHARE * (high - low))
             posture[i] = min(max(0.0, low + margin), high - margin)
     return posture
-
-
-def frame_poses(robot: RobotModel, q: Array, frames: Sequence[str]) -> list[tuple[Array, Array]]:
-    """Return rotation and position of frames in the base.
-
-    Args:
-        robot: The robot.
-        q: Joint positions, shape (n_joints,).
-        frames: Names of links or other frames.
-    """
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, robot.configuration(q))
-    poses = [data.oMf[robot.frame_id(name)] for name in frames]
-    return [(pose.rotation.copy(), pose.translation.copy()) for pose in poses]

@@ -207,9 +207,8 @@ def _limbs(
     for number, (contact, mode) in enumerate(zip(contacts, modes, strict=True)):
         if mode is not ContactMode.ESTIMATED:
             continue
-        joint_id = robot.model.frames[robot.frame_id(contact.wrench_frame)].parentJoint
-        velocities = [robot.model.idx_vs[j] for j in robot.model.supports[joint_id] if j > 0]
-        limb = [position[v] for v in velocities if v >= robot.n_base and v in position]
+        rows = [robot.n_base + j for j in robot.joints_to(contact.wrench_frame)]
+        limb = [position[row] for row in rows if row in position]
         if len(limb) < unknowns:
             raise ConfigurationError(
                 f"contact '{contact.name}' has {len(limb)} measured joint torques in its limb, expected at "

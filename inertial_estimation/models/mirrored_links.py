@@ -57,17 +57,16 @@ def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
     """
     model, data = robot.model, robot.model.createData()
     frames = [robot.frame_id(link) for link in (left, right)]
-    chains = [[j for j in model.supports[model.frames[f].parentJoint] if j > 0] for f in frames]
+    chains = [robot.joints_to(link) for link in (left, right)]
     own = [[j for j in chain if j not in other] for chain, other in zip(chains, chains[::-1], strict=True)]
     if len(own[0]) != len(own[1]) or not own[0]:
         raise _no_image(left, right, f"{len(own[0])} and {len(own[1])} joints carry them alone")
     pin.computeJointJacobians(model, data, robot.configuration(np.zeros(robot.n_joints)))
-    signs = np.array([_sign(model, data, pair, (left, right)) for pair in zip(*own, strict=True)])
+    signs = np.array([_sign(robot, data, pair, (left, right)) for pair in zip(*own, strict=True)])
     poses = []
     for angles in np.vstack((np.zeros(len(signs)), TEST_ANGLES[:, : len(signs)])):
         q = np.zeros(robot.n_joints)
-        q[[model.idx_vs[j] - robot.n_base for j in own[0]]] = angles
-        q[[model.idx_vs[j] - robot.n_base for j in own[1]]] = signs * angles
+        q[own[0]], q[own[1]] = angles, signs * angles
         pin.framesForwardKinematics(model, data, robot.configuration(q))
         T_l, T_r = (data.oMf[f] for f in frames)
         poses.append(
@@ -80,17 +79,17 @@ def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
         raise _no_image(left, right, f"their mirrored poses differ by {spread:.2g} (m, rad) over postures")
     T = np.vstack((poses[0], [0.0, 0.0, 0.0, 1.0]))
     M = parameters_from_pseudo_inertia(T @ pseudo_inertia(np.eye(10)) @ T.T).T
-    names = [str(model.names[chain[-1]]) for chain in chains]
+    names = [robot.joint_names[chain[-1]] for chain in chains]
     return MirrorImage(names[0], names[1], float(signs[-1]), M)
 
 
-def _sign(model: pin.Model, data: pin.Data, pair: tuple[int, int], links: tuple[str, str]) -> float:
-    J_l, J_r = (data.J[:, model.idx_vs[j]] for j in pair)
+def _sign(robot: RobotModel, data: pin.Data, pair: tuple[int, int], links: tuple[str, str]) -> float:
+    J_l, J_r = (data.J[:, robot.n_base + j] for j in pair)
     turning = np.linalg.norm(J_l[3:]) > 0.5
     mirrored, axis = (-S @ J_l[3:], J_r[3:]) if turning else (S @ J_l[:3], J_r[:3])
     cosine = float(mirrored @ axis)
     if abs(abs(cosine) - 1.0) > MIRROR_TOLERANCE:
-        names = [str(model.names[j]) for j in pair]
+        names = [robot.joint_names[j] for j in pair]
         raise _no_image(*links, f"the axes of '{names[0]}' and '{names[1]}' are not at joint positions zero")
     return float(np.sign(cosine))
 

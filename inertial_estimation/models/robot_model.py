@@ -1,12 +1,11 @@
 """Robot model from a URDF, with joints, frames and bodies by name; the only access to Pinocchio's parser."""
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing, one_line
 from inertial_estimation.models.urdf_check import check_urdf
@@ -45,19 +44,29 @@ class RobotModel:
         floating_base: Whether the first six velocities are the base's.
         base_link: Name of the root link.
         joint_names: Names of the moving joints, in the model's order.
+        n_joints: Number of moving joints (the base not counted).
+        n_base: Number of base velocity coordinates: 6 or 0.
+        continuous_joints: Indices of the joints that turn without limits, whose sensors may count from -pi to
+            pi.
+        turning_joints: Indices of the joints that turn; the others are prismatic.
     """
 
     def __init__(self, model: pin.Model, *, floating_base: bool, base_link: str) -> None:
         self.model = model
         self.floating_base = floating_base
         self.base_link = base_link
-        first = BASE_JOINT + 1 if floating_base else 1
-        joint_ids = range(first, model.njoints)
+        self._first = BASE_JOINT + 1 if floating_base else 1
+        joint_ids = range(self._first, model.njoints)
         self.joint_names: tuple[str, ...] = tuple(model.names[j] for j in joint_ids)
-        self._check_joint_types(joint_ids)
+        odd = [model.names[j] for j in joint_ids if model.nvs[j] != 1]
+        if odd:
+            raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
+        self.n_joints, self.n_base = len(joint_ids), 6 if floating_base else 0
         self._idx_q = np.array([model.idx_qs[j] for j in joint_ids], dtype=int)
-        self._continuous = np.array([model.nqs[j] == 2 for j in joint_ids], dtype=bool)
-        self._any_continuous = bool(self._continuous.any())
+        self.continuous_joints = np.flatnonzero([model.nqs[j] == 2 for j in joint_ids])
+        kinds = [model.joints[j].shortname() for j in joint_ids]
+        self.turning_joints = np.flatnonzero([not kind.startswith("JointModelP") for kind in kinds])
+        self._plain_joints = np.setdiff1d(np.arange(self.n_joints), self.continuous_joints)
         self._q_neutral = pin.neutral(model)
 
     @classmethod
@@ -85,30 +94,24 @@ class RobotModel:
         except (ValueError, RuntimeError, IndexError) as error:
             raise ModelError(f"the robot description is not a usable URDF: {one_line(error)}") from error
         base_link = _root_link(model, floating_base)
-        locked = _matching_joints(model, locked_joints, floating_base)
-        model = reduced_model(model, locked)
+        first = BASE_JOINT + 1 if floating_base else 1
+        locked = _matching(locked_joints, list(model.names)[first:])
+        if isinstance(locked, str):
+            hint = did_you_mean(locked, list(model.names)[first:], "the model has")
+            raise ModelError(f"no joint to lock matches '{locked}'{hint}")
+        model = _reduced(model, [first + j for j in locked])
         return cls(model, floating_base=floating_base, base_link=base_link)
 
-    @property
-    def n_joints(self) -> int:
-        """Number of moving joints (the base not counted)."""
-        return len(self.joint_names)
+    def without(self, joints: Collection[str]) -> "RobotModel":
+        """Return a robot without some joints, which are fixed at position zero; itself where there are none.
 
-    @property
-    def continuous_joints(self) -> NDArray[np.int64]:
-        """Indices of the joints that turn without limits, whose sensors may count from -pi to pi."""
-        return np.flatnonzero(self._continuous)
-
-    @property
-    def turning_joints(self) -> NDArray[np.int64]:
-        """Indices of the joints that turn; the others are prismatic."""
-        joints = self.model.joints[self.model.njoints - self.n_joints :]
-        return np.flatnonzero([not joint.shortname().startswith("JointModelP") for joint in joints])
-
-    @property
-    def n_base(self) -> int:
-        """Number of base velocity coordinates: 6 or 0."""
-        return 6 if self.floating_base else 0
+        Args:
+            joints: Names of joints.
+        """
+        if not joints:
+            return self
+        reduced = _reduced(self.model, [self.model.getJointId(name) for name in joints])
+        return RobotModel(reduced, floating_base=self.floating_base, base_link=self.base_link)
 
     @property
     def total_mass(self) -> float:
@@ -125,14 +128,12 @@ class RobotModel:
             Configuration, shape (nq,).
         """
         configuration: Array = self._q_neutral.copy()
-        if not self._any_continuous:
+        if not len(self.continuous_joints):
             configuration[len(configuration) - len(q) :] = q  # in the order of the joints
             return configuration
-        plain = ~self._continuous
-        configuration[self._idx_q[plain]] = q[plain]
-        angle = q[self._continuous]
-        configuration[self._idx_q[self._continuous]] = np.cos(angle)
-        configuration[self._idx_q[self._continuous] + 1] = np.sin(angle)
+        configuration[self._idx_q[self._plain_joints]] = q[self._plain_joints]
+        angle, first = q[self.continuous_joints], self._idx_q[self.continuous_joints]
+        configuration[first], configuration[first + 1] = np.cos(angle), np.sin(angle)
         return configuration
 
     def joint_positions(self, configuration: Array) -> Array:
@@ -145,9 +146,8 @@ class RobotModel:
             Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
         """
         q: Array = configuration[self._idx_q].copy()
-        if self._any_continuous:
-            first = self._idx_q[self._continuous]
-            q[self._continuous] = np.arctan2(configuration[first + 1], configuration[first])
+        first = self._idx_q[self.continuous_joints]
+        q[self.continuous_joints] = np.arctan2(configuration[first + 1], configuration[first])
         return q
 
     def joint_index(self, name: str) -> int:
@@ -175,16 +175,11 @@ class RobotModel:
         Raises:
             ConfigurationError: If a pattern matches no joint; the message lists those that exist.
         """
-        found: set[int] = set()
-        for pattern in patterns:
-            hits = [j for j, name in enumerate(self.joint_names) if fnmatch.fnmatchcase(name, pattern)]
-            if not hits:
-                raise ConfigurationError(
-                    f"no joint matches '{pattern}' in {where}"
-                    f"{did_you_mean(pattern, self.joint_names, 'the model has')}"
-                )
-            found.update(hits)
-        return tuple(sorted(found))
+        found = _matching(patterns, self.joint_names)
+        if isinstance(found, str):
+            hint = did_you_mean(found, self.joint_names, "the model has")
+            raise ConfigurationError(f"no joint matches '{found}' in {where}{hint}")
+        return tuple(found)
 
     def frame_id(self, name: str) -> int:
         """Return Pinocchio's index of the frame of a link (or of a frame that is no link).
@@ -217,6 +212,39 @@ class RobotModel:
         joint_id = int(frame.parentJoint)
         return LinkBody(link, joint_id, frame.placement.copy(), self.model.inertias[joint_id].copy())
 
+    def joints_to(self, *frames: str) -> list[int]:
+        """Return the joints between the base and any of some frames, by their positions in `joint_names`.
+
+        Args:
+            frames: Names of frames.
+
+        Returns:
+            Increasing, so that those of one frame come from the base outwards.
+
+        Raises:
+            ModelError: If there is no such frame.
+        """
+        carriers = [self.model.frames[self.frame_id(frame)].parentJoint for frame in frames]
+        supports = {int(j) for carrier in carriers for j in self.model.supports[carrier]}
+        return sorted(j - self._first for j in supports if j >= self._first)
+
+    def body_links(self, joint: int) -> tuple[str, ...]:
+        """Return the links of the body that a Pinocchio joint carries, the first one nearest to the joint."""
+        links = (f for f in self.model.frames if f.type == pin.FrameType.BODY)
+        return tuple(f.name for f in links if f.parentJoint == joint)
+
+    def frame_poses(self, q: Array, frames: Sequence[str]) -> list[tuple[Array, Array]]:
+        """Return rotation and position of frames in the base.
+
+        Args:
+            q: Joint positions [rad or m], shape (n_joints,).
+            frames: Names of links or other frames.
+        """
+        data = self.model.createData()
+        pin.forwardKinematics(self.model, data, self.configuration(q))
+        poses = [pin.updateFramePlacement(self.model, data, self.frame_id(name)) for name in frames]
+        return [(pose.rotation.copy(), pose.translation.copy()) for pose in poses]
+
     def fixed_transform(self, frame: str, other: str) -> pin.SE3:
         """Return the constant pose of `other` in `frame`, both fixed to one body.
 
@@ -228,13 +256,8 @@ class RobotModel:
             raise ModelError(f"frames '{frame}' and '{other}' are not fixed to the same body")
         return a.placement.actInv(b.placement)
 
-    def _check_joint_types(self, joint_ids: range) -> None:
-        odd = [self.model.names[j] for j in joint_ids if self.model.nvs[j] != 1]
-        if odd:
-            raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
 
-
-def reduced_model(model: pin.Model, joints: Sequence[int]) -> pin.Model:
+def _reduced(model: pin.Model, joints: Sequence[int]) -> pin.Model:
     """Return a model of which some joints are locked at zero; the same one where there are none.
 
     In a URDF a joint and a link may have one name, but Pinocchio looks for frames by their names alone.
@@ -272,14 +295,12 @@ def _root_link(model: pin.Model, floating_base: bool) -> str:
     return str(model.frames[0].name)
 
 
-def _matching_joints(model: pin.Model, patterns: Sequence[str], floating_base: bool) -> list[int]:
-    first = BASE_JOINT + 1 if floating_base else 1
-    names = {j: model.names[j] for j in range(first, model.njoints)}
-    locked: list[int] = []
+def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[int] | str:
+    """Return the positions of the names that match any shell pattern, or the first pattern without any."""
+    found: set[int] = set()
     for pattern in patterns:
-        found = [j for j, name in names.items() if fnmatch.fnmatchcase(name, pattern)]
-        if not found:
-            hint = did_you_mean(pattern, names.values(), "the model has")
-            raise ModelError(f"no joint to lock matches '{pattern}'{hint}")
-        locked.extend(j for j in found if j not in locked)
-    return locked
+        hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
+        if not hits:
+            return pattern
+        found.update(hits)
+    return sorted(found)

@@ -348,11 +348,7 @@ def sensor_errors(
     if config.treatment == "none":
         return None
     position = {int(row) - robot.n_base: i for i, row in enumerate(rows.picked)}
-    carrying = {
-        int(robot.model.idx_vs[joint]) - robot.n_base
-        for body in bodies
-        for joint in list(robot.model.supports[body.joint_id])[1:]  # without the world
-    }
+    carrying = robot.joints_to(*(body.link for body in bodies))
     joints = [j for j in position if j >= 0 and (rows.projects or j in carrying)]
     kinds = _torque_errors(robot, {j: position[j] for j in joints}, known_offsets)
     base = [i for j, i in position.items() if j < 0]

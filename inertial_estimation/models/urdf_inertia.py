@@ -9,7 +9,6 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_document import (
@@ -227,7 +226,7 @@ def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
 def _scale_others(
     links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
 ) -> None:
-    for name in body_links(robot, body.joint_id):
+    for name in robot.body_links(body.joint_id):
         if name == body.link or name not in links:
             continue
         link = links[name]

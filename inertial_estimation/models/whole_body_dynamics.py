@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
@@ -116,6 +116,7 @@ class WholeBodyDynamics:
 
     Attributes:
         robot: The robot as described; its inertias stay nominal.
+        limits: Limits of its joints in the URDF.
     """
 
     def __init__(self, robot: RobotModel, frames: Sequence[str], *, armature: float = 0.0) -> None:
@@ -129,7 +130,7 @@ class WholeBodyDynamics:
         Raises:
             ModelError: If a frame does not exist.
         """
-        self.robot = robot
+        self.robot, self.limits = robot, urdf_limits(robot)
         self._model = robot.model.copy()
         rotors = np.zeros(self._model.nv)
         rotors[robot.n_base :] = armature
@@ -150,38 +151,6 @@ class WholeBodyDynamics:
     def mass(self) -> float:
         """Mass of the robot with the inertias in force [kg]."""
         return self._mass
-
-    @property
-    def torque_limits(self) -> Array:
-        """Effort limits of the URDF [Nm], shape (n_joints,); infinite where it gives none."""
-        limits: Array = np.array(self._model.upperEffortLimit[self.robot.n_base :])
-        limits[~(limits > 0.0)] = np.inf
-        return limits
-
-    @property
-    def position_limits(self) -> Array:
-        """Lowest and highest joint positions of the URDF, shape (2, n_joints); infinite where none."""
-        model, robot = self.robot.model, self.robot
-        limits = np.full((2, robot.n_joints), [[-np.inf], [np.inf]])
-        for i, name in enumerate(robot.joint_names):
-            joint = model.getJointId(name)
-            if model.nqs[joint] == 1:
-                at = model.idx_qs[joint]
-                limits[:, i] = model.lowerPositionLimit[at], model.upperPositionLimit[at]
-        return limits
-
-    def supporting_joints(self, frames: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which joints lie between the base and any of the frames, shape (n_joints,).
-
-        Raises:
-            ModelError: If a frame does not exist.
-        """
-        model = self.robot.model
-        found: set[str] = set()
-        for frame in frames:
-            joint = model.frames[self.robot.frame_id(frame)].parentJoint
-            found |= {model.names[j] for j in model.supports[joint]}
-        return np.array([name in found for name in self.robot.joint_names], dtype=bool)
 
     def bodies(self, links: Sequence[str]) -> dict[str, LinkBody]:
         """Resolve links whose inertias are to be replaced.

@@ -85,42 +85,34 @@ def friction_parameters(
     Returns:
         Names and values, None where there is no friction; a term without any value is left out.
     """
-    known = config.robot.nominal_friction
-    by_term = {term: values.copy() for term, values in known.by_joint(robot).items()}
-    terms = {term for term in FRICTION_TERMS if getattr(known, term)}
-    named = set(known.joints)
-    for name, value in identified.items():
-        joint, _, term = name.rpartition("/")
-        if joint not in robot.joint_names:
-            continue  # a coupling
-        by_term[term][robot.joint_index(joint)] = value
-        terms.add(term)
-        named.add(joint)
-    coupled = _couplings(identified, config, robot)
-    joints = [joint for joint in robot.joint_names if joint in named]
-    if not (joints and terms) and not coupled:
+    values = {**config.robot.nominal_friction.values(robot), **identified}
+    owners = dict.fromkeys(name.rpartition("/")[0] for name in values)
+    joints = [joint for joint in robot.joint_names if joint in owners]
+    motors = [owner for owner in owners if owner not in robot.joint_names]
+    if not joints and not motors:
         return None
-    columns = [robot.joint_index(joint) for joint in joints]
-    values = {term: by_term[term][columns].tolist() for term in FRICTION_TERMS if term in terms}
+    lists = {
+        **_lists("joints", "", joints, FRICTION_TERMS, values),
+        **_lists("couplings", "coupling_", motors, COUPLING_TERMS, values),
+    }
     law = config.coulomb_law
-    values |= {"smoothing_speed": law.smoothing_speed, "presliding": law.presliding}
-    return {"joints": joints, **coupled, **values}
+    return {**lists, "smoothing_speed": law.smoothing_speed, "presliding": law.presliding}
 
 
-def _couplings(
-    identified: Mapping[str, float], config: IdentificationConfig, robot: RobotModel
+def _lists(
+    name: str, prefix: str, owners: Sequence[str], terms: Sequence[str], values: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Return the parameters of couplings, identified values over known ones; empty without any."""
-    known, by_term = config.robot.nominal_friction.by_coupling(robot)
-    values = {name: {term: float(by_term[term][i]) for term in by_term} for i, name in enumerate(known.names)}
-    for name, value in identified.items():
-        owner, _, term = name.rpartition("/")
-        if owner not in robot.joint_names:
-            values.setdefault(owner, dict.fromkeys(COUPLING_TERMS, 0.0))[term] = value
-    if not values:
+    """Return the owners of friction and the values of each term that one of them has; empty without any."""
+    if not owners:
         return {}
-    lists = {f"coupling_{term}": [one[term] for one in values.values()] for term in COUPLING_TERMS}
-    return {"couplings": list(values), **lists}
+    given = [term for term in terms if any(f"{owner}/{term}" in values for owner in owners)]
+    return {
+        name: list(owners),
+        **{
+            f"{prefix}{term}": [float(values.get(f"{owner}/{term}", 0.0)) for owner in owners]
+            for term in given
+        },
+    }
 
 
 def report_values(report: IdentificationReport) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class TrunkStatics:
         self._gravity, self.weight = gravity, gravity * robot.total_mass
         self._points = [robot.frame_id(contact.frame) for contact in self.contacts]
         self._sensors = [robot.frame_id(contact.wrench_frame) for contact in self.contacts]
-        self._limbs = [_limb(robot, contact) for contact in self.contacts]
+        self._limbs = [robot.joints_to(contact.frame) for contact in self.contacts]
         self.leg_joints = frozenset().union(*self._limbs)
         if self.estimates_forces:
             _check_limbs(robot, self.contacts, self._limbs)
@@ -226,12 +226,6 @@ def _check_base(robot: RobotModel, contacts: Sequence[ContactFrames], trunk_link
         raise ConfigurationError(
             f"trunk '{trunk_link}' moves against the base, expected a link fixed to it: {listing(fixed)}"
         )
-
-
-def _limb(robot: RobotModel, contact: ContactFrames) -> list[int]:
-    """Return the joints between the base and a contact, by their positions in the robot's order."""
-    joint = robot.model.frames[robot.frame_id(contact.frame)].parentJoint
-    return [robot.joint_index(robot.model.names[j]) for j in robot.model.supports[joint] if j > BASE_JOINT]
 
 
 def _check_limbs(robot: RobotModel, contacts: Sequence[ContactFrames], limbs: Sequence[list[int]]) -> None:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.measurement_rows import BASE_ROWS
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.estimate_series import InertialSeries
 from inertial_estimation.replay.metrics import interpolated, low_pass_zero_phase, relative_error
@@ -103,26 +102,13 @@ def torque_error(
         return prediction_error(
             robot,
             later,
-            {**_known_friction(config.robot, robot), **run.inertial[-1].friction},
+            {**config.robot.nominal_friction.values(robot), **run.inertial[-1].friction},
             joints=joints,
             coulomb=config.coulomb_law,
             config=config.robot,
         )
     except MeasurementError:
         return None
-
-
-def _known_friction(config: RobotConfig, robot: RobotModel) -> dict[str, float]:
-    """Return the known friction by ``joint/term`` and ``coupling/term``."""
-    terms = config.nominal_friction.by_joint(robot).items()
-    couplings, coupled = config.nominal_friction.by_coupling(robot)
-    named = [(robot.joint_names, terms), (couplings.names, coupled.items())]
-    return {
-        f"{name}/{term}": float(value)
-        for names, by_term in named
-        for term, values in by_term
-        for name, value in zip(names, values, strict=True)
-    }
 
 
 def innovation_error(

@@ -15,9 +15,9 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
-from inertial_estimation.models.friction import FRICTION_TERMS, KnownFriction, joint_middles
+from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
-from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.zero_phase import triangle_weights
@@ -71,9 +71,9 @@ def prediction_error(
     )
     step_ns = int(np.median(np.diff(stamps)))
     sign = CoulombDirection(coulomb).along(v, seconds(step_ns))
-    raw = rigid + friction_torques(
-        robot.joint_names, friction, q, v, a, sign, coulomb.smoothing_speed, joint_middles(robot), rigid
-    )
+    middles = urdf_limits(robot).middle
+    model = FrictionModel.of_values(robot.joint_names, friction, coulomb.smoothing_speed, middles)
+    raw = rigid + model.torques(q, v, a, sign, rigid)
     raw = _smoothed_as_recorded(raw, (config or RobotConfig()).effort_window / seconds(step_ns))
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
@@ -113,45 +113,3 @@ def _smoothed_as_recorded(torques: Array, window: float) -> Array:
         return torques
     smooth: Array = convolve1d(torques, triangle_weights(half), axis=0, mode="nearest")
     return smooth
-
-
-def friction_torques(
-    joint_names: Sequence[str],
-    friction: Mapping[str, float],
-    q: Array,
-    v: Array,
-    a: Array,
-    sign: Array,
-    smoothing_speed: float = CoulombLaw.smoothing_speed,
-    middles: Array | None = None,
-    load: Array | None = None,
-) -> Array:
-    """Return the friction of every joint (`models.friction`), and the torques of couplings.
-
-    Args:
-        joint_names: Names of the joints, n of them.
-        friction: Values by ``joint/term`` and ``coupling/term``; what is not there is zero.
-        q: Positions [rad], shape (k, n).
-        v: Velocities [rad/s], shape (k, n).
-        a: Accelerations [rad/s^2], shape (k, n).
-        sign: Sign of Coulomb friction, shape (k, n).
-        smoothing_speed: Speed over which the friction of couplings changes its sign [rad/s].
-        middles: Middle of each joint's range [rad], shape (n,); None: zero.
-        load: Torque behind the gears [Nm], shape (k, n); needed for the term "coulomb_load" alone.
-
-    Returns:
-        Torques [Nm], shape (k, n).
-    """
-    values = {
-        term: np.array([float(friction.get(f"{joint}/{term}", 0.0)) for joint in joint_names])
-        for term in FRICTION_TERMS
-    }
-    names = dict.fromkeys(name.rpartition("/")[0] for name in friction)
-    texts = [name for name in names if name not in joint_names]
-    couplings = JointCouplings.parsed(texts, joint_names, "friction")
-    coupled = {
-        term: np.array([float(friction.get(f"{text}/{term}", 0.0)) for text in texts])
-        for term in COUPLING_TERMS
-    }
-    known = KnownFriction(values, smoothing_speed, couplings if texts else None, coupled, middles)
-    return known.torques(q, v, a, sign, load)

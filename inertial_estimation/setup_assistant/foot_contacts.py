@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.limbs import Limb, end_links, frame_poses
+from inertial_estimation.models.limbs import Limb, end_links
 from inertial_estimation.models.link_shapes import LinkShapes
 from inertial_estimation.models.robot_config import AddedFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -97,13 +97,13 @@ class _Foot:
     def __init__(self, robot: RobotModel, q: Array, leg: Limb, shapes: LinkShapes) -> None:
         self._robot, self._q = robot, q
         self.links = end_links(robot, leg)
-        poses = dict(zip(self.links, frame_poses(robot, q, self.links), strict=True))
+        poses = dict(zip(self.links, robot.frame_poses(q, self.links), strict=True))
         self._poses = poses
         shaped = [link for link in self.links if link in shapes.points]
         self._points = [shapes.points[link] @ poses[link][0].T + poses[link][1] for link in shaped]
         self._radii = [shapes.radii[link] for link in shaped]
         self._kind = shapes.kind
-        (_R, hip), (_R2, ankle) = frame_poses(robot, q, [leg.bodies[0], leg.end])
+        (_R, hip), (_R2, ankle) = robot.frame_poses(q, [leg.bodies[0], leg.end])
         self._length = float(np.linalg.norm(hip - ankle)) or 1.0
         self._leg = leg
 

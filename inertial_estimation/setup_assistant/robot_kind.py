@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.limbs import Limb, body_links, end_links, frame_poses, limbs_of, rest_posture
+from inertial_estimation.models.limbs import Limb, end_links, limbs_of, rest_posture
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import ARM, FOOT, LEG, count_of
 from inertial_estimation.signals import Array
@@ -121,7 +121,7 @@ def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
         others = {joint for other in legs if other is not leg for joint in other.joints}
         own = sum(joint not in others for joint in leg.joints)
         bodies = leg.bodies[-own:]
-        links = tuple(link for body in bodies for link in body_links(robot, robot.link_body(body).joint_id))
+        links = tuple(link for body in bodies for link in robot.body_links(robot.link_body(body).joint_id))
         apart.append(replace(leg, joints=leg.joints[-own:], bodies=bodies, links=links))
     return tuple(apart)
 
@@ -146,7 +146,7 @@ def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
     q = rest_posture(robot)
     ends = []
     for limb in limbs:
-        points = [p for _R, p in frame_poses(robot, q, end_links(robot, limb))]
+        points = [p for _R, p in robot.frame_poses(q, end_links(robot, limb))]
         lowest = min(float(p[2]) for p in points)
         ends.append(np.mean([p for p in points if p[2] < lowest + LEVEL_FRAMES], axis=0))
     return np.array(ends).reshape(-1, 3)
@@ -154,7 +154,7 @@ def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
 
 def _are_low(robot: RobotModel, limbs: Sequence[Limb], ends: Array) -> list[bool]:
     q = rest_posture(robot)
-    heights = np.array([p[2] for _R, p in frame_poses(robot, q, robot.link_names)])
+    heights = np.array([p[2] for _R, p in robot.frame_poses(q, robot.link_names)])
     height = float(heights.max() - heights.min())
     lowest = float(ends[:, 2].min())
     return [

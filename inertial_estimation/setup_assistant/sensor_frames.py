@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.limbs import body_links
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
 from inertial_estimation.setup_assistant.foot_contacts import FootContact
@@ -29,7 +28,7 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
         robot.frame_id(wanted)
         return wanted, AS_ASKED
     if not described.imus:
-        base = body_links(robot, robot.link_body(robot.base_link).joint_id)
+        base = robot.body_links(robot.link_body(robot.base_link).joint_id)
         return next((link for link in base if described.masses[link] > 0.0), robot.base_link), NO_IMU
     distance = {link: len(ImuMount.on(robot, link).moving) for link in described.imus}
     best = min(described.imus, key=lambda link: (distance[link], not is_imu(link), "gyro" in link.lower()))

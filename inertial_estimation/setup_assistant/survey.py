@@ -14,9 +14,7 @@ from inertial_estimation.models.body_reference import has_usable_prior
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
     Limb,
-    body_links,
     end_links,
-    frame_poses,
     limbs_of,
     subtree_masses,
 )
@@ -105,7 +103,7 @@ def find_feet(
         contacts = tuple(replace(c, name=TOKEN.sub("_", c.frame.lower())) for c in contacts)
     posture, wrong = _posture(robot, legs, contacts, rng, soles=soles)
     model = with_frames(robot, added_frames(contacts))
-    heights = [float(p[2]) for _R, p in frame_poses(model, posture, [c.frame for c in contacts])]
+    heights = [float(p[2]) for _R, p in model.frame_poses(posture, [c.frame for c in contacts])]
     doubts = [f"the feet have no readable shapes: {shapes.note}"] if shapes.note else []
     doubts += [f"contact frame of '{c.name}': {c.source}" for c in contacts if c.guessed]
     return StandingFeet(
@@ -299,7 +297,7 @@ def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
 
 def _named(robot: RobotModel, described: Description, joint: int) -> str:
     """Return the first link of a body with a mass, after which the body is best called."""
-    links = body_links(robot, joint)
+    links = robot.body_links(joint)
     return next((link for link in links if described.masses.get(link, 0.0) > 0.0), links[0])
 
 
@@ -377,7 +375,7 @@ class Survey:
     @property
     def stance_width(self) -> float:
         """Lateral distance of the outermost contact frames [m]; zero of an arm."""
-        poses = frame_poses(self.robot, self.posture, [contact.frame for contact in self.contacts])
+        poses = self.robot.frame_poses(self.posture, [contact.frame for contact in self.contacts])
         sides = [float(p[1]) for _R, p in poses]
         return max(sides) - min(sides) if sides else 0.0
 

@@ -19,6 +19,25 @@ Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 
 
+def _numpys(name: str, what: str) -> Callable[..., Any]:
+    """Return a function of `numpy.linalg` whose failure is a `NumericalError`."""
+
+    def call(A: Array, *others: Array) -> Any:
+        try:
+            return getattr(np.linalg, name)(A, *others)
+        except LinAlgError as error:
+            raise _failure(what, A, error) from error
+
+    return call
+
+
+eigh: Callable[[Array], tuple[Array, Array]] = _numpys("eigh", "the eigenvalues")
+eigvalsh: Callable[[Array], Array] = _numpys("eigvalsh", "the eigenvalues")
+cholesky: Callable[[Array], Array] = _numpys("cholesky", "the Cholesky factor")
+inv: Callable[[Array], Array] = _numpys("inv", "the inverse")
+solve: Callable[[Array, Array], Array] = _numpys("solve", "the solution of linear equations")
+
+
 def triangular_factor(A: Array) -> Array:
     """Return the triangular factor R of A = Q R, with R'R = A'A.
 
@@ -33,9 +52,7 @@ def triangular_factor(A: Array) -> Array:
 
 def square_factor(factor: Array) -> Array:
     """Return a triangular factor of n columns and at most n rows, padded with zero rows to shape (n, n)."""
-    square = np.zeros((factor.shape[1], factor.shape[1]))
-    square[: len(factor)] = factor
-    return square
+    return np.pad(factor, ((0, factor.shape[1] - len(factor)), (0, 0)))
 
 
 def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
@@ -59,16 +76,9 @@ def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
 
 
 def singular_values(A: Array) -> Array:
-    """Return the singular values of A, largest first, shape (..., min(m, n)).
-
-    Args:
-        A: Shape (..., m, n).
-
-    Raises:
-        NumericalError: If the decomposition fails.
-    """
+    """Return the singular values of A, largest first, shape (..., min(m, n)); raises as `svd` does."""
     try:
-        s: Array = np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
+        s = np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
     except LinAlgError:
         s = svd(A, full_matrices=False)[1]
     return s
@@ -88,7 +98,7 @@ def lstsq(A: Array, b: Array) -> Array:
         NumericalError: If the decomposition of A fails.
     """
     try:
-        x: Array = np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
+        x = np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
     except LinAlgError:
         x = pinv(A, EPSILON * max(A.shape)) @ b
     return x
@@ -105,7 +115,7 @@ def pinv(A: Array, rcond: float = 1e-15) -> Array:
         NumericalError: If the decomposition of A fails.
     """
     try:
-        inverse: Array = np.asarray(np.linalg.pinv(A, rcond=rcond), dtype=np.float64)
+        inverse = np.asarray(np.linalg.pinv(A, rcond=rcond), dtype=np.float64)
     except LinAlgError:
         U, s, Vt = svd(A, full_matrices=False)
         kept = s > rcond * s.max(initial=0.0)
@@ -128,75 +138,6 @@ def null_space(A: Array) -> Array:
     return basis
 
 
-def eigh(A: Array) -> tuple[Array, Array]:
-    """Return eigenvalues, ascending, and eigenvectors of a symmetric matrix.
-
-    Args:
-        A: Shape (..., n, n); the lower triangle is read.
-
-    Raises:
-        NumericalError: If the iteration does not converge, as with NaN.
-    """
-    try:
-        values, vectors = np.linalg.eigh(A)
-    except LinAlgError as error:
-        raise _failure("the eigenvalues", A, error) from error
-    return values, vectors
-
-
-def eigvalsh(A: Array) -> Array:
-    """Return the eigenvalues of a symmetric matrix, ascending, shape (..., n).
-
-    Args:
-        A: Shape (..., n, n); the lower triangle is read.
-
-    Raises:
-        NumericalError: If the iteration does not converge, as with NaN.
-    """
-    return _or_failure(np.linalg.eigvalsh, "the eigenvalues", A)
-
-
-def cholesky(A: Array) -> Array:
-    """Return the lower factor L of A = L L'.
-
-    Args:
-        A: Symmetric, shape (..., n, n).
-
-    Raises:
-        NumericalError: If A is not positive definite.
-    """
-    return _or_failure(np.linalg.cholesky, "the Cholesky factor", A)
-
-
-def inv(A: Array) -> Array:
-    """Return the inverse.
-
-    Args:
-        A: Shape (..., n, n).
-
-    Raises:
-        NumericalError: If A is singular.
-    """
-    return _or_failure(np.linalg.inv, "the inverse", A)
-
-
-def solve(A: Array, b: Array) -> Array:
-    """Return the x of A x = b.
-
-    Args:
-        A: Shape (..., n, n).
-        b: Shape (n,) or (..., n, k).
-
-    Raises:
-        NumericalError: If A is singular.
-    """
-    try:
-        x: Array = np.asarray(np.linalg.solve(A, b), dtype=np.float64)
-    except LinAlgError as error:
-        raise _failure("the solution of linear equations", A, error) from error
-    return x
-
-
 @contextmanager
 def naming_failures(what: str) -> Iterator[None]:
     """Convert the exceptions of a SciPy solver whose factorisation fails into a `NumericalError`.
@@ -211,14 +152,6 @@ def naming_failures(what: str) -> Iterator[None]:
         yield
     except LinAlgError as error:
         raise NumericalError(f"{what} failed: {error}") from error
-
-
-def _or_failure(factorisation: Callable[[Array], Any], what: str, A: Array) -> Array:
-    try:
-        result: Array = factorisation(A)
-    except LinAlgError as error:
-        raise _failure(what, A, error) from error
-    return result
 
 
 def _by_qr_iteration(A: Array, full_matrices: bool, first: LinAlgError) -> tuple[Array, Array, Array]:

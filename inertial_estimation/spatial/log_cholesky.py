@@ -15,8 +15,9 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.errors import InconsistentInertiaError, NumericalError
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
 
 CONVENTIONS = ("rucker", "foster")
@@ -65,9 +66,6 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
 def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array:
     """Return the coordinates of a consistent body, the inverse of `parameters_from_log_cholesky`.
 
-    Uses the factorisation J = V D V' with V unit triangular, so roots appear only as halved logarithms
-    of the pivots, which are also the test: all positive if and only if J > 0.
-
     Args:
         pi: Parameters in Pinocchio's order, shape (10,).
         convention: "rucker" or "foster".
@@ -79,32 +77,17 @@ def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array
         InconsistentInertiaError: If the pseudo-inertia is not positive definite.
     """
     J = pseudo_inertia(pi)
-    if convention == "foster":
-        V, pivots = _unit_lower_factor(J)
-        V = V.T
-    else:  # the upper factor of J is the lower one of J with rows and columns reversed
-        V, pivots = _unit_lower_factor(J[::-1, ::-1])
-        V, pivots = V[::-1, ::-1], pivots[::-1]
-    half_log = 0.5 * np.log(pivots)
-    scale = np.exp(half_log - half_log[3])
-    theta = np.empty(10)
-    theta[0] = half_log[3]
-    theta[1:4] = half_log[:3] - half_log[3]
-    scaled = V * scale if convention == "rucker" else V * scale[:, None]
-    theta[4:] = scaled[_ROWS[4:], _COLUMNS[4:]]
+    try:
+        if convention == "foster":
+            U = linear_algebra.cholesky(J).T
+        else:  # the upper factor of J is the lower one of J with rows and columns reversed
+            U = linear_algebra.cholesky(J[::-1, ::-1])[::-1, ::-1]
+    except NumericalError as error:
+        raise InconsistentInertiaError(f"the pseudo-inertia is not positive definite: {error}") from error
+    theta: Array = U[_ROWS, _COLUMNS]
+    theta[1:] /= theta[0]
+    theta[:4] = np.log(theta[:4])
     return theta
-
-
-def _unit_lower_factor(J: Array) -> tuple[Array, Array]:
-    """Return L and d with J = L diag(d) L', L unit lower triangular."""
-    L, d, rest = np.eye(4), np.empty(4), J.copy()
-    for k in range(4):
-        d[k] = rest[k, k]
-        if not d[k] > 0.0:
-            raise InconsistentInertiaError(f"the pseudo-inertia has pivot {d[k]:.3g}, expected all positive")
-        L[k + 1 :, k] = rest[k + 1 :, k] / d[k]
-        rest = rest - d[k] * np.outer(L[:, k], L[:, k]) * (np.arange(4) >= k)[:, None]
-    return L, d
 
 
 def _entries(theta: Array) -> tuple[Array, Array]:

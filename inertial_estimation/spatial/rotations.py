@@ -1,22 +1,21 @@
-"""Rotations and unit directions, as free functions on numpy arrays."""
+"""Rotations and unit directions, as free functions on numpy arrays; the formulas are Pinocchio's."""
 
 import math
-from typing import TypeVar
 
 import numpy as np
+import pinocchio as pin
 
 from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector, add, combine, cross, dot, normalised
 
-NumberT = TypeVar("NumberT", float, Array)
 OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 
 
 def skew(w: Array) -> Array:
     """Return S(w), the matrix with S(w) x = w x x. Shape (3, 3)."""
-    x, y, z = w[0], w[1], w[2]
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    S: Array = pin.skew(w)
+    return S
 
 
 def skews(v: Array) -> Array:
@@ -27,51 +26,21 @@ def skews(v: Array) -> Array:
 
 
 def exp_so3(phi: Array) -> Array:
-    """Return the rotation matrix of a rotation vector (Rodrigues' formula).
-
-    exp(S(phi)) = 1 + sin(a)/a S(phi) + (1 - cos(a))/a^2 S(phi)^2, a = |phi|; Taylor series near 0.
-
-    Args:
-        phi: Rotation vector [rad], shape (3,).
-
-    Returns:
-        Rotation matrix, shape (3, 3).
-    """
-    x, y, z = float(phi[0]), float(phi[1]), float(phi[2])
-    a2 = x * x + y * y + z * z
-    a = math.sqrt(a2)
-    if a < 1e-4:
-        s, c = 1.0 - a2 / 6.0, 0.5 - a2 / 24.0
-    else:
-        s, c = math.sin(a) / a, (1.0 - math.cos(a)) / a2
-    return np.array(
-        [
-            [1.0 - c * (y * y + z * z), c * x * y - s * z, c * x * z + s * y],
-            [c * x * y + s * z, 1.0 - c * (x * x + z * z), c * y * z - s * x],
-            [c * x * z - s * y, c * y * z + s * x, 1.0 - c * (x * x + y * y)],
-        ]
-    )
+    """Return the rotation matrix of a rotation vector [rad], shape (3, 3)."""
+    R: Array = pin.exp3(phi)
+    return R
 
 
 def log_so3(R: Array) -> Array:
-    """Return the rotation vector of a rotation matrix, |phi| <= pi.
-
-    Args:
-        R: Rotation matrix, shape (3, 3).
-
-    Returns:
-        Rotation vector [rad], shape (3,).
-    """
-    first, second, third = R.tolist()
-    return np.array(rotation_vector((first, second, third)))
+    """Return the rotation vector of a rotation matrix [rad], |phi| <= pi, shape (3,)."""
+    phi: Array = pin.log3(R)
+    return phi
 
 
-def rotation_vector(R: Matrix) -> Vector:
-    """Return the rotation vector of a rotation given by its rows [rad]; see `log_so3`."""
-    x, y, z, w = unit_quaternion(R)
-    norm = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 / w if norm < 1e-12 else 2.0 * math.atan2(norm, w) / norm
-    return x * scale, y * scale, z * scale
+def left_jacobian_so3(phi: Array) -> Array:
+    """Return J with exp(phi + d) = exp(J d) exp(phi) to first order in d, shape (3, 3)."""
+    J: Array = pin.Jexp3(-phi)  # the right Jacobian at -phi
+    return J
 
 
 @inlined
@@ -96,82 +65,20 @@ def with_vertical(first: Vector, third: Vector, up: Vector) -> Matrix:
     return first, cross(up, first), up
 
 
-def left_jacobian_so3(phi: Array) -> Array:
-    """Return J with exp(phi + d) = exp(J d) exp(phi) to first order in d.
-
-    J = sin(a)/a 1 + (1 - sin(a)/a) u u^T + (1 - cos(a))/a S(u), a = |phi|, u = phi / a.
-
-    Args:
-        phi: Rotation vector [rad], shape (3,).
-
-    Returns:
-        Left Jacobian, shape (3, 3).
-    """
-    a = math.sqrt(float(phi @ phi))
-    if a < 1e-5:
-        return np.eye(3) + 0.5 * skew(phi)
-    u = phi / a
-    s, c = math.sin(a) / a, (1.0 - math.cos(a)) / a
-    J: Array = s * np.eye(3) + (1.0 - s) * np.outer(u, u) + c * skew(u)
-    return J
-
-
 def rotation_from_quaternion(quaternion_xyzw: Array) -> Array:
     """Return the rotation matrix of a quaternion (x, y, z, w), normalised first. Shape (3, 3)."""
-    s = float(2.0 / (quaternion_xyzw @ quaternion_xyzw))
-    x, y, z, w = quaternion_xyzw.tolist()
-    return np.array(
-        [
-            [1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
-            [s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)],
-            [s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)],
-        ]
-    )
-
-
-def vertical_of_quaternion(
-    x: NumberT, y: NumberT, z: NumberT, w: NumberT
-) -> tuple[NumberT, NumberT, NumberT]:
-    """Return R_WB^T e_z, the vertical in the body frame, of an orientation of the body in a z-up world.
-
-    Args:
-        x: First component of the quaternion; a number, or an array of the components of many.
-        y: Second component.
-        z: Third component.
-        w: Scalar component; the quaternion needs no unit norm, but one above zero.
-
-    Returns:
-        The components of a unit vector, each of the shape of x.
-    """
-    s = 2.0 / (x * x + y * y + z * z + w * w)
-    return s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)
+    R: Array = pin.Quaternion(quaternion_xyzw).normalized().toRotationMatrix()
+    return R
 
 
 def rotation_from_roll_pitch_yaw(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), angles in rad. Shape (3, 3)."""
-    return np.array(roll_pitch_yaw_rows(roll, pitch, yaw))
-
-
-def roll_pitch_yaw_rows(roll: float, pitch: float, yaw: float) -> Matrix:
-    """Return Rz(yaw) Ry(pitch) Rx(roll) by its rows, angles in rad."""
-    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
-    cy, sy = math.cos(yaw), math.sin(yaw)
-    return (
-        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
-        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
-        (-sp, cp * sr, cp * cr),
-    )
+    R: Array = pin.rpy.rpyToMatrix(roll, pitch, yaw)
+    return R
 
 
 def quaternion_from_rotation(R: Array) -> Array:
-    """Return the unit quaternion (x, y, z, w) of a rotation matrix, w >= 0 (Shepperd's method).
-
-    Args:
-        R: Rotation matrix, shape (3, 3).
-
-    Returns:
-        Quaternion x y z w, shape (4,).
-    """
+    """Return the unit quaternion (x, y, z, w) of a rotation matrix, w >= 0. Shape (4,)."""
     first, second, third = R.tolist()
     return np.array(unit_quaternion((first, second, third)))
 

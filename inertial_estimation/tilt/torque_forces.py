@@ -9,7 +9,7 @@ it hardly changes the tilt.
 import numpy as np
 
 from inertial_estimation.models.contact_force import ContactForces
-from inertial_estimation.models.contact_kinematics import ContactView, locked_robot, supporting_joints
+from inertial_estimation.models.contact_kinematics import ContactView
 from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
@@ -33,9 +33,9 @@ class TorqueForces:
             torques.
         """
         robot = setup.robot
-        carrying = supporting_joints(robot, [contact.frame for contact in setup.contacts])
-        limbs = locked_robot(robot, [name for name in robot.joint_names if name not in carrying])
-        self._joints = np.array([robot.joint_index(name) for name in limbs.joint_names], dtype=int)
+        self._joints = np.array(robot.joints_to(*(contact.frame for contact in setup.contacts)), dtype=int)
+        names = robot.joint_names
+        limbs = robot.without([name for j, name in enumerate(names) if j not in self._joints])
         self._observer = MomentumObserver(limbs, gain=GAIN, armature=np.zeros(len(self._joints)))
         self._forces = ContactForces(limbs, setup.contacts)
         self._longest = longest

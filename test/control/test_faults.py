@@ -45,7 +45,7 @@ def answer(pipeline: ControllerPipeline, tick: int, **state: np.ndarray) -> np.n
     push_state(pipeline, tick * TICK_NS, **{"q": home(pipeline), **state})
     (command,) = pipeline.tick(tick * TICK_NS)
     assert np.isfinite(command.tau).all()
-    assert (np.abs(command.tau) <= pipeline.controller.dynamics.torque_limits).all()
+    assert (np.abs(command.tau) <= pipeline.controller.dynamics.limits.effort).all()
     return command.tau
 
 
@@ -73,7 +73,7 @@ def test_any_numbers_on_any_input_give_bounded_torques_and_control_returns(
         push_state(built, tick * TICK_NS, **state)
         for command in built.tick(tick * TICK_NS):
             assert np.isfinite(command.tau).all()
-            assert (np.abs(command.tau) <= built.controller.dynamics.torque_limits).all()
+            assert (np.abs(command.tau) <= built.controller.dynamics.limits.effort).all()
         outer, inner = MAX_ITERATIONS
         assert built.last.qp_iterations <= outer * (inner + 1)
         built.health(tick * TICK_NS)
@@ -173,7 +173,7 @@ def test_after_damping_the_torques_return_at_a_bounded_rate(talos) -> None:
     bad = home(talos)
     bad[0] = np.nan
     before = answer(talos, 1, q=bad)
-    limit = talos.controller.dynamics.torque_limits
+    limit = talos.controller.dynamics.limits.effort
     step = limit * TICK_NS * 1e-9 / RETURN_S
     for tick in range(2, 60):
         tau = answer(talos, tick)
@@ -236,7 +236,7 @@ def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos
     first = answer(talos, ticks + 2, q=q_then)
     assert talos.last.state is ControlState.CONTROL
     np.testing.assert_allclose(talos.last.q_ref, q_then, atol=1e-4, err_msg="they begin where it is")
-    limit = talos.controller.dynamics.torque_limits
+    limit = talos.controller.dynamics.limits.effort
     if duration_s > 0.1:
         assert (np.abs(first - tau) <= 0.1 * limit).all(), "and its torques where they were"
 

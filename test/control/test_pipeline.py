@@ -205,7 +205,7 @@ def test_an_unsolved_program_is_answered_by_damping_with_the_reason(fresh, monke
 
 def test_torques_stay_within_the_limits_whatever_the_state() -> None:
     weak = pipeline_of("talos", torque_scale=0.4)
-    limits = 0.4 * weak.controller.dynamics.torque_limits
+    limits = 0.4 * weak.controller.dynamics.limits.effort
     rng = np.random.default_rng(1)
     for k in range(20):
         spread = 0.2 * k

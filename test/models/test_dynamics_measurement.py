@@ -7,7 +7,7 @@ import pytest
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.friction import FrictionModel, KnownFriction
+from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
@@ -254,8 +254,8 @@ def test_friction_that_grows_with_the_load_follows_the_nominal_torque_less_what_
     mode = ContactMode.MEASURED if feet else ContactMode.NONE
     last = robot.n_joints - 1
     friction = FrictionModel((0, last), ("first", "last"), ("coulomb_load",), robot.n_joints, 0.5)
-    values = dict.fromkeys(("coulomb", "viscous", "offset", "armature"), np.zeros(robot.n_joints))
-    known = KnownFriction({**values, "coulomb_load": np.full(robot.n_joints, 0.1)}, 0.5)
+    values = {f"{name}/coulomb_load": 0.1 for name in robot.joint_names}
+    known = FrictionModel.of_values(robot.joint_names, values, 0.5)
     rows, bodies = RowSelection(contacts=mode), estimated_bodies(robot, all_links(robot)[-2:])
     with_both, without = (
         DynamicsMeasurement(robot, bodies, rows, MeasurementNoise(), feet, friction, known_friction=one)

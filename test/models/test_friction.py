@@ -7,12 +7,13 @@ from support.example_robots import panda
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.friction import (
+    FrictionConfig,
     FrictionModel,
-    FrictionTerms,
+    FrictionPrior,
     NominalFriction,
+    friction_deviations,
     friction_model,
 )
-from inertial_estimation.models.friction_prior import FrictionPrior, friction_deviations
 from inertial_estimation.models.robot_model import RobotModel
 
 PANDA = panda()
@@ -55,8 +56,8 @@ def test_unknown_terms_are_named():
 def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(joints, terms):
     rng = np.random.default_rng(0)
     q, v, a, load = rng.normal(size=(4, PANDA.n_joints))
-    _none, all_known = friction_model(FrictionTerms(), PANDA, KNOWN)
-    estimated, known = friction_model(FrictionTerms(joints, terms), PANDA, KNOWN)
+    _none, all_known = friction_model(FrictionConfig(), PANDA, KNOWN)
+    estimated, known = friction_model(FrictionConfig(joints, terms), PANDA, KNOWN)
     torques = np.zeros(PANDA.n_joints) if known is None else known.torques(q, v, a, load=load)
     if estimated is not None:
         torques = torques + estimated.regressor(q, v, a, load=load) @ estimated.nominal_values
@@ -66,7 +67,9 @@ def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(join
 
 
 def test_slope_of_coulomb_friction_counts_from_the_middle_of_the_range():
-    friction, _known = friction_model(FrictionTerms(("panda_joint4",), ("coulomb_slope",)), PANDA)
+    friction, _known = friction_model(
+        FrictionConfig(("panda_joint4",), ("coulomb_slope",)), PANDA, NominalFriction()
+    )
     assert friction is not None
     model, joint = PANDA.model, PANDA.joint_index("panda_joint4")
     middle = 0.5 * (model.lowerPositionLimit[joint] + model.upperPositionLimit[joint])
@@ -88,8 +91,8 @@ def test_friction_that_grows_with_the_load_opposes_motion_whatever_the_sign_of_t
 def test_a_joint_without_limits_has_no_slope():
     arm = RobotModel.from_urdf(read_urdf("example-robot-data:kinova"), floating_base=False)
     (turning, *_others) = arm.continuous_joints
-    terms = FrictionTerms((arm.joint_names[turning],), ("coulomb_slope",))
-    friction, _known = friction_model(terms, arm)
+    terms = FrictionConfig((arm.joint_names[turning],), ("coulomb_slope",))
+    friction, _known = friction_model(terms, arm, NominalFriction())
     assert friction is not None
     q = np.linspace(-3.0, 3.0, arm.n_joints)
     assert not friction.regressor(q, np.ones_like(q), np.ones_like(q)).any()
@@ -98,13 +101,15 @@ def test_a_joint_without_limits_has_no_slope():
 def test_known_friction_without_its_values_is_refused():
     with pytest.raises(ConfigurationError, match=r"nominal_friction\.viscous.*1 values.*its 2 joints"):
         friction_model(
-            FrictionTerms(), PANDA, NominalFriction(("panda_joint1", "panda_joint2"), viscous=(1.0,))
+            FrictionConfig(), PANDA, NominalFriction(("panda_joint1", "panda_joint2"), viscous=(1.0,))
         )
 
 
 def test_a_stated_prior_is_the_deviation_of_every_joint():
     joints = ("panda_joint1", "panda_joint2")
-    friction, _known = friction_model(FrictionTerms(joints, ("coulomb", "viscous")), PANDA)
+    friction, _known = friction_model(
+        FrictionConfig(joints, ("coulomb", "viscous")), PANDA, NominalFriction()
+    )
     found = friction_deviations(friction, PANDA, FrictionPrior(coulomb=0.25, viscous=4.0))
     expected = {"coulomb": 0.25, "viscous": 4.0}
     assert found.tolist() == [expected[term] for term in friction.parameter_terms]

@@ -6,11 +6,10 @@ import yaml
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.models.friction import FrictionTerms, NominalFriction, friction_model
+from inertial_estimation.models.friction import FrictionConfig, FrictionModel, NominalFriction, friction_model
 from inertial_estimation.models.joint_couplings import JointCouplings
 from inertial_estimation.offline.identification_files import friction_parameters
 from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.torque_prediction import friction_torques
 
 JOINTS = ("a", "b", "c")
 
@@ -52,17 +51,17 @@ def test_the_joints_lose_the_power_of_the_motor():
     couplings = JointCouplings.parsed(["b + c", "b - 2*c"], JOINTS, "")
     v, a = np.random.default_rng(0).normal(size=(2, 7, 3))
     w = np.stack([v[:, 1] + v[:, 2], v[:, 1] - 2 * v[:, 2]], axis=1)
-    for term, motor in (("viscous", w), ("coulomb", np.tanh(w / 0.02))):
-        power = (v[:, None] @ couplings.regressor(term, v, a, 0.02))[:, 0]
-        assert power == pytest.approx(w * motor)
-    kinetic = (v[:, None] @ couplings.regressor("armature", v, a, 0.02))[:, 0]
-    assert kinetic[:, 0] == pytest.approx(w[:, 0] * (a[:, 1] + a[:, 2]))
+    terms = ("viscous", "coulomb", "armature")
+    model = FrictionModel((), (), terms, 3, 0.02, couplings=couplings)
+    power = (v[:, None] @ model.regressor(v, v, a))[:, 0]
+    w_dot = np.stack([a[:, 1] + a[:, 2], a[:, 1] - 2 * a[:, 2]], axis=1)
+    assert power == pytest.approx(np.hstack([w * w, w * np.tanh(w / 0.02), w * w_dot]))
 
 
 def test_estimated_and_known_couplings_are_the_same_torques():
     """What is estimated is not known as well, and the file that is written gives the same torques."""
     nominal = NominalFriction(("b",), viscous=(0.5,), couplings=("b + c",), coupling_viscous=(0.7,))
-    terms = FrictionTerms(("b", "c"), ("coulomb", "viscous", "offset"), ("c + b",))
+    terms = FrictionConfig(("b", "c"), ("coulomb", "viscous", "offset"), ("c + b",))
     estimated, rest = friction_model(terms, Arm(), nominal)
     assert rest is None
     assert estimated.names[-2:] == ("b + c/coulomb", "b + c/viscous")
@@ -72,15 +71,15 @@ def test_estimated_and_known_couplings_are_the_same_torques():
     v, a, phi = rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.uniform(0.1, 1.0, estimated.size)
     expected = estimated.regressor(v, v, a) @ phi
     identified = dict(zip(estimated.names, phi.tolist(), strict=True))
-    predicted = friction_torques(JOINTS, identified, v, v, a, np.tanh(v / 0.02))
+    predicted = FrictionModel.of_values(JOINTS, identified, 0.02).torques(v, v, a)
     assert predicted == pytest.approx(expected)
     written = friction_parameters(identified, build_config(IdentificationConfig, {}), Arm())
     known = build_config(NominalFriction, yaml.safe_load(yaml.safe_dump(written)))
-    _none, back = friction_model(FrictionTerms(), Arm(), known)
+    _none, back = friction_model(FrictionConfig(), Arm(), known)
     assert back.torques(v, v, a) == pytest.approx(expected)
 
 
 def test_lists_of_couplings_of_another_length_are_refused():
     known = NominalFriction(couplings=("b + c",), coupling_coulomb=(0.1, 0.2))
     with pytest.raises(ConfigurationError, match="coupling_coulomb' has 2 values"):
-        friction_model(FrictionTerms(), Arm(), known)
+        friction_model(FrictionConfig(), Arm(), known)

@@ -10,7 +10,7 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.friction import FrictionTerms, NominalFriction, friction_model
+from inertial_estimation.models.friction import FrictionConfig, NominalFriction, friction_model
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
@@ -142,7 +142,7 @@ def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation(many):
     terms = ("coulomb", "viscous", "offset", "armature")
     values = dict(zip(terms, rng.uniform(0.5, 2.0, (4, 4)), strict=True))
     nominal = NominalFriction(joints, **{term: tuple(v) for term, v in values.items()}, smoothing_speed=1e-6)
-    _estimated, known = friction_model(FrictionTerms(), robot, nominal)
+    _estimated, known = friction_model(FrictionConfig(), robot, nominal)
     bodies = estimated_bodies(robot, ("torso_2_link",))
     rows = RowSelection(True, ("*",), ContactMode.MEASURED)
     state = random_state(rng, robot.n_joints)

@@ -3,7 +3,6 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.models.contact_kinematics import locked_robot
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -122,6 +121,12 @@ def test_a_joint_with_the_name_of_a_link_is_locked():
         assert set(robot.link_names) == {"base", "body", "tip"}
         assert robot.total_mass == pytest.approx(3.0)
         assert robot.link_body("tip").joint_id == robot.model.getJointId(kept)
-        same = locked_robot(RobotModel.from_urdf(urdf), [locked])
+        same = RobotModel.from_urdf(urdf).without([locked])
         assert [f.name for f in same.model.frames] == [f.name for f in robot.model.frames]
-        assert locked_robot(robot, [kept]).link_names == robot.link_names
+        assert robot.without([kept]).link_names == robot.link_names
+
+
+def test_the_joints_to_frames_are_those_of_the_legs(talos):
+    names = [talos.joint_names[j] for j in talos.joints_to("left_sole_link", "right_sole_link")]
+    assert names == [f"leg_{side}_{i}_joint" for side in ("left", "right") for i in range(1, 7)]
+    assert talos.joints_to(talos.base_link) == []

@@ -96,12 +96,6 @@ def test_reset_returns_to_the_description_and_the_robot_stays_nominal(robot, mot
     np.testing.assert_array_equal(compute(dynamics, *motion).M, before.M)
 
 
-def test_joints_of_the_legs_carry_the_feet(robot) -> None:
-    found = WholeBodyDynamics(robot, FRAMES).supporting_joints(FRAMES)
-    names = {name for name, supports in zip(robot.joint_names, found, strict=True) if supports}
-    assert names == {f"leg_{side}_{i}_joint" for side in ("left", "right") for i in range(1, 7)}
-
-
 def test_two_links_of_one_body_are_refused(robot) -> None:
     dynamics = WholeBodyDynamics(robot, FRAMES)
     with pytest.raises(ModelError, match="same body"):

@@ -103,7 +103,7 @@ def test_any_bytes_are_refused_or_taken_and_the_robot_is_controlled_afterwards()
         if k % 10 == 0:
             push_state(pipeline, stamp_ns, q)
         for command in pipeline.tick(stamp_ns):
-            assert (np.abs(command.tau) <= pipeline.controller.dynamics.torque_limits).all()
+            assert (np.abs(command.tau) <= pipeline.controller.dynamics.limits.effort).all()
         pipeline.health(stamp_ns)
     assert min(refused, taken) > 0.1 * CASES
     pipeline.reset()

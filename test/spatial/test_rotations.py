@@ -14,7 +14,6 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_quaternion,
     rotation_from_roll_pitch_yaw,
     skews,
-    vertical_of_quaternion,
     with_vertical,
     yaw_of,
 )
@@ -70,14 +69,6 @@ def test_left_jacobian_is_the_central_difference_of_the_exponential(size, seed):
     for i, e in enumerate(h * np.eye(3)):
         J[:, i] = Rotation.from_matrix(exp_so3(phi + e) @ exp_so3(phi - e).T).as_rotvec() / (2 * h)
     np.testing.assert_allclose(left_jacobian_so3(phi), J, atol=1e-9)
-
-
-def test_vertical_of_a_quaternion_is_the_last_row_of_its_rotation_for_numbers_and_arrays():
-    quaternions = np.random.default_rng(5).standard_normal((20, 4))
-    rows = np.array([rotation_from_quaternion(quaternion)[2] for quaternion in quaternions])
-    found = [vertical_of_quaternion(*quaternion.tolist()) for quaternion in quaternions]
-    np.testing.assert_allclose(found, rows, atol=1e-14)
-    np.testing.assert_allclose(np.stack(vertical_of_quaternion(*quaternions.T), axis=1), rows, atol=1e-14)
 
 
 @given(st.floats(-3.1, 3.1), st.floats(-1.5, 1.5), st.floats(-3.1, 3.1))
