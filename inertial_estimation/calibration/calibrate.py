@@ -5,10 +5,12 @@ in combination. So their error is judged with exactly these offsets, and by samp
 fit: offsets that do not predict left-out samples better than none are not written.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import (
@@ -24,7 +26,7 @@ from inertial_estimation.calibration.identifiability import (
     OffsetKnowledge,
     offset_knowledge,
 )
-from inertial_estimation.calibration.problem import CalibrationProblem
+from inertial_estimation.calibration.problem import CalibrationProblem, Numbers
 from inertial_estimation.calibration.solver import Solution, fit_local, fits_without, solve
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.signals import Array
@@ -106,13 +108,14 @@ def with_offsets(
         All common unknowns, shape (n,).
     """
     u = problem.unknowns
-    centre, sigma, bound = u.centre.copy(), u.prior_sigma.copy(), u.bound.copy()
-    centre[: u.n_offsets], sigma[: u.n_offsets], bound[: u.n_offsets] = offsets, HELD_SIGMA, np.inf
-    placements = np.array(["/placement_" in name for name in u.names])
-    sigma[placements] = HELD_SIGMA
     held = problem.subset(np.arange(problem.n_samples))
-    held.unknowns = replace(u, centre=centre, start=centre, prior_sigma=sigma, bound=bound)
-    start = np.where(sigma == HELD_SIGMA, centre, solution.x)
+    held.unknowns = replace(
+        u,
+        centre=np.concatenate((offsets, u.centre[u.n_offsets :])),
+        prior_sigma=np.where(np.arange(u.count) < u.n_chain, HELD_SIGMA, u.prior_sigma),
+        bound=np.where(np.arange(u.count) < u.n_offsets, np.inf, u.bound),
+    )
+    start = np.concatenate((held.unknowns.centre[: u.n_chain], solution.x[u.n_chain :]))
     return solve(held, sigma=solution.sigma, estimate_noise=False, robust=config.robust, x=start).x
 
 
@@ -135,11 +138,8 @@ def channel_rms(problem: CalibrationProblem, residual: Array) -> Array:
 
 def is_written(joint: JointOffset, combinations: bool) -> bool:
     """Whether the samples determine an offset, alone or, with `combinations`, together with others."""
-    kinds = {
-        OffsetIdentifiability.IDENTIFIABLE,
-        *([OffsetIdentifiability.COMBINATION] if combinations else []),
-    }
-    return joint.identifiability in kinds and not joint.at_bound
+    together = combinations and joint.identifiability is OffsetIdentifiability.COMBINATION
+    return (together or joint.identifiability is OffsetIdentifiability.IDENTIFIABLE) and not joint.at_bound
 
 
 def combinations_note(
@@ -196,7 +196,7 @@ class CalibrationTask:
     kind: str
     make: MakeProblem
     config: CalibrationConfig
-    held_out: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    held_out: NDArray[np.bool_]
     choose: bool = False
     leave_one_out: bool = False
     exact_description: bool = False
@@ -296,26 +296,21 @@ def _offsets_alone(
     trials: Sequence[Trial],
     problem: CalibrationProblem,
     solution: Solution,
-    fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]",
+    fitted: Numbers,
 ) -> tuple[CalibrationProblem, Solution]:
     """Fit the offsets without placement errors, since only the offsets are applied to a robot."""
-    if problem.unknowns.count == _without_placements(problem):
+    if problem.unknowns.n_chain == problem.unknowns.n_offsets:
         return problem, solution
     exact = [t for t in trials if t.placement_position_sigma == t.placement_rotation_sigma == 0.0]
-    best = min(exact, key=lambda t: _score(np.array(list(t.errors.values()))), default=None)
-    offset_sigma = best.offset_sigma if best else config.offset_sigma
+    best = min(exact, key=lambda t: _score(list(t.errors.values())), default=config)
     prior = replace(
-        config, offset_sigma=offset_sigma, placement_position_sigma=0.0, placement_rotation_sigma=0.0
+        config, offset_sigma=best.offset_sigma, placement_position_sigma=0.0, placement_rotation_sigma=0.0
     )
     alone = task.make(prior).subset(fitted)
     return alone, solve(alone, robust=config.robust)
 
 
-def _without_placements(problem: CalibrationProblem) -> int:
-    return sum("/placement_" not in name for name in problem.unknowns.names)
-
-
-def _score(rms: Array) -> float:
+def _score(rms: Sequence[float]) -> float:
     """Mean logarithm over the channels."""
     return float(np.log(np.maximum(rms, 1e-12)).mean())
 
@@ -323,8 +318,8 @@ def _score(rms: Array) -> float:
 def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
     if not fitted:
         raise ConfigurationError("every sample is held out, expected some to calibrate with")
-    start = problem.start_local()[:1]
-    n_local = problem.subset(np.arange(1)).linearise(problem.unknowns.start, start).by_local.shape[2]
+    one = problem.subset(np.arange(1))
+    n_local = one.linearise(problem.unknowns.centre, one.start_local()).by_local.shape[2]
     each = len(problem.channel_of_row) - n_local
     nuisances = sum(1 for s in problem.unknowns.prior_sigma[problem.unknowns.n_offsets :] if s >= 1.0)
     if fitted * each < problem.unknowns.n_offsets + nuisances:
@@ -336,60 +331,49 @@ def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
 
 def _chosen(
     task: CalibrationTask,
-    fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]",
+    fitted: Numbers,
     progress: Callable[[str], None],
 ) -> tuple[CalibrationConfig, tuple[Trial, ...]]:
     """Select the priors with the least geometric mean of the leave-one-out residuals over the channels."""
-    configs: list[CalibrationConfig] = []
-    errors: list[Mapping[str, float]] = []
-    scores: list[float] = []
     placements = PLACEMENT_SIGMAS[:1] if task.exact_description else PLACEMENT_SIGMAS
-    for offset_sigma in OFFSET_SIGMAS:
-        for position, rotation in placements:
-            progress(f"leave one out {len(configs) + 1} of {len(OFFSET_SIGMAS) * len(placements)}")
-            config = replace(
-                task.config,
-                offset_sigma=offset_sigma,
-                placement_position_sigma=position,
-                placement_rotation_sigma=rotation,
-            )
-            problem = task.make(config).subset(fitted)
-            solution = solve(problem, robust=config.robust)
-            rms = channel_rms(problem, leave_one_out(problem, solution, robust=config.robust))
-            configs.append(config)
-            errors.append({c.name: e for c, e in zip(problem.channels, rms, strict=True)})
-            scores.append(_score(rms))
-    best = int(np.argmin(scores))
-    trials = [
-        Trial(c.offset_sigma, c.placement_position_sigma, c.placement_rotation_sigma, e, i == best)
-        for i, (c, e) in enumerate(zip(configs, errors, strict=True))
-    ]
-    return configs[best], tuple(trials)
+    priors = [(offset, *placement) for offset in OFFSET_SIGMAS for placement in placements]
+    trials = []
+    for number, (offset, position, rotation) in enumerate(priors, start=1):
+        progress(f"leave one out {number} of {len(priors)}")
+        tried: dict[str, Any] = {
+            "offset_sigma": offset,
+            "placement_position_sigma": position,
+            "placement_rotation_sigma": rotation,
+        }
+        problem = task.make(replace(task.config, **tried)).subset(fitted)
+        solution = solve(problem, robust=task.config.robust)
+        rms = channel_rms(problem, leave_one_out(problem, solution, robust=task.config.robust)).tolist()
+        errors = {channel.name: one for channel, one in zip(problem.channels, rms, strict=True)}
+        trials.append((tried, Trial(**tried, errors=errors, chosen=False)))
+    best, chosen = min(trials, key=lambda trial: _score(list(trial[1].errors.values())))
+    return replace(task.config, **best), tuple(replace(one, chosen=one is chosen) for _, one in trials)
 
 
 def _joints(
     problem: CalibrationProblem, solution: Solution, knowledge: OffsetKnowledge
 ) -> tuple[JointOffset, ...]:
-    sigma = np.sqrt(np.diag(solution.covariance))
     units = np.where(problem.unknowns.by_kind(0.0, 1.0) > 0.0, "m", "rad")
-    return tuple(
-        JointOffset(
-            name,
-            float(solution.x[j]),
-            float(sigma[j]),
-            knowledge.kinds[j],
-            bool(solution.at_bound[j]),
-            str(units[j]),
-        )
-        for j, name in enumerate(problem.unknowns.names[: problem.unknowns.n_offsets])
+    sigma = np.sqrt(np.diag(solution.covariance))
+    columns = (
+        solution.x.tolist(),
+        sigma.tolist(),
+        knowledge.kinds,
+        solution.at_bound.tolist(),
+        units.tolist(),
     )
+    rows = zip(problem.unknowns.names, *columns, strict=False)  # the first ones are the offsets
+    return tuple(JointOffset(*row) for row in rows)
 
 
 def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tuple[float, float]]:
     sigma = np.sqrt(np.diag(solution.covariance))
-    n = problem.unknowns.n_offsets
-    rows = zip(problem.unknowns.names[n:], solution.x[n:], sigma[n:], strict=True)
-    return {name: (float(value), float(s)) for name, value, s in rows}
+    rows = zip(problem.unknowns.names, solution.x.tolist(), sigma.tolist(), strict=True)
+    return {name: (value, s) for name, value, s in list(rows)[problem.unknowns.n_offsets :]}
 
 
 def _channels(
@@ -400,24 +384,18 @@ def _channels(
     left_out: Array | None,
     trial: AppliedErrors | None,
 ) -> tuple[ChannelError, ...]:
-    states = (others[0], solution.x, others[1])
-    fitted = [channel_rms(problem, fit_local(problem, x, solution.sigma)[0]) for x in states]
-    tested = [channel_rms(test, fit_local(test, x, solution.sigma)[0]) for x in states] if test else []
-    loo = None if left_out is None else channel_rms(problem, left_out)
+    states = {"before": others[0], "after": solution.x, "written": others[1]}
+    rms = {k: channel_rms(problem, fit_local(problem, x, solution.sigma)[0]) for k, x in states.items()}
+    if test:
+        names = ("held_out_before", "held_out", "held_out_written")
+        for name, x in zip(names, states.values(), strict=True):
+            rms[name] = channel_rms(test, fit_local(test, x, solution.sigma)[0])
+    if left_out is not None:
+        rms["leave_one_out"] = channel_rms(problem, left_out)
+    if trial:
+        rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
     return tuple(
-        ChannelError(
-            channel.name,
-            channel.unit,
-            before=float(fitted[0][c]),
-            after=float(fitted[1][c]),
-            written=float(fitted[2][c]),
-            leave_one_out=None if loo is None else float(loo[c]),
-            left_out_before=float(trial.before[c]) if trial else None,
-            left_out_written=float(trial.written[c]) if trial else None,
-            held_out_before=float(tested[0][c]) if tested else None,
-            held_out=float(tested[1][c]) if tested else None,
-            held_out_written=float(tested[2][c]) if tested else None,
-        )
+        ChannelError(channel.name, channel.unit, **{name: float(one[c]) for name, one in rms.items()})
         for c, channel in enumerate(problem.channels)
     )
 
@@ -466,7 +444,7 @@ def _warnings(
 
 def _refusal(
     joints: Sequence[JointOffset],
-    known: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
+    known: NDArray[np.bool_],
     trial: AppliedErrors | None,
 ) -> tuple[str, ...]:
     """Say why offsets that the samples determine are not written."""

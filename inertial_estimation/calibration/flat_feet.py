@@ -13,9 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.calibration.chain import CalibratedChain, ChainPoses
-from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
-from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.calibration.problem import (
+    CalibratedChain,
+    CalibrationProblem,
+    ChainPoses,
+    Channel,
+    Linearisation,
+    Numbers,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew
@@ -70,12 +75,7 @@ class FlatFeetProblem(CalibrationProblem):
             soles: Corners of each sole in its contact frame [m], shape (c, 3) each.
             imus: Orientations of each IMU; without any, the tilt of the base follows from the soles.
             distance: d of (2)-(4) [m].
-
-        Raises:
-            ConfigurationError: If there are fewer than two soles, or frames of another number.
-            MeasurementError: If an IMU has not one orientation for each sample.
         """
-        _check(chain, soles, imus)
         self.chain, self.soles, self.imus, self.distance = chain, tuple(soles), tuple(imus), distance
         self.n_samples = len(chain.q)
         self.use_yaw = any(imu.use_yaw for imu in imus)
@@ -124,10 +124,11 @@ class FlatFeetProblem(CalibrationProblem):
         moved[:, 3, 0] += step[:, -1]
         return moved
 
-    def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "FlatFeetProblem":
-        """Return the problem restricted to some of the samples."""
-        imus = [ImuOrientations(imu.R_WI[rows], imu.use_yaw) for imu in self.imus]
-        return FlatFeetProblem(self.chain.subset(rows), self.soles, imus, distance=self.distance)
+    def subset(self, rows: Numbers) -> "FlatFeetProblem":
+        """Return the same problem on some of the samples."""
+        part = super().subset(rows)
+        part.imus = tuple(ImuOrientations(imu.R_WI[rows], imu.use_yaw) for imu in self.imus)
+        return part
 
     def heights(self, x: Array, local: Array) -> Array:
         """Return the heights of all corners above their mean in each sample [m], shape (K, N)."""
@@ -143,25 +144,16 @@ class FlatFeetProblem(CalibrationProblem):
     def linearise(self, x: Array, local: Array) -> Linearisation:
         """Return combined heights and orientation errors, with derivatives."""
         poses, R_WB, z = self.chain.poses(x), local[:, :3], local[:, 3, 0]
-        residual: list[Array] = []
-        by_x: list[Array] = []
-        by_local: list[Array] = []
+        parts = []
         for i, (corners, mixed) in enumerate(zip(self.soles, self._mixed, strict=True)):
             rows = self._heights(poses, R_WB, z, i, corners)
-            residual.append(rows.residual @ mixed.T)
-            by_x.append(mixed @ rows.by_unknowns)
-            by_local.append(mixed @ rows.by_local)
+            parts.append((rows.residual @ mixed.T, mixed @ rows.by_unknowns, mixed @ rows.by_local))
         for i, imu in enumerate(self.imus):
             rows = self._orientation(poses, R_WB, len(self.soles) + i, imu)
-            residual.append(rows.residual)
-            by_x.append(rows.by_unknowns)
-            by_local.append(rows.by_local)
-        scale = self._scale[None, :, None]
-        return Linearisation(
-            np.concatenate(residual, axis=1) * self._scale,
-            np.concatenate(by_x, axis=1) * scale,
-            np.concatenate(by_local, axis=1) * scale,
-        )
+            parts.append((rows.residual, rows.by_unknowns, rows.by_local))
+        residual, by_x, by_local = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
+        scale = self._scale[:, None]
+        return Linearisation(residual * self._scale, by_x * scale, by_local * scale)
 
     def _heights(self, poses: ChainPoses, R_WB: Array, z: Array, frame: int, corners: Array) -> Linearisation:
         up = R_WB[:, 2]  # the vertical in the base
@@ -219,24 +211,6 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
         squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2)) if imu.use_yaw else tilted
         total += distance**2 * float(squares.mean())
     return 0.5 * total
-
-
-def _check(chain: CalibratedChain, soles: Sequence[Array], imus: Sequence[ImuOrientations]) -> None:
-    if len(soles) < 2:
-        raise ConfigurationError(
-            f"flat feet need at least two contacts on the floor, got {len(soles)}: with one sole alone only "
-            "the sum of all offsets between it and the IMU shows"
-        )
-    if len(chain.kinematics.frames) != len(soles) + len(imus):
-        raise ConfigurationError(
-            f"the chain has {len(chain.kinematics.frames)} frames, expected {len(soles)} soles and "
-            f"{len(imus)} IMUs"
-        )
-    for imu in imus:
-        if imu.R_WI.shape != (len(chain.q), 3, 3):
-            raise MeasurementError(
-                f"IMU orientations have shape {imu.R_WI.shape}, expected ({len(chain.q)}, 3, 3)"
-            )
 
 
 def _combinations(corners: Array) -> Array:

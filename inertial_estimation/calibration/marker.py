@@ -1,11 +1,14 @@
 """Calibration with a motion-capture marker on a link, whose position each posture gives."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from inertial_estimation.calibration.chain import CalibratedChain
-from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
+from inertial_estimation.calibration.problem import (
+    CalibratedChain,
+    CalibrationProblem,
+    Channel,
+    Linearisation,
+    Numbers,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
@@ -44,15 +47,11 @@ class MarkerProblem(CalibrationProblem):
             ]
         )
 
-    def start_local(self) -> Array:
-        """Return no local unknowns, since the cameras do not move."""
-        return np.zeros((self.n_samples, 0))
-
-    def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "MarkerProblem":
-        """Return the problem restricted to some of the postures, with the same start."""
-        problem = MarkerProblem(self.chain.subset(rows), self.positions_C[rows])
-        problem._A, problem.unknowns = self._A, replace(self.unknowns)
-        return problem
+    def subset(self, rows: Numbers) -> "MarkerProblem":
+        """Return the same problem on some of the postures."""
+        part = super().subset(rows)
+        part.positions_C = self.positions_C[rows]
+        return part
 
     def linearise(self, x: Array, local: Array) -> Linearisation:
         """Return measured minus predicted positions, with derivatives."""

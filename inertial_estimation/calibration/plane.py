@@ -1,11 +1,13 @@
 """Calibration with a frame held flush on an unknown plane: each posture gives height, roll and pitch."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from inertial_estimation.calibration.chain import CalibratedChain
-from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
+from inertial_estimation.calibration.problem import (
+    CalibratedChain,
+    CalibrationProblem,
+    Channel,
+    Linearisation,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
 
@@ -63,17 +65,6 @@ class PlaneProblem(CalibrationProblem):
                 ("flush_tilt_2", FLUSH_SIGMA, 0.0),
             ]
         )
-
-    def start_local(self) -> Array:
-        """Return no local unknowns, since the reference is fixed to the plane."""
-        return np.zeros((self.n_samples, 0))
-
-    def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "PlaneProblem":
-        """Return the same problem on some of the postures, with the same start."""
-        problem = PlaneProblem(self.chain.subset(rows), axis_F=self.axis_F)
-        problem.normal_S, problem._across_S = self.normal_S, self._across_S
-        problem.unknowns = replace(self.unknowns)
-        return problem
 
     def linearise(self, x: Array, local: Array) -> Linearisation:
         """Return height, roll and pitch on the plane, with derivatives."""

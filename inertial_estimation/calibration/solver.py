@@ -162,7 +162,7 @@ class _Iteration:
     def __init__(self, problem: CalibrationProblem, *, robust: bool, x: Array | None) -> None:
         self.problem = problem
         unknowns = problem.unknowns
-        self.x = np.array(unknowns.start if x is None else x, dtype=float)
+        self.x = np.array(unknowns.centre if x is None else x, dtype=float)
         self.local = problem.start_local()
         self.iterations = 0
         self.converged = False

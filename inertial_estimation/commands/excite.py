@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     identification, beside = load_identification(args.config, args.param, args.links)
     urdf = read_urdf(args.urdf or identification.robot.urdf, folder=beside)
     steps = config.poses if config.kind == "poses" else config.starts
-    steps += (1 if config.kind == "poses" else config.refined) * config.iterations + args.compare_random
+    steps += config.iterations + args.compare_random
     done = 0
 
     def tick(more: int) -> None:
@@ -126,10 +126,7 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
     print(f"base parameters       {precision.rank} of {precision.unknowns} unknowns")
     if precision.not_excited:
         print(f"not excited           {', '.join(precision.not_excited)}")
-    print(
-        f"condition number      {precision.condition:.2f} (columns of unit length), "
-        f"{precision.condition_plain:.1f} (base columns in SI units)"
-    )
+    print(f"condition number      {precision.condition:.2f} (columns of unit length)")
     worst = max(precision.deviations, key=lambda deviation: deviation.sigma)
     print(f"largest deviation     {worst.sigma:.4g} {worst.unit} ({worst.name})")
     if result.torque_share:
@@ -140,8 +137,7 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
     summary = random_summary(result.random, result.chosen)
     if summary:
         print(f"random                {summary['count']} of the same kind, length, limits:")
-        names = (("condition", "condition"), ("condition_plain", "SI units"), ("largest", "deviation"))
-        for key, name in names:
+        for key, name in (("condition", "condition"), ("largest", "deviation")):
             print(
                 f"  {name:<20}median {summary[f'{key}_median']:.4g}, best {summary[f'{key}_best']:.4g}; "
                 f"median / designed {summary[f'{key}_median_over_chosen']:.2f}"

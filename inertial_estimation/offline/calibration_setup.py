@@ -9,10 +9,10 @@ import numpy as np
 
 from inertial_estimation.calibration.calibrate import CalibrationTask
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
-from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
 from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.plane import PlaneProblem
+from inertial_estimation.calibration.problem import CalibratedChain
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.urdf_source import read_urdf

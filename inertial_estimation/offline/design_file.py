@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.files.outputs import write_json
-from inertial_estimation.identification.excitation.design_report import Curve, Precision
 from inertial_estimation.identification.excitation.excitation import EvaluatedMotion, ExcitationDesign
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.precision import Curve, Precision
 from inertial_estimation.parameters import parameter_values
 
 
@@ -53,7 +53,7 @@ def random_summary(random: tuple[EvaluatedMotion, ...], chosen: EvaluatedMotion)
     if not random:
         return None
     summary: dict[str, float] = {"count": len(random)}
-    for name in ("condition", "condition_plain", "largest"):
+    for name in ("condition", "largest"):
         values = np.array([getattr(motion.precision, name) for motion in random])
         own = getattr(chosen.precision, name)
         summary[f"{name}_median"] = float(np.median(values))
@@ -68,7 +68,6 @@ def _precision(precision: Precision) -> dict[str, Any]:
         "rank": precision.rank,
         "unknowns": precision.unknowns,
         "condition": precision.condition,
-        "condition_plain": precision.condition_plain,
         "objectives": precision.objectives,
         "largest_deviation": precision.largest,
         "base_parameters": [

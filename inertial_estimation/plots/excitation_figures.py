@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.figures import Level, Panel, Series, thinned
-from inertial_estimation.identification.excitation.design_report import Curve
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign
+from inertial_estimation.identification.excitation.precision import Curve
 from inertial_estimation.plots.png import write_png
 from inertial_estimation.signals import Array
 

@@ -25,9 +25,9 @@ class LinearProblem(CalibrationProblem):
         self.unknowns = Unknowns(
             tuple(f"x{i}" for i in range(n)),
             n,
+            n,
             np.full(n, prior),
             np.full(n, bound),
-            np.zeros(n),
             np.full(n, centre),
         )
 

@@ -14,10 +14,9 @@ from support.calibration_scenes import marker_scene
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
-from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.calibration.marker import MarkerProblem
-from inertial_estimation.calibration.problem import CalibrationProblem
+from inertial_estimation.calibration.problem import CalibratedChain, CalibrationProblem
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_files import report_document, write_offsets

@@ -14,7 +14,7 @@ pytest.importorskip("rosbags")
 from support.trajectory_bag import read_trajectory_bag
 
 pytest.importorskip("example_robot_data")
-QUICK = ["--duration", "8", "--terms", "3", "--starts", "2", "--iterations", "2", "--design-rate", "5"]
+QUICK = ["--duration", "8", "--terms", "3", "--starts", "2", "--iterations", "2"]
 
 
 @pytest.fixture(scope="module")

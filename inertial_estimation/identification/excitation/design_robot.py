@@ -1,18 +1,26 @@
-"""The robot and the joints that move in an exciting motion: an arm, or one limb of a hung robot."""
+"""The robot and joints that move in an exciting motion: an arm or a limb of a hung robot; its rows."""
 
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
-from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
+from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
+from inertial_estimation.identification.parameter_set import parameter_set
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+
+STRUCTURE_STATES = 200  # random states from which the base parameters are determined
+DIFFERENCE_STEP = 1e-6  # of one-sided differences in position, velocity and acceleration, SI units
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +68,7 @@ def design_robot(
             matches.
         ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
+    config = replace(config, payload=PayloadConfig())
     known = config.robot
     free = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=known.locked_joints)
     names = free.joint_names
@@ -126,3 +135,126 @@ def _matching(names: tuple[str, ...], patterns: Sequence[str], leg: str) -> set[
 
 def _prefixes(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name.split("_")[0] for name in names if "_" in name))
+
+
+class DesignRows:
+    """Rows of the unknowns at states of the moving joints.
+
+    Attributes:
+        design: The robot and its moving joints.
+        parameters: The unknowns and their relation to the standard parameters.
+        row_names: Joints whose torque is measured.
+        torque_limits: Torque limit of each row, infinite where the URDF has none, shape (m,).
+        base: Base parameters that motions of this kind determine.
+    """
+
+    def __init__(
+        self, design: DesignRobot, rng: Generator, *, static: bool, acceleration: float = 5.0
+    ) -> None:
+        """Find the base parameters.
+
+        Args:
+            design: The robot.
+            rng: Source of the random states from which the base parameters are determined.
+            static: Whether the robot rests in every state.
+            acceleration: Spread of the accelerations of those states [rad/s^2].
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the parameters or rows do not fit the robot,
+                or no parameter can be excited.
+        """
+        self.design = design
+        config, robot = design.config, design.robot
+        self.parameters = parameter_set(config, robot)
+        bodies, friction = self.parameters.bodies, self.parameters.friction
+        self._measurement = DynamicsMeasurement(
+            robot, bodies, config.rows.selection(), MeasurementNoise(), (), friction
+        )
+        self.row_names = self._measurement.row_names
+        self._map = self.parameters.to_joint @ self.parameters.E
+        self._nominal = self.parameters.to_joint @ self.parameters.nominal
+        rows_of = [robot.joint_index(name) for name in self.row_names]
+        self.torque_limits: Array = design.limits.effort[rows_of]
+        self._moving = np.array(design.moving, dtype=int)
+        limits, shape = design.limits, (STRUCTURE_STATES, len(self._moving))
+        q = rng.uniform(limits.lower[self._moving], limits.upper[self._moving], shape)
+        v = rng.uniform(-1.0, 1.0, shape) * limits.velocity[self._moving]
+        a = rng.uniform(-1.0, 1.0, shape) * acceleration
+        moves = 0.0 if static else 1.0
+        self.base: BaseParameters = base_parameters(self.stacked(q, moves * v, moves * a))
+
+    def full(self, moving: Array, rest: Array | None = None) -> Array:
+        """Return values of all joints from those that move, the others at rest (zero unless given)."""
+        values = np.zeros((len(moving), self.design.robot.n_joints))
+        if rest is not None:
+            values += rest
+        values[:, self._moving] = moving
+        return values
+
+    def rows(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the rows of all unknowns.
+
+        Args:
+            q: Positions of the moving joints [rad], shape (k, n).
+            v: Velocities [rad/s], shape (k, n).
+            a: Accelerations [rad/s^2], shape (k, n).
+
+        Returns:
+            Shape (k, m, number of unknowns).
+        """
+        return self._at(q, v, a).regressor @ self._map
+
+    def stacked(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the rows of all states one below the other, shape (k m, number of unknowns)."""
+        rows = self.rows(q, v, a)
+        return rows.reshape(-1, rows.shape[-1])
+
+    def torques(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the torques of the measured rows with nominal parameters [Nm], shape (k, m)."""
+        rows = self._at(q, v, a)
+        torques: Array = rows.regressor @ self._nominal - rows.value
+        return torques
+
+    def torque_shares(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the nominal torques divided by their limits, zero where the URDF has none, shape (k, m)."""
+        shares: Array = self.torques(q, v, a) / self.torque_limits
+        return shares
+
+    def gradient(
+        self, q: Array, v: Array, a: Array, G: Array, by_torque: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivative of f(M, torques), M = A'A of the rows, by every state.
+
+        df = tr(G dM) + <by_torque, dtau>, tr(G dM) = 2 sum_k <A_k G, dA_k>; dA_k and dtau_k by one-sided
+        differences.
+
+        Args:
+            q: Positions of the moving joints, shape (k, n).
+            v: Velocities.
+            a: Accelerations.
+            G: df/dM, symmetric, shape (n, n) of all unknowns.
+            by_torque: df/dtau, shape (k, m); None for zero.
+
+        Returns:
+            df/dq, df/dv, df/da, each of shape (k, n).
+        """
+        here = self._at(q, v, a)
+        weights = 2.0 * (here.regressor @ self._map) @ G @ self._map.T
+        if by_torque is not None:
+            weights += by_torque[:, :, None] * self._nominal
+        gradients = np.empty((3, *q.shape))
+        for which in range(3):
+            for j in range(q.shape[1]):
+                state = [q, v, a]
+                state[which] = state[which].copy()
+                state[which][:, j] += DIFFERENCE_STEP
+                moved = self._at(*state)
+                change = np.einsum("kmp,kmp->k", weights, moved.regressor - here.regressor)
+                if by_torque is not None:
+                    change -= np.einsum("km,km->k", by_torque, moved.value - here.value)
+                gradients[which, :, j] = change / DIFFERENCE_STEP
+        return gradients[0], gradients[1], gradients[2]
+
+    def _at(self, q: Array, v: Array, a: Array) -> MeasuredRows:
+        state = MeasuredState(self.full(q, self.design.home), self.full(v), self.full(a))
+        return self._measurement.rows(state)

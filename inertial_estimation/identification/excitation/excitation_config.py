@@ -66,21 +66,9 @@ class ExcitationConfig:
         0.1, "Standard deviation of the white noise assumed in every row.", unit="Nm", lower=1e-9, upper=1e6
     )
     starts: int = parameter(
-        20, "Number of random trajectories from which the best are refined.", lower=1, upper=100000
+        20, "Number of random trajectories the best of which is refined.", lower=1, upper=100000
     )
-    refined: int = parameter(
-        1, "Number of random trajectories that the optimiser refines.", lower=1, upper=1000
-    )
-    iterations: int = parameter(
-        150, "Number of iterations of the optimiser for each refined trajectory.", lower=0, upper=100000
-    )
-    design_rate: float = parameter(
-        10.0,
-        "Lowest sampling rate at which the optimiser evaluates a trajectory.",
-        unit="Hz",
-        lower=0.5,
-        upper=1000.0,
-    )
+    iterations: int = parameter(150, "Number of iterations of the optimiser.", lower=0, upper=100000)
     poses: int = parameter(20, "Number of static poses in the sequence.", lower=1, upper=10000)
     candidates: int = parameter(
         400,

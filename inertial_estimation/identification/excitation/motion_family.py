@@ -23,6 +23,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 POINTS_PER_PERIOD = 60  # points per shortest period at which limits are evaluated
+DESIGN_RATE_HZ = 10.0  # lowest rate at which the optimiser evaluates a trajectory
 FULL_GAIN = 0.95  # share of the largest gain in random motions
 LARGEST_FADE_S = 3.0  # a shorter fade would need larger accelerations than the motion itself
 # Largest derivatives of the quintic from 0 to 1 over a time of one, of orders 0 to 4.
@@ -68,7 +69,7 @@ class MotionFamily:
         self._frequencies, self._fade_s = _frequencies(config, self.joints, rng)
         highest = float(self._frequencies.max())
         steps = int(np.ceil(self.duration * highest * POINTS_PER_PERIOD))
-        every = max(1, int(steps / max(self.duration * config.design_rate, 1.0)))
+        every = max(1, int(steps / max(self.duration * DESIGN_RATE_HZ, 1.0)))
         self._every = every
         steps = 4 * every * int(np.ceil(steps / (4 * every)))  # the fades end on samples
         self._step = self.duration / steps

@@ -8,8 +8,7 @@ import pytest
 from support.design_scenes import arm_identification, arm_urdf
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.excitation.design_robot import design_robot
-from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.identification.excitation.design_robot import DesignRows, design_robot
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState

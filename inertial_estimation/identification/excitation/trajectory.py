@@ -1,16 +1,32 @@
-"""Cost of a trajectory: objective of its information, and penalties on collisions and torque limits."""
+"""The exciting trajectory: many random starts, the best of them refined by L-BFGS.
+
+Its cost is the objective of its information, and penalties on collisions and torque limits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+from scipy.optimize import minimize
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.identification.excitation.design_robot import DesignRows
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.information import objective
 from inertial_estimation.identification.excitation.motion_family import MotionFamily, MotionSamples
+from inertial_estimation.identification.excitation.precision import objective
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
+Tick = Callable[[int], None]
+"""Called with the number of steps done since the last call."""
+
+FINE_RATE_HZ = 100.0  # sampling rate at which the result is checked for collisions
+REFINEMENT_ROUNDS = 4  # rounds with an increasing penalty until the result is free of collisions
+PENALTY_GROWTH = 10.0
+GAIN_SHRINK = 0.9  # factor of each reduction of the gains
+SMALLEST_REFINED = 0.3  # share of the designed gains down to which they are reduced
+LEAST_IMPROVEMENT = 1e-3  # decrease of the (logarithmic) objective below which L-BFGS is not restarted
 DISTANCE_STEP = 1e-5  # step of the finite differences of distances [rad]
 EXTRA_CLEARANCE = 0.01  # added to the requested clearance, since the samples are sparse [m]
 EFFORT_PENALTY = 300.0  # per squared excess of the share of a torque limit
@@ -18,7 +34,11 @@ TORQUE_PENALTY_SHARE = 0.98  # share of the allowed torque from which the penalt
 OBJECTIVE_SHARPNESS = 8.0  # p of the p-norm that replaces the maximum during the optimisation
 COLLISION_PENALTY = 5.0  # of one sample whose clearance is a centimetre too small
 COLLIDING_DRAWS = 20  # random motions that violate the limits before the gains are reduced
-GAIN_SHRINK, SMALLEST_GAIN = 0.9, 0.05  # factor of each reduction, and the least gain
+SMALLEST_GAIN = 0.05  # of random motions
+
+
+def no_tick(_steps: int) -> None:
+    """Show no progress."""
 
 
 class TrajectoryProblem:
@@ -132,3 +152,96 @@ class TrajectoryProblem:
                 change = wanted - self.collision.clearance(moved) - lacking[k]
                 gradient[k, i] = 2.0 * scale * lacking[k] * change / DISTANCE_STEP
         return float(scale * (lacking**2).sum()), gradient
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryDesign:
+    """A designed trajectory.
+
+    Attributes:
+        z: Vector of the trajectory in its family.
+        value: Its objective.
+        clearance: Smallest distance of links along it [m]; infinite where none is checked.
+        reduced: Factor by which the gains were reduced to avoid collisions; 1 where that was not needed.
+    """
+
+    z: Array
+    value: float
+    clearance: float
+    reduced: float
+
+
+def design_trajectory(
+    problem: TrajectoryProblem, config: ExcitationConfig, rng: Generator, tick: Tick = no_tick
+) -> TrajectoryDesign:
+    """Search the trajectory of the smallest objective.
+
+    Args:
+        problem: Objective and limits.
+        config: Starts and iterations.
+        rng: Source of the starts.
+        tick: Called with the number of completed starts and iterations, at most `steps` in total.
+
+    Returns:
+        The best one found that is free of collisions.
+
+    Raises:
+        ConfigurationError: If none is.
+    """
+    starts = []
+    for _ in range(config.starts):
+        starts.append(problem.random(rng))
+        tick(1)
+    found = _refined(problem, config, min(starts, key=problem.value), tick)
+    if found.clearance < config.clearance:
+        raise ConfigurationError(
+            f"no trajectory with a clearance of {config.clearance:g} m was found, the best has "
+            f"{found.clearance:.3f} m; try other joints, more starts, or less clearance"
+        )
+    return found
+
+
+def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
+    """Refine one start; the penalty grows until the limits also hold between the samples."""
+    weight = 1.0
+    for round_number in range(REFINEMENT_ROUNDS):
+        iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
+        z = _descended(problem, z, weight, iterations, tick)
+        clearance, torque = _checked(problem, z)
+        if (clearance >= config.clearance and torque <= config.torque_share) or not iterations:
+            break
+        weight *= PENALTY_GROWTH
+    share = 1.0
+    while clearance < config.clearance and share > SMALLEST_REFINED:
+        share *= GAIN_SHRINK
+        z = problem.family.smaller(z, GAIN_SHRINK)
+        clearance, _torque = _checked(problem, z)
+    return TrajectoryDesign(z, problem.value(z), clearance, share)
+
+
+def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick) -> Array:
+    """Run L-BFGS, restarted where it stops at a point at which the limits are not differentiable."""
+    left, value = iterations, np.inf
+    while left > 0:
+        found = minimize(
+            problem.value_and_gradient,
+            z,
+            args=(weight,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": left, "maxfun": 2 * left + 10, "maxcor": 20},
+            callback=lambda _z: tick(1),
+        )
+        left -= max(int(found.nit), 1)
+        stuck = found.nit == 0 or value - float(found.fun) < LEAST_IMPROVEMENT
+        z, value = found.x, float(found.fun)
+        if stuck:
+            break
+    return z
+
+
+def _checked(problem: TrajectoryProblem, z: Array) -> tuple[float, float]:
+    """Return the smallest clearance and the largest share of a torque limit, at many times."""
+    times = np.arange(0.0, problem.family.duration, 1.0 / FINE_RATE_HZ)
+    states = problem.family.motion(z).at(times)
+    return problem.clearance(states[0]), problem.torque_share(states)

@@ -1,0 +1,252 @@
+"""Static poses: the most informative ones of many random candidates, and a path through them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.random import Generator
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.base_parameters import BaseParameters
+from inertial_estimation.identification.excitation.design_robot import DesignRows
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.precision import objective, unit_diagonal
+from inertial_estimation.identification.excitation.trajectory import Tick, no_tick
+from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.self_collision import SelfCollision
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
+
+CHECK_SPACING = 0.05  # between the postures of a path that are checked for collisions [rad]
+# Largest speed and acceleration of the quintic from 0 to 1.
+QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)
+WEAK_INFORMATION = 1e-6  # share of the candidates' mean information with which the greedy choice starts
+SMALLEST_IMPROVEMENT = 1e-9  # smallest decrease of an objective for which poses are exchanged
+RANK_TOLERANCE = 1e-10  # smallest nonzero eigenvalue of the information scaled to a unit diagonal
+MOST_DRAWS_PER_POSE = 200  # largest number of random draws per requested pose
+
+
+def random_poses(
+    count: int,
+    rows: DesignRows,
+    limits: JointLimits,
+    collision: SelfCollision,
+    clearance: float,
+    torque_share: float,
+    rng: Generator,
+) -> Array:
+    """Draw poses of the moving joints, uniform within the limits, free of collisions.
+
+    Args:
+        count: Number of poses.
+        rows: The moving joints, and the posture of the others.
+        limits: Limits of the moving joints, reduced by the margins.
+        collision: Distances between links.
+        clearance: Smallest allowed distance [m].
+        torque_share: Largest allowed share of the torque limits.
+        rng: Source of the poses.
+
+    Returns:
+        Shape (count, n).
+
+    Raises:
+        ConfigurationError: If too few random poses satisfy clearance and torque limits.
+    """
+    found: list[Array] = []
+    for _ in range(MOST_DRAWS_PER_POSE * count):
+        if len(found) == count:
+            break
+        q = rng.uniform(limits.lower, limits.upper)
+        pose = q[None]
+        if np.abs(rows.torque_shares(pose, 0.0 * pose, 0.0 * pose)).max() > torque_share:
+            continue
+        if not collision.closer_than(rows.full(pose, rows.design.home)[0], clearance):
+            found.append(q)
+    if len(found) < count:
+        raise ConfigurationError(
+            f"only {len(found)} of {MOST_DRAWS_PER_POSE * count} random poses have a clearance of "
+            f"{clearance:g} m and need no more than {torque_share:g} of the torque limits, "
+            f"expected {count}"
+        )
+    return np.array(found)
+
+
+def chosen_poses(
+    config: ExcitationConfig, base: BaseParameters, A: Array, tick: Tick = no_tick
+) -> tuple[int, ...]:
+    """Select the poses that minimise the objective from candidates.
+
+    Args:
+        config: Objective, number of poses, and largest number of exchange sweeps (`iterations`).
+        base: Base parameters that static poses determine.
+        A: Rows of every candidate, shape (candidates, m, n).
+        tick: Called after every pose that is chosen and every sweep.
+
+    Returns:
+        Indices of the poses, the most informative first.
+
+    Raises:
+        ConfigurationError: If there are fewer candidates than poses, or the poses cannot determine all base
+            parameters.
+    """
+    if config.poses > len(A):
+        raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected no more")
+    infos = np.einsum("cmi,cmj->cij", A, A)
+    chosen = _greedy(infos, range(len(A)), config.poses, base, tick)
+    M = infos[chosen].sum(0)
+    scaled, _sizes = unit_diagonal(M[np.ix_(base.columns, base.columns)])
+    rank = int((linear_algebra.eigvalsh(scaled) > RANK_TOLERANCE).sum())
+    if rank < base.rank:
+        raise ConfigurationError(
+            f"{config.poses} poses with {A.shape[1]} rows each cannot determine {base.rank} parameters; "
+            "take more poses"
+        )
+    for _ in range(config.iterations):
+        improved = _swept(config.objective, infos, chosen, base)
+        tick(1)
+        if not improved:
+            break
+    return tuple(_greedy(infos, chosen, len(chosen), base))
+
+
+def _greedy(
+    infos: Array, candidates: Sequence[int], count: int, base: BaseParameters, tick: Tick = no_tick
+) -> list[int]:
+    """Add the candidate that increases the determinant most, one after the other."""
+    M = WEAK_INFORMATION * infos.mean(0)
+    chosen: list[int] = []
+    for _ in range(count):
+        left = [c for c in candidates if c not in chosen]
+        best = _best("log-det", M, infos, left, base)[0]
+        M = M + infos[best]
+        chosen.append(best)
+        tick(1)
+    return chosen
+
+
+def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> bool:
+    """Replace every chosen pose by a better candidate where there is one; return whether any was replaced."""
+    improved = False
+    for place in range(len(chosen) if len(chosen) < len(infos) else 0):
+        M = infos[chosen].sum(0)
+        value = objective(name, M, base)[0]
+        left = [c for c in range(len(infos)) if c not in chosen]
+        best, found = _best(name, M - infos[chosen[place]], infos, left, base)
+        if found < value - SMALLEST_IMPROVEMENT:
+            chosen[place] = best
+            improved = True
+    return improved
+
+
+def _best(
+    name: str, M: Array, infos: Array, candidates: Sequence[int], base: BaseParameters
+) -> tuple[int, float]:
+    values = [objective(name, M + infos[c], base)[0] for c in candidates]
+    best = int(np.argmin(values))
+    return candidates[best], values[best]
+
+
+@dataclass(frozen=True, eq=False)
+class PosePath:
+    """Poses in the order in which they are visited.
+
+    Attributes:
+        stops: Postures of the moving joints, shape (k, n).
+        held: Whether each stop is a measured pose and not only a waypoint, length k.
+        visited: Index of the pose at each measured stop.
+        left_out: Indices of poses to which no path without collision was found.
+    """
+
+    stops: Array
+    held: tuple[bool, ...]
+    visited: tuple[int, ...]
+    left_out: tuple[int, ...]
+
+    def sampled(
+        self, limits: JointLimits, acceleration: float, dwell: float, step: float
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return times, positions, velocities and accelerations.
+
+        Args:
+            limits: Speeds of the moving joints.
+            acceleration: Largest acceleration [rad/s^2].
+            dwell: Duration for which a measured pose is held [s].
+            step: Time between samples [s].
+
+        Returns:
+            Times, shape (k,), and three arrays of shape (k, n).
+        """
+        pieces: list[tuple[Array, Array, Array]] = []
+        for i, (stop, held) in enumerate(zip(self.stops, self.held, strict=True)):
+            if held:
+                rest = np.zeros((max(1, round(dwell / step)), len(stop)))
+                pieces.append((rest + stop, rest, rest))
+            if i + 1 < len(self.stops):
+                pieces.append(_quintic(stop, self.stops[i + 1], limits, acceleration, step))
+        end = np.zeros((1, self.stops.shape[1]))
+        pieces.append((end + self.stops[-1], end, end))
+        q, v, a = (np.concatenate([piece[i] for piece in pieces]) for i in range(3))
+        times: Array = step * np.arange(len(q), dtype=np.float64)
+        return times, q, v, a
+
+
+def path_through(
+    poses: Array, rows: DesignRows, collision: SelfCollision, clearance: float, ways: Array
+) -> PosePath:
+    """Order poses so that consecutive ones are near, and avoid collisions by one waypoint in between.
+
+    Args:
+        poses: Poses of the moving joints, shape (p, n).
+        rows: The moving joints, and the posture of the others.
+        collision: Distances between links.
+        clearance: Smallest allowed distance [m].
+        ways: Postures that may serve as waypoints, shape (w, n).
+    """
+
+    def is_free(way: list[Array]) -> bool:
+        return all(_free(start, end, rows, collision, clearance) for start, end in pairwise(way))
+
+    left = list(range(1, len(poses)))
+    stops, held, visited = [poses[0]], [True], [0]
+    while left:
+        here = stops[-1]
+        near = sorted(left, key=lambda i: float(np.abs(poses[i] - here).max()))
+        routes = [(i, []) for i in near] + [(i, [way]) for i in near for way in ways[:20]]
+        free = (route for route in routes if is_free([here, *route[1], poses[route[0]]]))
+        target, between = next(free, (None, []))
+        if target is None:
+            break
+        stops += between
+        held += [False] * len(between)
+        stops.append(poses[target])
+        held.append(True)
+        visited.append(target)
+        left.remove(target)
+    return PosePath(np.array(stops), tuple(held), tuple(visited), tuple(left))
+
+
+def _free(start: Array, end: Array, rows: DesignRows, collision: SelfCollision, clearance: float) -> bool:
+    if not collision.checks:
+        return True
+    count = 2 + int(np.abs(end - start).max() / CHECK_SPACING)
+    shares = np.linspace(0.0, 1.0, count)[:, None]
+    postures = rows.full(start + shares * (end - start), rows.design.home)
+    return not any(collision.closer_than(posture, clearance) for posture in postures)
+
+
+def _quintic(
+    start: Array, end: Array, limits: JointLimits, acceleration: float, step: float
+) -> tuple[Array, Array, Array]:
+    """Return the samples from the start up to the end, the end excluded."""
+    way = end - start
+    shortest = max(
+        float((QUINTIC_PEAK_SPEED * np.abs(way) / limits.velocity).max()),
+        float(np.sqrt(QUINTIC_PEAK_ACCELERATION * np.abs(way) / acceleration).max()),
+    )
+    count = max(1, int(np.ceil(shortest / step)))
+    duration = count * step
+    u = np.arange(count)[:, None] / count
+    s, s1, s2 = minimum_jerk_derivatives(u)
+    return start + s * way, s1 / duration * way, s2 / duration**2 * way
