@@ -94,28 +94,46 @@ def times_of_walk(recording: Any) -> np.ndarray:
 
 
 def start_rows(name: str, recording: Any, build: Callable[[], Any], truth: Truth, seed: int) -> list[Row]:
-    """Return the largest and the rms error after each start, the worst and the median of the starts."""
-    from inertial_estimation import replay_recording
-    from inertial_estimation.recordings.recording import MemoryRecording
-    from inertial_estimation.replay.metrics import angles_between
+    """Return the largest and the rms error after each start, the worst and the median of the starts.
 
-    times, rms, largest = times_of_walk(recording), [], []
+    The same times of one run from the beginning show what of it is not due to the start.
+    """
+    from inertial_estimation.recordings.recording import MemoryRecording
+
+    times = times_of_walk(recording)
+    stamps, errors = run_errors(recording, build, truth)
+    starts, running = [], []
     begins = np.random.default_rng([seed, 41]).choice(times, STARTS, replace=False).tolist()
     for begin in begins:
         kept = [e for e in recording.messages if begin <= e.log_ns < begin + 1e9 * LENGTH_S]
-        part, pipelines = MemoryRecording(tuple(kept), recording.topics, recording.name), build()
-        base = replay_recording(part, pipelines.topics({}), tilt=pipelines.tilt).base
-        stamps, tilts = stamps_and_tilts(base)
-        late = stamps > kept[0].sample.stamp_ns + 1e9 * BEGUN_S
-        errors = np.degrees(angles_between(tilts, truth(stamps)))[late]
-        if np.isfinite(errors).any():
-            rms.append(float(np.sqrt(np.nanmean(errors**2))))
-            largest.append(float(np.nanmax(errors)))
-    text = f"{name}, {len(rms)} starts in motion, tilt error from {BEGUN_S:g} s on"
-    shown = {
-        "worst rms": max(rms),
-        "median rms": float(np.median(rms)),
-        "worst maximum": max(largest),
-        "median maximum": float(np.median(largest)),
-    }
-    return [Row(f"{text}: {kind}", value, "deg", spread=0.3 * value) for kind, value in shown.items()]
+        part = MemoryRecording(tuple(kept), recording.topics, recording.name)
+        begun = kept[0].sample.stamp_ns + 1e9 * np.array([BEGUN_S, LENGTH_S])
+        own_stamps, own = run_errors(part, build, truth)
+        own = own[own_stamps > begun[0]]
+        if np.isfinite(own).any():
+            starts.append(rms_and_largest(own))
+            running.append(rms_and_largest(errors[(stamps > begun[0]) & (stamps < begun[1])]))
+    rows = []
+    for text, of in (("starts in motion", starts), ("times of one run without a start", running)):
+        (rms, largest), (median_rms, median) = np.max(of, axis=0), np.median(of, axis=0)
+        shown = {"worst rms": rms, "median rms": median_rms}
+        shown |= {"worst maximum": largest, "median maximum": median}
+        title = f"{name}, {len(of)} {text}, tilt error from {BEGUN_S:g} s on"
+        rows += [Row(f"{title}: {kind}", float(x), "deg", spread=0.3 * x) for kind, x in shown.items()]
+    return rows
+
+
+def run_errors(recording: Any, build: Callable[[], Any], truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+    """Return stamps [ns] and tilt errors [deg] of a run; NaN where the truth is not known."""
+    from inertial_estimation import replay_recording
+    from inertial_estimation.replay.metrics import angles_between
+
+    pipelines = build()
+    base = replay_recording(recording, pipelines.topics({}), tilt=pipelines.tilt).base
+    stamps, tilts = stamps_and_tilts(base)
+    return stamps, np.degrees(angles_between(tilts, truth(stamps)))
+
+
+def rms_and_largest(errors: np.ndarray) -> tuple[float, float]:
+    """Return rms and maximum of the errors that are known."""
+    return float(np.sqrt(np.nanmean(errors**2))), float(np.nanmax(errors))
