@@ -27,7 +27,7 @@ NODES = ("tilt_observer", "inertial_ekf")
 FLOORS = {"tilt": "bare kinematics", "inertial": "bare dynamics"}
 FRAMES = ("imu_link", "left_sole_link", "right_sole_link")
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
-QUIET_S, LONGEST_S = 2.0, 300.0  # without processor time: a node is ready; after which one is given up
+LONGEST_S = 300.0  # after which a node that has not started is given up
 
 
 def tasks(seed: int, _count: int) -> list[Task]:
@@ -227,7 +227,7 @@ def start(node: str) -> list[Row]:
 def started(node: str, cache: str) -> tuple[float, float]:
     """Start a node on TALOS in a ROS domain of its own; return processor time [s] and memory [MB] once ready.
 
-    It is ready when it has used no processor time for a while.
+    It is ready when it logs that it has started.
     """
     from inertial_estimation import find_config
 
@@ -235,21 +235,18 @@ def started(node: str, cache: str) -> tuple[float, float]:
     command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(find_config("talos"))]
     apart = {"ROS_DOMAIN_ID": str(100 + os.getpid() % 100), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     environment = {**os.environ, **apart, "NUMBA_CACHE_DIR": cache}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log, begin = Path(cache, f"{node}.log"), time.monotonic()
+    with log.open("w", encoding="utf-8") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     proc = Path("/proc", str(process.pid))
     try:
-        used, begin = 0.0, time.monotonic()
-        quiet_since = begin
-        while time.monotonic() - quiet_since < QUIET_S or used < 0.5:
+        while "started; reads" not in log.read_text(encoding="utf-8"):
             if process.poll() is not None or time.monotonic() - begin > LONGEST_S:
-                raise RuntimeError(
-                    f"{node} ended with {process.poll()}, or is not ready after {LONGEST_S:g} s"
-                )
+                ended = f"{node} ended with {process.poll()}, or is not ready after {LONGEST_S:g} s"
+                raise RuntimeError(f"{ended}: {log.read_text(encoding='utf-8')[-500:]}")
             time.sleep(0.1)
-            fields = (proc / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-            now = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-            if now - used > 0.05:  # more than waiting costs
-                used, quiet_since = now, time.monotonic()
+        fields = (proc / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         status = (proc / "status").read_text(encoding="utf-8").splitlines()
         return used, float(next(line.split()[1] for line in status if line.startswith("VmRSS"))) / 1024.0
     finally:
