@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
             results.append(replace(found, selected=own))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
         show("replays with the present and the tuned values")
-        judged = judged_replays(runs, references, changes)
+        judged = judged_replays(runs, references, changes, objectives)
     with result_folder(folder, (TUNED_FILE, JSON_FILE, REPORT_FILE)) as partial:
         _write(partial, results, judged, source, figures=not args.no_figures)
     _print(folder, results, judged)

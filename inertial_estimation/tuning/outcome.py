@@ -1,10 +1,11 @@
 """What a search leaves: metrics of replays with its values, a parameter file and JSON."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.files.safe_yaml import yaml_line
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
@@ -45,7 +46,10 @@ class JudgedMetric:
 
 
 def judged_replays(
-    runs: Sequence[RecordedRun], references: Sequence[ReplayReference], changes: Overrides
+    runs: Sequence[RecordedRun],
+    references: Sequence[ReplayReference],
+    changes: Overrides,
+    nodes: Collection[str],
 ) -> list[JudgedMetric]:
     """Replay all recordings with the present and with the tuned values.
 
@@ -53,14 +57,15 @@ def judged_replays(
         runs: The recordings.
         references: What each is compared with.
         changes: The tuned values.
+        nodes: Nodes that were tuned; if it is the tilt observer alone, it alone is replayed.
 
     Returns:
         The figures that both replays have.
     """
-    found = []
+    found, only = [], [TILT_NODE] if set(nodes) == {TILT_NODE} else []
     for run, reference in zip(runs, references, strict=True):
-        before = _metrics(run, reference, ())
-        after = _metrics(run, reference, changes) if changes else before
+        before = _metrics(run, reference, (), only)
+        after = _metrics(run, reference, changes, only) if changes else before
         for title, path, unit in METRICS:
             shipped, tuned = _at(before, path), _at(after, path)
             if shipped is not None and tuned is not None:
@@ -68,8 +73,10 @@ def judged_replays(
     return found
 
 
-def _metrics(run: RecordedRun, reference: ReplayReference, overrides: Overrides) -> dict[str, Any]:
-    pipelines = run.pipelines(overrides)
+def _metrics(
+    run: RecordedRun, reference: ReplayReference, overrides: Overrides, only: Sequence[str]
+) -> dict[str, Any]:
+    pipelines = run.pipelines(overrides, only=only)
     topics = run.topics(pipelines)
     replayed = replay_recording(run.recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
     return replay_results(replayed, pipelines=pipelines, reference=reference).metrics
