@@ -199,7 +199,8 @@ class _Window:
         found[:onset] = 0.0
         if onset:
             found[onset] = new[onset]
-        return found.swapaxes(1, 2)
+        columns: Array = found.swapaxes(1, 2)
+        return columns
 
     def explained(self, B: Array) -> tuple[Array, float]:
         """Return what is left of the residuals by amplitudes that are new in every block.
