@@ -151,7 +151,7 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
         to_joint=block_diag(
             *(body.to_joint @ linear_algebra.inv(body.to_link) for body in bodies), np.eye(len(owners))
         ),
-        friction_sigma=friction_deviations(friction, robot, config.friction.prior)
+        friction_sigma=friction_deviations(friction, robot, config.friction.share)
         if friction
         else np.zeros(0),
     )

@@ -207,7 +207,7 @@ class InertialEstimator:
             return self._outcome(block, Decision.DISABLED)
         if isinstance(self.filter, LogCholeskyEkf):
             outcome = self._outcome(block, Decision.ACCEPTED)
-            return self._counted(replace(outcome, decision=self.filter.update(block)))
+            return replace(outcome, decision=self.filter.update(block))
         assert self.supervisor is not None
         holding = Decision.PUSHED if self.located is not None else Decision.FROZEN
         learning = self.supervisor.phase is Phase.LEARNING
@@ -215,10 +215,6 @@ class InertialEstimator:
         causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
         deviation = outcome.innovation / np.sqrt(outcome.variance)
         self.supervisor.feed(BankBlock(block, causes, equation, deviation))
-        return self._counted(outcome)
-
-    def _counted(self, outcome: StepOutcome) -> StepOutcome:
-        self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
         return outcome
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
@@ -238,6 +234,7 @@ class InertialEstimator:
             step: The measurement.
             outcome: What became of it.
         """
+        self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
         self._published.take(posterior.at.pi_C, posterior.body_covariances)

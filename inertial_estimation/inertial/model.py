@@ -154,7 +154,7 @@ class EstimationModel:
         """Layout and prior of the state."""
         config, friction, errors = self.config, LinearPrior.none(), LinearPrior.none()
         if self.friction:
-            sigma = friction_deviations(self.friction, self.robot, config.friction.prior)
+            sigma = friction_deviations(self.friction, self.robot, config.friction.share)
             friction = LinearPrior(self.friction.names, self.friction.nominal_values, sigma)
         if self.errors:
             others = self.errors.others

@@ -22,7 +22,11 @@ from inertial_estimation.models.candidate_columns import BodyCauses, CandidateCo
 from inertial_estimation.models.equation_terms import EquationTerms
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_noise import (
+    ANGULAR_ACCELERATION,
+    PROPER_ACCELERATION,
+    MeasurementNoise,
+)
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
@@ -156,11 +160,11 @@ class RowCovariance:
         acceleration = [noise.joint_acceleration] * robot.n_joints
         direct = [noise.torque] * robot.n_joints
         if robot.floating_base:
-            base = 3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration]
+            base = 3 * [PROPER_ACCELERATION] + 3 * [ANGULAR_ACCELERATION]
             acceleration = base + acceleration
             direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
         variance = np.maximum(direct, LEAST)[rows.picked] ** 2
-        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
+        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment(robot)]
         sensed = [float(mode.senses) for mode in rows.modes] if rows.sensed else []
         sigma_wrench = np.array([share * sigma for share in sensed for sigma in wrench])
         self.sigmas = np.array(acceleration), sigma_wrench, variance

@@ -30,12 +30,10 @@ from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.joint_limits import VELOCITY_DEFAULT, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import parameter, section
+from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-FRICTION_SHARE = 0.1  # of the effort limit; geared drives lose 5 to 20 % of their rated torque
-RUN_UP_S = 0.1  # in which a motor alone reaches its speed at full effort; 10 to 100 ms of servo motors
-LOAD_SHARE = 0.1  # increase of the Coulomb friction with the torque that the teeth transmit
+RUN_UP_S = 1.0  # in which the share of the effort accelerates the motor alone to its speed: of servo motors
 EFFORT_PER_KG = (
     5.0  # effort limit where the URDF has none [Nm/kg of the robot]: Panda 4.8, KR300 5.6, UR10 11
 )
@@ -341,36 +339,6 @@ class NominalFriction:
         }
 
 
-def _prior(what: str, derived: str, unit: str) -> Any:
-    """Declare a prior standard deviation."""
-    return parameter(
-        0.0,
-        f"Prior standard deviation of each {what}, about its nominal value; 0 takes {derived}.",
-        unit=unit,
-        lower=0.0,
-        upper=1e6,
-    )
-
-
-@dataclass(frozen=True)
-class FrictionPrior:
-    """Prior standard deviations of friction that is estimated, online and offline.
-
-    What is 0 follows from the effort and speed limits of the URDF (`friction_deviations`).
-    """
-
-    coulomb: float = _prior("Coulomb friction", "a tenth of the joint's effort limit", "Nm")
-    viscous: float = _prior(
-        "viscous friction coefficient",
-        "a tenth of the joint's effort limit at its speed limit",
-        "Nm s/rad",
-    )
-    offset: float = _prior("constant torque offset", "a tenth of the joint's effort limit", "Nm")
-    armature: float = _prior(
-        "rotor inertia", "the one that the effort limit brings to the speed limit in 0.1 s", "kg m^2"
-    )
-
-
 @dataclass(frozen=True)
 class FrictionConfig:
     """Which friction parameters are estimated along with the inertias."""
@@ -405,7 +373,14 @@ class FrictionConfig:
         lower=0.0,
         upper=1.0,
     )
-    prior: FrictionPrior = section(FrictionPrior)
+    share: float = parameter(
+        0.1,
+        "Prior standard deviation of estimated friction about its nominal value, as share of each joint's "
+        "effort limit; geared drives lose 0.05 to 0.2 of it, and where torques are measured behind the gear, "
+        "it is about 0.01.",
+        lower=1e-9,
+        upper=10.0,
+    )
 
 
 def coulomb_law(friction: FrictionConfig, nominal: NominalFriction) -> CoulombLaw:
@@ -452,7 +427,7 @@ def friction_model(
     return estimated, FrictionModel.of_values(robot.joint_names, known, speed, middles)
 
 
-def friction_deviations(friction: FrictionModel, robot: RobotModel, prior: FrictionPrior) -> Array:
+def friction_deviations(friction: FrictionModel, robot: RobotModel, share: float) -> Array:
     """Return the prior standard deviation of each friction parameter.
 
     A torque is a share of the effort limit, reached at the speed limit by the viscous part. A gear of ratio n
@@ -462,7 +437,7 @@ def friction_deviations(friction: FrictionModel, robot: RobotModel, prior: Frict
     Args:
         friction: The friction parameters.
         robot: The robot, for its limits.
-        prior: Deviations that are stated; 0 derives one.
+        share: Of the effort limit; also the increase of Coulomb friction with the torque of the teeth.
 
     Returns:
         In the parameters' units, shape (size,).
@@ -478,10 +453,6 @@ def friction_deviations(friction: FrictionModel, robot: RobotModel, prior: Frict
     for name in friction.names:
         owner, _, term = name.rpartition("/")
         most, fastest = float(effort[joints[owner]].max()), float(speed[joints[owner]].max())
-        derived = {
-            "viscous": FRICTION_SHARE * most / fastest,
-            "armature": RUN_UP_S * most / fastest,
-            "coulomb_load": LOAD_SHARE,
-        }
-        sigma.append(getattr(prior, term, 0.0) or derived.get(term, FRICTION_SHARE * most))
+        units = {"viscous": most / fastest, "armature": RUN_UP_S * most / fastest, "coulomb_load": 1.0}
+        sigma.append(share * units.get(term, most))
     return np.array(sigma)

@@ -8,7 +8,10 @@ from inertial_estimation.parameters import parameter, replace_negative
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
 STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
-DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "contact_moment": 0.2, "torque": 0.5}
+DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque": 0.5}
+CONTACT_LEVER = 0.1  # of errors of a contact's force, for its moments; half a foot of that robot [m]
+PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window: of common IMUs [m/s^2]
+ANGULAR_ACCELERATION = 0.1  # the same of its angular acceleration [rad/s^2]
 FORCES = ("base_force", "contact_force")
 
 
@@ -48,35 +51,12 @@ class MeasurementNoise:
     )
     contact_force: float = parameter(
         -1.0,
-        "Standard deviation of the force components of a measured contact wrench, averaged over one window. "
-        "Negative: 2 N times the robot's mass / 80 kg, but at most 2 N.",
+        "Standard deviation of the force components of a measured contact wrench, averaged over one window; "
+        "that of its moments follows by a lever of 0.1 m times (the robot's mass / 80 kg) to the power 1/3, "
+        "but at most 0.1 m. Negative: 2 N times the robot's mass / 80 kg, but at most 2 N.",
         unit="N",
         lower=-1e4,
         upper=1e4,
-    )
-    contact_moment: float = parameter(
-        -1.0,
-        "Standard deviation of the moment components of a measured contact wrench, averaged over one window. "
-        "Negative: 0.2 Nm times the robot's mass / 80 kg to the power 4/3, but at most 0.2 Nm.",
-        unit="Nm",
-        lower=-1e4,
-        upper=1e4,
-    )
-    proper_acceleration: float = parameter(
-        0.05,
-        "Standard deviation of the IMU's specific force averaged over one window; without an IMU, of the "
-        "base's specific force.",
-        unit="m/s^2",
-        lower=0.0,
-        upper=100.0,
-    )
-    angular_acceleration: float = parameter(
-        0.1,
-        "Standard deviation of the IMU's angular acceleration over one window; without an IMU, of the "
-        "base's angular acceleration.",
-        unit="rad/s^2",
-        lower=0.0,
-        upper=1000.0,
     )
     joint_acceleration: float = parameter(
         0.2,
@@ -85,6 +65,15 @@ class MeasurementNoise:
         lower=0.0,
         upper=1000.0,
     )
+
+    def contact_moment(self, robot: RobotModel) -> float:
+        """Return the standard deviation of the moments of a measured contact wrench [Nm].
+
+        Args:
+            robot: The robot.
+        """
+        size: float = min(robot.total_mass / FULL_SIZE, 1.0) ** (1.0 / 3.0)
+        return CONTACT_LEVER * size * self.contact_force
 
     def for_robot(self, robot: RobotModel) -> "MeasurementNoise":
         """Return the noise with values in place of the negative ones.

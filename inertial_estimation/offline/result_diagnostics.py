@@ -171,7 +171,7 @@ def _held_back(result: MethodResult) -> list[str]:
     if not held:
         return []
     return [
-        "a prior (friction.prior, or by the effort limits) or the condition that friction is positive holds "
+        "the prior (friction.share of the effort limits) or the condition that friction is positive holds "
         f"what the data alone give otherwise: {listing(held, limit=MOST_NAMES)}"
     ]
 

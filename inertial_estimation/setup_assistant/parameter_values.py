@@ -89,7 +89,7 @@ def _tilt(survey: Survey) -> tuple[Entry, ...]:
 
 def _inertial(survey: Survey) -> tuple[Entry, ...]:
     noise = MeasurementNoise().for_robot(survey.robot)
-    named = ["torque", *(["base_force", "base_moment", "contact_force", "contact_moment"] * survey.legged)]
+    named = ["torque", *(["base_force", "base_moment", "contact_force"] * survey.legged)]
     derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
     of = "the weight" if survey.legged else "the largest effort limit"
     entries = [

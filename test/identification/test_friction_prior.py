@@ -14,8 +14,8 @@ JOINT, TRUE_NM = "elbow_joint", 30.0  # its effort limit is 150 Nm
 def test_friction_of_the_size_of_the_drive_is_found_and_a_tight_prior_is_named(make_scene):
     scene = make_scene("ur10_joint_limited_robot", links=["forearm_link"], friction__terms=["coulomb"])
     found = {}
-    for stated in (0.0, 0.01):
-        identifier = scene.identifier(friction__prior__coulomb=stated)
+    for share in (0.1, 1e-4):
+        identifier = scene.identifier(friction__share=share)
         x = np.zeros(len(identifier.parameters.unknowns))
         x[identifier.parameters.unknowns.index(f"{JOINT}/coulomb")] = TRUE_NM
         identifier.push(scene.recording(identifier, x, 1, seconds=2.0, torque_noise=5.0))
@@ -23,17 +23,17 @@ def test_friction_of_the_size_of_the_drive_is_found_and_a_tight_prior_is_named(m
         said = [
             one for one in result_diagnostics(report) if f"{JOINT}/coulomb" in one and "instead of" in one
         ]
-        found[stated] = report.methods["consistent"].friction[f"{JOINT}/coulomb"], bool(said)
-    assert found[0.0][0] == pytest.approx(TRUE_NM, rel=0.1)
-    assert not found[0.0][1]
-    assert found[0.01][0] < 0.5 * TRUE_NM
-    assert found[0.01][1]
+        found[share] = report.methods["consistent"].friction[f"{JOINT}/coulomb"], bool(said)
+    assert found[0.1][0] == pytest.approx(TRUE_NM, rel=0.1)
+    assert not found[0.1][1]
+    assert found[1e-4][0] < 0.5 * TRUE_NM
+    assert found[1e-4][1]
 
 
 def test_the_prior_of_the_filters_section_counts(tmp_path):
     path = tmp_path / "robot.yaml"
-    path.write_text("/**/inertial_ekf: {ros__parameters: {friction: {prior: {coulomb: 2000.0}}}}")
-    assert identification_config(load_config_file(path)).friction.prior.coulomb == 2000.0
+    path.write_text("/**/inertial_ekf: {ros__parameters: {friction: {share: 0.02}}}")
+    assert identification_config(load_config_file(path)).friction.share == 0.02
 
 
 @pytest.mark.parametrize(

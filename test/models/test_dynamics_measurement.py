@@ -9,7 +9,11 @@ from inertial_estimation.models.body_reference import BodyReference, estimated_b
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount, ImuToBase
-from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_noise import (
+    ANGULAR_ACCELERATION,
+    PROPER_ACCELERATION,
+    MeasurementNoise,
+)
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -193,7 +197,7 @@ def test_noise_of_an_imu_reaches_the_base_through_the_joints_in_between(talos, f
 
     sensed = rng.normal(size=6 + n)
     centre, R = residual(sensed)
-    sigmas = np.array(3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration] + n * [0.5])
+    sigmas = np.array(3 * [PROPER_ACCELERATION] + 3 * [ANGULAR_ACCELERATION] + n * [0.5])
     changes = np.array([residual(sensed + error)[0] - centre for error in np.diag(sigmas)])
     assert np.allclose(changes.T @ changes, R, atol=1e-8 * np.abs(R).max())
 

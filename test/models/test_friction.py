@@ -9,7 +9,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.friction import (
     FrictionConfig,
     FrictionModel,
-    FrictionPrior,
     NominalFriction,
     friction_deviations,
     friction_model,
@@ -105,11 +104,11 @@ def test_known_friction_without_its_values_is_refused():
         )
 
 
-def test_a_stated_prior_is_the_deviation_of_every_joint():
+def test_the_prior_is_a_share_of_the_limits_of_the_drive():
     joints = ("panda_joint1", "panda_joint2")
     friction, _known = friction_model(
         FrictionConfig(joints, ("coulomb", "viscous")), PANDA, NominalFriction()
     )
-    found = friction_deviations(friction, PANDA, FrictionPrior(coulomb=0.25, viscous=4.0))
-    expected = {"coulomb": 0.25, "viscous": 4.0}
-    assert found.tolist() == [expected[term] for term in friction.parameter_terms]
+    found = friction_deviations(friction, PANDA, 0.1)
+    expected = {"coulomb": 0.1 * 87.0, "viscous": 0.1 * 87.0 / 2.175}  # of both joints' limits [Nm, rad/s]
+    assert found == pytest.approx([expected[term] for term in friction.parameter_terms])

@@ -34,7 +34,7 @@ inertial_ekf:
     rate: 100.0
     torque_rows: [b]
     contact_wrenches: none
-    friction: {joints: [elbow], terms: [offset], prior: {offset: 0.5}, smoothing_speed: 0.1}
+    friction: {joints: [elbow], terms: [offset], share: 0.05, smoothing_speed: 0.1}
 identification:
   ros__parameters: {friction: {terms: [viscous]}, smoothing: {window: 0.3}, torque_rows: [c]}
 """

@@ -36,7 +36,7 @@ inertial_ekf:
   ros__parameters:
     links: [lower]
     contact_wrenches: none
-    friction: {joints: ["*"], terms: [coulomb, viscous], prior: {coulomb: 0.5}}
+    friction: {joints: ["*"], terms: [coulomb, viscous], share: 0.003}
 identification:
   ros__parameters:
     smoothing: {window: 0.1}

@@ -48,7 +48,7 @@ def test_nothing_is_learned_from_the_time_given_on(run):
 def test_an_update_gives_the_likelihood_of_its_innovation(run):
     """Noise of twice the size quarters the NIS where the parameters are certain."""
     certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6, "adapt_noise": False}
-    certain |= {f"friction.prior.{term}": 1e-6 for term in ("coulomb", "viscous", "offset", "armature")}
+    certain |= {"friction.share": 1e-9}
     noise = run.configs[INERTIAL_NODE].noise
     doubled = {f"noise.{name}": 2.0 * value for name, value in vars(noise).items()}
     (_step, one), (_again, two) = (
