@@ -120,7 +120,7 @@ class RobotLoop:
             spectators: Other filters that see the same readings.
         """
         replaced = dict(overrides or {})
-        replaced[SIMULATOR_NODE] = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
+        replaced[SIMULATOR_NODE] = {"seed": seed, **replaced.get(SIMULATOR_NODE, {})}
         simulation_config = self.config(SIMULATOR_NODE, SimulationConfig, replaced)
         controller_config = self.config(CONTROLLER_NODE, ControllerConfig, replaced)
         tilt_config = self.config(TILT_NODE, TiltPipelineConfig, replaced)

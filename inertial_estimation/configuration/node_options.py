@@ -79,9 +79,6 @@ class SimulatorOptions(NodeOptions):
         "Disturbances of the simulated robot, a YAML mapping as text each (for example "
         "'{kind: push, link: base, force: [50, 0, 0], start: 4}'); times count from the release.",
     )
-    clock_rate: float = parameter(
-        100.0, "Rate at which /clock is published, in simulated time.", unit="Hz", lower=1.0, upper=1e4
-    )
     world_frame: str = parameter("world", "Name of the world frame (z up) of the published ground truth.")
     base_frame: str = parameter(
         "", "Name of the base frame in published messages; empty takes the root link of the URDF."

@@ -33,6 +33,7 @@ from inertial_estimation.spatial.inertial_parameters import (
     pseudo_inertia,
 )
 
+MEMORY_S = 1.0  # time constant with which adapted inertias return to the estimates, or to the description
 LARGEST_STEP = 0.02  # of the logarithm of J in one tick: 2 % of a mass
 SATURATED = 0.999  # of the torque limit: the error is then that of the limit
 PREDICTION_FILTER_S = 0.02  # of velocities and wanted accelerations, whose difference is the prediction error
@@ -131,7 +132,7 @@ class CompositeAdaptation:
             self._filtered = None
         else:
             self._adapt(h, base, joints, sliding, result.acceleration)
-        kept = float(np.exp(-h / self.config.memory))
+        kept = float(np.exp(-h / MEMORY_S))
         for link, J in self._adapted.items():
             self._adapted[link] = kept * J + (1.0 - kept) * self._estimated[link]
         return self.inertias

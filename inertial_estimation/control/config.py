@@ -9,23 +9,15 @@ from inertial_estimation.parameters import parameter, section
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """Gains of one task: a = k e + d e'."""
+    """Gains of one task: a = k e + d e', critically damped."""
 
     stiffness: float = parameter(
         100.0,
-        "Stiffness k of the task, which demands the acceleration k e + d e' for a position error e; larger "
-        "corrects errors faster.",
+        "Stiffness k of the task, which demands the acceleration k e + 2 sqrt(k) e' for a position error e; "
+        "larger corrects errors faster.",
         unit="1/s^2",
         lower=0.0,
         upper=1e4,
-        runtime=True,
-    )
-    damping: float = parameter(
-        20.0,
-        "Damping d of the task, which demands the acceleration k e + d e' for a position error e.",
-        unit="1/s",
-        lower=0.0,
-        upper=1e3,
         runtime=True,
     )
     weight: float = parameter(
@@ -124,17 +116,10 @@ class BalanceConfig:
 
 @dataclass(frozen=True)
 class ReferenceConfig:
-    """How fast references may move: a jump becomes a smooth motion."""
+    """How fast references may move: a jump becomes a smooth motion, at full rate after a quarter second."""
 
     height_rate: float = parameter(
         0.3, "Largest rate of the smoothed reference of the base height.", unit="m/s", lower=1e-3, upper=10.0
-    )
-    height_acceleration: float = parameter(
-        1.0,
-        "Largest acceleration of the smoothed reference of the base height.",
-        unit="m/s^2",
-        lower=1e-3,
-        upper=100.0,
     )
     angle_rate: float = parameter(
         1.0,
@@ -143,22 +128,8 @@ class ReferenceConfig:
         lower=1e-3,
         upper=10.0,
     )
-    angle_acceleration: float = parameter(
-        3.0,
-        "Largest acceleration of the smoothed references of the base's roll and pitch.",
-        unit="rad/s^2",
-        lower=1e-3,
-        upper=100.0,
-    )
     joint_rate: float = parameter(
         2.5, "Largest rate of the smoothed references of the joints.", unit="rad/s", lower=1e-3, upper=100.0
-    )
-    joint_acceleration: float = parameter(
-        10.0,
-        "Largest acceleration of the smoothed references of the joints.",
-        unit="rad/s^2",
-        lower=1e-3,
-        upper=1000.0,
     )
 
 
@@ -227,14 +198,6 @@ class WalkingConfig:
         upper=2.0,
         runtime=True,
     )
-    width: float = parameter(
-        0.0,
-        "Lateral distance between the feet while walking; 0 keeps the distance at which they stand at the "
-        "start.",
-        unit="m",
-        lower=0.0,
-        upper=2.0,
-    )
     follow_slope: float = parameter(
         0.0,
         "Robots with point feet: fraction of the slope of the plane through the feet to which the base "
@@ -284,15 +247,6 @@ class CrawlConfig:
         unit="m/s^2",
         lower=0.01,
         upper=10.0,
-        runtime=True,
-    )
-    catch: float = parameter(
-        0.025,
-        "Error of the divergent component of motion (DCM) beyond which a swing foot is put down at once "
-        "and no foot lifts off; 0 disables this.",
-        unit="m",
-        lower=0.0,
-        upper=1.0,
         runtime=True,
     )
 
@@ -352,15 +306,6 @@ class AdaptationConfig:
         unit="rad/(Nm s)",
         lower=0.0,
         upper=100.0,
-        runtime=True,
-    )
-    memory: float = parameter(
-        1.0,
-        "Time constant with which adapted inertias return to the estimates, or to the description without "
-        "any.",
-        unit="s",
-        lower=0.01,
-        upper=1e6,
         runtime=True,
     )
 

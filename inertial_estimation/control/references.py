@@ -10,6 +10,7 @@ from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, JointReading
 
+SPEED_UP_S = 0.25  # in which a reference reaches its largest rate
 RATE_HOLD = 0.05  # how long the rate of a target counts without a new target [s]
 HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
 HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
@@ -204,9 +205,14 @@ class References:
 
     def _start(self, q: Array, height: float, roll: float, pitch: float) -> None:
         c = self._config
-        self.joints = SmoothReference(q, c.joint_rate, c.joint_acceleration)
-        self.height = SmoothReference(np.array([height]), c.height_rate, c.height_acceleration)
-        self.tilt = SmoothReference(np.array([roll, pitch]), c.angle_rate, c.angle_acceleration)
+        self.joints, self.height, self.tilt = (
+            SmoothReference(start, rate, rate / SPEED_UP_S)
+            for start, rate in (
+                (q, c.joint_rate),
+                (np.array([height]), c.height_rate),
+                (np.array([roll, pitch]), c.angle_rate),
+            )
+        )
 
     def _aim_base(self) -> None:
         base = self._asked_base

@@ -19,8 +19,8 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameM
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
 
-FOOT = TaskConfig(stiffness=300.0, damping=35.0, weight=100.0)  # in the air: it has to land in time
-REST = TaskConfig(stiffness=0.0, damping=30.0, weight=1000.0)  # of a contact: nearly an equality
+FOOT = TaskConfig(stiffness=300.0, weight=100.0)  # in the air: it has to land in time
+REST_DAMPING, REST_WEIGHT = 30.0, 1000.0  # of a contact [1/s]; nearly an equality
 COM_WEIGHT = 30.0
 
 
@@ -55,7 +55,8 @@ def following(
 ) -> Task:
     """Return the task that some rows of a motion follow a reference."""
     J, rate = motion.jacobian[rows], motion.velocity[rows]
-    pull = gains.stiffness * reference.error + gains.damping * (reference.rate - rate)
+    damping = 2.0 * math.sqrt(gains.stiffness)
+    pull = gains.stiffness * reference.error + damping * (reference.rate - rate)
     return Task(name, J, reference.acceleration + pull - motion.drift[rows], gains.weight)
 
 
@@ -97,7 +98,8 @@ def rest_task(contact: str, motion: MotionRows) -> Task:
     With a large weight, not an equality, the program keeps a solution in every state: a robot that falls gets
     the torques nearest to what was wanted.
     """
-    return following(f"{contact} at rest", motion, slice(None), Reference(0.0), REST)
+    wanted = -REST_DAMPING * motion.velocity - motion.drift
+    return Task(f"{contact} at rest", motion.jacobian, wanted, REST_WEIGHT)
 
 
 def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:

@@ -193,7 +193,7 @@ def _angle(a: Array, b: Array) -> float:
 LEAN_DEG, LEAN_S = 25.0, 2.0
 BACK_DEG = 2.5  # what counts as back: a tenth of the lean
 STEP_M, LONG_STEP_M, ROUGHNESS_M = 0.15, 0.25, 0.01
-SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 2.0, "references.angle_acceleration": 12.0}}
+SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 3.0}}
 ROUGH = {SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": ROUGHNESS_M}}
 
 

@@ -47,7 +47,6 @@ PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": 0.01, "ground.cell": 0.25},
     CONTROLLER_NODE: {
         "base_height.stiffness": HEIGHT_STIFFNESS,
-        "base_height.damping": 2.0 * HEIGHT_STIFFNESS**0.5,
         "inertias.links": [TORSO],
     },
     INERTIAL_NODE: {
@@ -94,7 +93,6 @@ def pelvis_run(
         Columns time, height and reference [m], mass, published [kg], x [m], left [N]; whether it fell.
     """
     loop = robot.build(
-        overrides={SIMULATOR_NODE: {"ground.seed": seed}},
         disturbances=[MassWaveform(TORSO, "square", MEAN_KG, AMPLITUDE_KG, WAVE_HZ)],
         seed=seed,
         adaptation=adaptation,

@@ -102,7 +102,7 @@ def _loop(robot: RobotLoop, case: _Case, seed: int, load_s: float) -> ClosedLoop
     overrides = FASTER if case.faster else overrides
     if case.stones:
         ground = {"ground.terrain": "stones", "ground.roughness": case.stones, "ground.cell": CELL_M}
-        overrides = {SIMULATOR_NODE: {**ground, "ground.seed": seed}}
+        overrides = {SIMULATOR_NODE: ground}
     return robot.build(
         overrides=overrides,
         disturbances=[load_on_trunk(body, TRUNK, case.force, point, load_s)] if case.force else [],

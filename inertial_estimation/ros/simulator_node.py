@@ -37,19 +37,19 @@ from inertial_estimation.simulation.viewer import RobotViewer
 AddOutput = Callable[[type[Any], str], Publisher]
 FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]
 LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-outs [s]
+CLOCK_PERIOD_NS = NANOSECONDS // 100  # between two messages of /clock, in simulated time
 VIEWER_PERIOD = 1.0 / 30.0  # between two frames of the viewer [s]
 
 
 class SensorOutputs:
     """Publishes the readings of the sensors on the topics of a robot."""
 
-    def __init__(self, add_output: AddOutput, robot: SimulatedRobotConfig, *, wrenches: bool) -> None:
+    def __init__(self, add_output: AddOutput, robot: SimulatedRobotConfig) -> None:
         """Create the publishers.
 
         Args:
             add_output: Creates a publisher of a type on a topic.
             robot: IMU and contacts of the robot.
-            wrenches: Whether the contacts have force sensors.
         """
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
         self._imu_frame = robot.imus.get(IMU_TOPIC, "")
@@ -57,8 +57,7 @@ class SensorOutputs:
         self._joints = add_output(JointState, "joint_states")
         self._imu = add_output(Imu, IMU_TOPIC) if robot.imus else None
         self._wrenches = {
-            contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench")
-            for contact in (robot.contacts if wrenches else ())
+            contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench") for contact in robot.contacts
         }
 
     def publish(self, readings: SensorReadings) -> None:
@@ -137,7 +136,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
         links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self._clock_output, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
-        self._sensor_outputs = SensorOutputs(self.add_output, config.robot, wrenches=config.sensors.wrenches)
+        self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
         self.listen(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
@@ -146,7 +145,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._timer: Any = None
         self._set_timer()
         if self._options.viewer:
-            self._viewer = RobotViewer(self.simulation.robot, terrain_from_config(config.ground))
+            self._viewer = RobotViewer(self.simulation.robot, terrain_from_config(config.ground, config.seed))
             self.add_timer(VIEWER_PERIOD, self._show)
 
     def _on_inputs(self) -> None:
@@ -179,7 +178,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
         if self.simulation.stamp_ns >= self._next_clock_ns:
             self._clock_output.publish(clock_to_msg(self.simulation.stamp_ns))
-            self._next_clock_ns += round(NANOSECONDS / self._options.clock_rate)
+            self._next_clock_ns += CLOCK_PERIOD_NS
         self._truth_outputs.publish()
         for readings in arrived:
             self._sensor_outputs.publish(readings)

@@ -1,6 +1,5 @@
 """Values of the parameters that depend on a robot's size, by node."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,7 +158,7 @@ def _controller(survey: Survey) -> tuple[Entry, ...]:
         return tuple(entries)
     stiffness = min(STIFFEST, max(STIFFNESS, STIFFNESS * (SHORT / survey.height) ** 2))
     if stiffness > STIFFNESS:
-        gains = {"stiffness": _rounded(stiffness), "damping": _rounded(2.0 * math.sqrt(stiffness))}
+        gains = {"stiffness": _rounded(stiffness)}
         entries.append(Entry("base_orientation", gains, "stiffer, since the robot is small"))
     weight = survey.robot.total_mass * STANDARD_GRAVITY
     walking: dict[str, Any] = {"touchdown_force": _rounded(max(min(30.0, TOUCHDOWN * weight), 1.0))}

@@ -114,7 +114,7 @@ class JointActuators:
     def __init__(
         self, robot: RobotModel, config: ActuatorConfig, step: float, known: NominalFriction
     ) -> None:
-        """Read limits and friction of the URDF.
+        """Read the limits of the URDF.
 
         Args:
             robot: The robot.
@@ -123,14 +123,13 @@ class JointActuators:
             known: Friction the robot is known to have, added to that of `config`; its smoothing speed then
                 holds for all.
         """
-        model, n_base, terms = robot.model, robot.n_base, known.by_joint(robot)
+        terms = known.by_joint(robot)
         self.motors = Motors(robot, config, step)
         self.stops = EndStops(robot, config.stop_stiffness)
         self.brake = 0.0
-        urdf = float(config.urdf_friction)
         self._smoothing_speed = known.smoothing_speed
-        self._viscous = config.viscous + terms["viscous"] + urdf * np.array(model.damping[n_base:])
-        self._coulomb = config.coulomb + terms["coulomb"] + urdf * np.array(model.friction[n_base:])
+        self._viscous = config.viscous + terms["viscous"]
+        self._coulomb = config.coulomb + terms["coulomb"]
         self._rubs = bool(self._viscous.any() or self._coulomb.any())
         self._step, self._offset = step, terms["offset"]
         self._rotor = config.armature + terms["armature"]

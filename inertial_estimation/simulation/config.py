@@ -49,7 +49,6 @@ class GroundConfig:
         lower=-1e3,
         upper=1e3,
     )
-    seed: int = parameter(0, "Seed of the random heights of rough ground and stones.", lower=0, upper=2**31)
     stiffness: float = parameter(
         1e5, "Stiffness of the ground at each contact point.", unit="N/m", lower=100.0, upper=1e7
     )
@@ -78,21 +77,11 @@ class ActuatorConfig:
     viscous: float = parameter(
         0.0, "Viscous friction coefficient of each simulated joint.", unit="Nms/rad", lower=0.0, upper=1e4
     )
-    urdf_friction: bool = parameter(
-        False, "Whether friction and damping of the URDF (<dynamics>) are added to those of the parameters."
-    )
     torque_limit_scale: float = parameter(
         1.0,
         "Factor on the URDF's effort limits at which simulated torques saturate; 0 disables the limits.",
         lower=0.0,
         upper=1e3,
-    )
-    lag: float = parameter(
-        0.0,
-        "Time constant of the first-order lag of simulated joint torques; 0 means no lag.",
-        unit="s",
-        lower=0.0,
-        upper=1.0,
     )
     stop_stiffness: float = parameter(
         1000.0,
@@ -100,6 +89,13 @@ class ActuatorConfig:
         unit="Nm/rad",
         lower=0.0,
         upper=1e6,
+    )
+    lag: float = parameter(
+        0.0,
+        "Time constant of the first-order lag of simulated joint torques; 0 means no lag.",
+        unit="s",
+        lower=0.0,
+        upper=1.0,
     )
 
 
@@ -194,19 +190,6 @@ class SensorNoise:
 
 
 NOISE_FREE = SensorNoise()
-REALISTIC = SensorNoise(
-    specific_force=0.05,
-    angular_rate=0.003,
-    angular_rate_bias=(0.004, -0.003, 0.002),
-    position=5e-5,
-    velocity=2e-3,
-    effort=0.3,
-    force=2.0,
-    torque=0.2,
-)
-
-
-NOISE_FREE = SensorNoise()
 REALISTIC = SensorNoise(  # of a large robot
     specific_force=0.05,
     angular_rate=0.003,
@@ -236,13 +219,7 @@ class SensorConfig:
         "the motor.",
         choices=("link", "motor"),
     )
-    wrenches: bool = parameter(
-        True, "Whether the contacts have force sensors; without them no contact wrench is simulated."
-    )
     noise: SensorNoise = section(SensorNoise, prefix="")
-    seed: int = parameter(
-        0, "Seed of the random sensor noise and of the lost messages.", lower=0, upper=2**31
-    )
 
 
 @dataclass(frozen=True)
@@ -255,6 +232,12 @@ class SimulationConfig:
         0.001, "Step size of the numerical integration.", unit="s", lower=1e-5, upper=0.01
     )
     start_ns: int = parameter(0, "Stamp at which the simulation begins.", unit="ns", lower=0)
+    seed: int = parameter(
+        0,
+        "Seed of the random heights of rough ground and stones, of sensor noise and of lost messages.",
+        lower=0,
+        upper=2**31,
+    )
     ground: GroundConfig = section(GroundConfig)
     actuators: ActuatorConfig = section(ActuatorConfig)
     sensors: SensorConfig = section(SensorConfig)
@@ -306,14 +289,6 @@ class SimulationPacing:
         unit="s",
         lower=0.001,
         upper=3600.0,
-    )
-    brake_damping: float = parameter(
-        1e5,
-        "Joint damping of the brakes that engage when no command arrives in time, as in many drives; 0 leaves"
-        " the joints without torque.",
-        unit="Nms/rad",
-        lower=0.0,
-        upper=1e6,
     )
     command_rate: float = parameter(
         0.0,

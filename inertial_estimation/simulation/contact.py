@@ -335,5 +335,5 @@ def make_contact_points(
         patches.append(ContactPatch(contact.name, contact.wrench_frame, where, points_F))
         bodies += [built.bodies[frame.parentJoint]] * len(points)
         points_B += [frame.placement.act(point) for point in points]
-    terrain = terrain_from_config(config.ground)
+    terrain = terrain_from_config(config.ground, config.seed)
     return ContactPoints(built.model, bodies, np.reshape(points_B, (-1, 3)), terrain), tuple(patches)

@@ -16,6 +16,7 @@ from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
 MAX_REASONS = 10  # distinct reasons of refusals that are counted; further ones are "other"
+BRAKE_DAMPING = 1e5  # of brakes that engage when no command arrives in time, as in many drives [Nms/rad]
 MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
 
 
@@ -289,7 +290,7 @@ class SimulationDriver:
         else:
             self.unattended = True
             self.commands.timeouts += 1
-            self.simulation.brake(self._pacing.brake_damping)
+            self.simulation.brake(BRAKE_DAMPING)
         return True
 
     def _command(self) -> None:
@@ -299,8 +300,8 @@ class SimulationDriver:
     def _complete(self, readings: SensorReadings) -> bool:
         """Whether a reading is complete, since a controller answers only complete readings."""
         has_imu = readings.imu is not None or not self._robot.imus
-        contacts = len(self._robot.contacts) if self.simulation.senses_wrenches else 0
-        return has_imu and readings.joints is not None and len(readings.wrenches) == contacts
+        complete = has_imu and readings.joints is not None
+        return complete and len(readings.wrenches) == len(self._robot.contacts)
 
     def _simulation_health(self) -> Health:
         fallen = self.simulation.fallen

@@ -112,11 +112,11 @@ def ground_axes(normals: Array) -> Array:
     return axes
 
 
-def terrain_from_config(config: GroundConfig) -> Terrain:
-    """Build the terrain."""
+def terrain_from_config(config: GroundConfig, seed: int = 0) -> Terrain:
+    """Build the terrain; the seed is that of random heights."""
     if config.terrain == "ramp":
         return Ramp(config.slope, config.begin)
     if config.terrain in ("rough", "stones"):
         edge = STONE_EDGE if config.terrain == "stones" else 1.0
-        return RoughGround(config.roughness, config.cell, config.begin, default_rng(config.seed), edge=edge)
+        return RoughGround(config.roughness, config.cell, config.begin, default_rng(seed), edge=edge)
     return Terrain()

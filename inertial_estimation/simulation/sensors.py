@@ -102,22 +102,24 @@ class NoisySensors:
         joint_names: tuple[str, ...],
         config: SensorConfig,
         corrections: JointCorrections,
+        seed: int,
     ) -> None:
         """Seed the noise.
 
         Args:
             true: Source of the true readings.
             joint_names: Names of the joints.
-            config: Noise and seed.
+            config: Noise.
             corrections: Offsets and gains that a reader has to correct: the readings are without.
+            seed: Seed of noise and lost messages.
 
         Raises:
             ConfigurationError: If a bias does not have three values.
         """
         noise = config.noise
         self._true, self._names, self._corrections = true, joint_names, corrections
-        self._dropped, self._with_wrenches = noise.dropped, config.wrenches
-        self._rng = default_rng(config.seed)
+        self._dropped = noise.dropped
+        self._rng = default_rng(seed)
         for name in ("specific_force_bias", "angular_rate_bias"):
             if len(getattr(noise, name)) != 3:
                 count = len(getattr(noise, name))
@@ -154,7 +156,7 @@ class NoisySensors:
         found = {}
         for name, wrench in self._true.wrenches(forces_W).items():
             error = self._wrench_sigma * self._rng.standard_normal(6)
-            if self._arrives() and self._with_wrenches:
+            if self._arrives():
                 found[name] = WrenchSample(stamp_ns, wrench + error)
         return found
 

@@ -211,7 +211,7 @@ class Simulation:
     def reset(self) -> None:
         """Reset to the start, with the same initial state and the same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
-        given = self.robot.joint_names, self._config.sensors, self._corrections
+        given = self.robot.joint_names, self._config.sensors, self._corrections, self._config.seed
         sensors = NoisySensors(self._true, *given)
         self._suite = SensorSuite(sensors, self._config)
         self._disturbed.set_inertias(0.0)
@@ -230,11 +230,6 @@ class Simulation:
     def period_ns(self) -> int:
         """Period of the readings [ns]."""
         return self._suite.period * self._step_ns
-
-    @property
-    def senses_wrenches(self) -> bool:
-        """Whether the contacts have force sensors."""
-        return self._config.sensors.wrenches
 
     @property
     def fallen(self) -> bool:

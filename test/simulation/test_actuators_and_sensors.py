@@ -79,7 +79,7 @@ def test_joint_stops_at_its_limit(torque, stop):
 def test_same_seed_same_readings_other_seed_other_noise():
     runs = []
     for seed in (1, 1, 2):
-        simulation = talos_simulation({**REALISTIC_VALUES, "sensors.seed": seed, "actuators.armature": 0.05})
+        simulation = talos_simulation({**REALISTIC_VALUES, "seed": seed, "actuators.armature": 0.05})
         readings = PostureHold(simulation).run(0.05)
         runs.append(
             np.concatenate(

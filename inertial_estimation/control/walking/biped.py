@@ -219,7 +219,7 @@ class Standing(BipedPhase):
             return self
         yaw, apart = context.heading(tick.state), (centres[0] - centres[1])[:2]
         c, s = math.cos(yaw), math.sin(yaw)
-        context.width = context.walking.width or abs(float(apart @ (-s, c)))
+        context.width = abs(float(apart @ (-s, c)))
         context.length, context.left = command.length, command.steps
         stance = 0 if apart @ (c, s) > LEVEL_M else 1
         return _Transfer(context, None, stance, START_S)

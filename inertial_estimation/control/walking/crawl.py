@@ -40,6 +40,7 @@ LEAST_SHARE = 1e-3  # of the load of a foot still on the ground: it may push, bu
 TOUCH_DURATION_S = 0.008  # for which the ground must be felt, longer than a peak of the noise
 LIFTED_SHARE = 0.2  # of a swing, from which a force at the foot is new ground, or the robot tips over
 TOUCH_LAG_M = 0.01  # of a foot behind its way down: the ground has stopped it
+CATCH_M = 0.025  # error of the divergent component of motion beyond which a swing foot is put down at once
 CATCH_DURATION_S = 0.1  # in which a foot is put down that was caught in the air
 STAY_MARGIN_SHARE = 0.9  # of the margin: where it has that much, the body does not move again
 
@@ -381,7 +382,7 @@ class CrawlGait(Gait):
             self._state = self._state.after_leap()
         place, velocity, _ = context.body.reference()
         error = tick.dcm - _horizontal(frame, place + velocity / tick.omega)
-        context.tipping = 0.0 < context.crawl.catch < math.hypot(*error.tolist())
+        context.tipping = math.hypot(*error.tolist()) > CATCH_M
         self._state = self._state.next(frame, tick)
         self._state.share_load(h)
         ground.update_lean(context.plan.heading, context.walking.follow_slope, h)
