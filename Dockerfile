@@ -7,7 +7,7 @@ FROM python:3.12-slim
 
 ENV PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore MPLBACKEND=Agg OMP_NUM_THREADS=1
 COPY . /src
-RUN pip install '/src[standalone,sim,tools]' && rm -rf /src
+RUN pip install '/src[standalone,sim,tools,robots]' && rm -rf /src
 RUN useradd --create-home robot
 USER robot
 WORKDIR /data

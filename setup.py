@@ -77,8 +77,8 @@ setup(
             "plotly>=6",  # graphs of the reports
             "tqdm",
             "rich>=12",
-            "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
+        "robots": ["example-robot-data>=5,<6"],  # 420 MB; its loaders are for the tests alone
         "tune": [OPTUNA],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinxcontrib-mermaid"],

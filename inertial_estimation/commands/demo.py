@@ -126,7 +126,7 @@ def _check_packages() -> None:
         if importlib.util.find_spec(package) is None:
             raise MissingDependencyError(
                 f"the demo needs live nodes and a simulation, and '{package}' is not importable: "
-                "pip install 'inertial_estimation[standalone,sim,tools]'"
+                "pip install 'inertial_estimation[standalone,sim,tools,robots]'"
             )
 
 

@@ -74,7 +74,7 @@ class Experiment:
             return MissingDependencyError(f"this installation lacks {missing}")
         return MissingDependencyError(
             f"the experiment '{self.name}' needs the Python package '{missing}'; "
-            "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
+            "pip install 'inertial_estimation[standalone,sim,tools,robots]' has all of them"
         )
 
 
