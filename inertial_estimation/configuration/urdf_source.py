@@ -136,7 +136,8 @@ def example_robots_folder(name: str) -> Path:
     robots = next((folder for folder in folders if folder.is_dir()), None)
     if robots is None:
         raise ModelError(
-            f"'{EXAMPLE_PREFIX}{name}' needs the package example-robot-data: pip install 'inertial_estimation[robots]'"
+            f"'{EXAMPLE_PREFIX}{name}' needs the package example-robot-data: "
+            "pip install 'inertial_estimation[robots]'"
         )
     return robots
 
