@@ -12,7 +12,6 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.errors import ModelError
-from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.standing_trunk import (
     ROBOT,
     TRUNK,
@@ -67,14 +66,6 @@ def test_offset_the_sensors_do_not_see_misleads_as_computed(robot: RobotLoop, po
     expected = pose.error_of_torques(offsets)
     assert np.hypot(*expected[:2]) > 0.01
     np.testing.assert_allclose(found.error_L[-1, :2], expected[:2], atol=0.25 * np.hypot(*expected[:2]))
-
-
-def test_slope_shows_where_no_force_tells() -> None:
-    """On a parallel trunk the error of x is that of the believed height times the tangent of the slope."""
-    result = find_experiment("tournois-slope").run([0], quick=True)
-    error, hidden = result.rows[0].ours, result.rows[2].ours
-    assert hidden > 0.5
-    assert error == pytest.approx(hidden, abs=0.15)
 
 
 def test_moved_centre_and_moved_foot_are_where_they_are_said_to_be(robot: RobotLoop) -> None:
