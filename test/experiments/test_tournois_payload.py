@@ -1,7 +1,5 @@
 """Standing experiments of the trunk's payload: what the loop passes on, and that the measures measure."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments.standing_trunk import (
     ROBOT,
@@ -22,10 +19,8 @@ from inertial_estimation.experiments.standing_trunk import (
     urdf_with_moved_com,
     urdf_with_moved_links,
 )
-from inertial_estimation.experiments.tournois_sensitivity import RestingPose
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.simulation.config import SimulationConfig
 
 pytestmark = pytest.mark.experiment
 
@@ -33,12 +28,6 @@ pytestmark = pytest.mark.experiment
 @pytest.fixture(scope="module")
 def robot() -> RobotLoop:
     return RobotLoop(ROBOT)
-
-
-@pytest.fixture(scope="module")
-def pose(robot: RobotLoop) -> RestingPose:
-    config = robot.config(SIMULATOR_NODE, SimulationConfig)
-    return RestingPose(config.robot, robot.urdf, TRUNK, robot.build(inertial=False).simulation.truth())
 
 
 def test_load_and_believed_centre_are_found(robot: RobotLoop) -> None:
@@ -50,22 +39,6 @@ def test_load_and_believed_centre_are_found(robot: RobotLoop) -> None:
     assert found.error_xy < 3e-3
     assert found.mass_error < 0.01
     assert found.begins < found.settled(3e-3) < found.columns["time"][-1]
-
-
-def test_offset_the_sensors_do_not_see_misleads_as_computed(robot: RobotLoop, pose: RestingPose) -> None:
-    """Where the loop ends is where the moment balance says, for torques that are not what is believed."""
-    names = list(RobotModel.from_urdf(robot.urdf).joint_names)
-    offsets = np.array([3.0 * math.sin(1.0 + 2.0 * k) for k in range(len(names))])
-    simulated = {
-        "nominal_friction.joints": names,
-        "nominal_friction.offset": offsets.tolist(),
-        "sensors.effort_at": "motor",
-    }
-    loop = standing_loop(robot, Scene(), 0, quick=True, overrides={SIMULATOR_NODE: simulated})
-    found = identification(loop, "contact_forces")
-    expected = pose.error_of_torques(offsets)
-    assert np.hypot(*expected[:2]) > 0.01
-    np.testing.assert_allclose(found.error_L[-1, :2], expected[:2], atol=0.25 * np.hypot(*expected[:2]))
 
 
 def test_moved_centre_and_moved_foot_are_where_they_are_said_to_be(robot: RobotLoop) -> None:

@@ -217,3 +217,40 @@ def test_a_position_that_jumps_is_dropped_until_it_is_back_or_has_stayed(lasting
     said = robot.joints.notes(START + 5000 * MS, 0.1)
     assert ("and is not back" in " ".join(said)) == (lasting > 0.8)
     assert "position of L_knee jumped by" in robot.streams[JOINTS].drops.summary
+
+
+def test_a_velocity_is_exact_for_constant_acceleration_and_not_there_before_the_window_is_full():
+    robot = inputs()
+    for k in range(100):
+        t = 0.001 * k
+        robot.push_joints(JointReading(START + k * MS, JOINTS_OF, np.full(4, t * t), None), START + k * MS)
+    ring = robot.streams[JOINTS].ring
+    assert 15 <= robot.streams[JOINTS].drops.counts[DropReason.NO_VELOCITY] <= 20
+    np.testing.assert_allclose(
+        ring.rows[ring.begin : ring.end, 4], 2e-9 * (ring.times[ring.begin : ring.end] - START)
+    )
+    robot.reset()
+    robot.push_joints(JointReading(START + 100 * MS, JOINTS_OF, np.zeros(4), None), START + 100 * MS)
+    assert len(ring) == 0, "a window of positions again"
+
+
+def test_two_publishers_on_one_topic_are_told_by_positions_that_jump_and_return():
+    robot = inputs()
+    for k in range(200):
+        stamp = START + 5 * MS * k
+        robot.push_joints(joints(stamp, [0.1] * 4), stamp)
+        robot.push_joints(joints(stamp + 2 * MS, [0.1, 0.1, 0.5, 0.1]), stamp + 2 * MS)
+    assert any("two publishers" in note for note in robot.joints.notes(START + 1000 * MS, 0.1))
+
+
+def test_another_publisher_takes_over_the_joints_of_one_that_has_ended():
+    robot = inputs()
+    for k in range(300):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp), stamp)
+        if k < 100:
+            robot.push_joints(joints(stamp, [0.1] * 4), stamp, "first")
+        robot.push_joints(joints(stamp + MS, [0.1] * 4), stamp + MS, "second")
+    samples = robot.ready()
+    assert not samples[50].missing
+    assert not samples[-1].missing

@@ -170,3 +170,16 @@ def test_without_tails_a_measurement_is_that_of_a_kalman_filter():
     assert np.allclose(end.offset - state.offset, d[9:], atol=1e-9)
     assert np.allclose(turns.sum, d[3:6], atol=1e-9)
     assert np.allclose(turns.covariance, (state.covariance - end.covariance)[3:6, 3:6], atol=1e-9)
+
+
+def test_compiled_kernels_give_the_numbers_of_their_source():
+    if not hasattr(measure, "py_func"):
+        pytest.skip("numba is not installed, or switched off")
+    reading, ends = np.array([0.3, -0.4, 9.9, 0.2, -0.1, 0.5]), []
+    for step, correct in ((propagate, measure), (propagate.py_func, measure.py_func)):
+        state, turns = random_state(np.random.default_rng(6)), no_turns()
+        step(0.005, reading, *state[:4], np.ones((1, 3)), np.eye(3))
+        spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
+        correct(np.ones(3), 1.0, 0.1, np.array([0.1, 0.2, -0.8]), 0.01, 3.0, *state, *turns)
+        ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
+    np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-9)

@@ -1,10 +1,6 @@
 """Properties of the tilt pipeline on exact motions: starts, faults, gaps, yaw, contacts by every source."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -12,7 +8,6 @@ import pytest
 from support.leg_robot import CONFIG, URDF, Stance, push_stance, tilt_pipeline
 
 from benchmarks.referee.gaits import TROT, quadruped
-from inertial_estimation.compilation import compiling
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -292,43 +287,3 @@ def test_after_a_step_of_the_bias_it_is_right_again_within_three_seconds(trot):
     t, error = trot.errors(wrench, bias=lambda t: step if t > 3.0 else 0.0 * step)
     assert error[(t > 1.0) & (t < 3.0)].max() < 1.0
     assert error[t > 6.0].max() < 1.0
-
-
-# --- compiled and not --------------------------------------------------------------------------------------
-
-RUN = """
-import sys
-import numpy as np
-from support.leg_robot import Stance, push_stance, tilt_pipeline
-
-rows = []
-pipeline, stance = tilt_pipeline(), Stance(3, still_until=0.5)
-for k in range(300):
-    stamp = (k + 1) * 5_000_000
-    push_stance(pipeline, stance, stamp, 1e-9 * stamp)
-    for e in pipeline.tick(stamp):
-        s = e.state
-        rows.append([*s.quaternion_xyzw, *s.p_WB, *s.v_WB_B, *s.w_WB_B, *e.gyro_bias_I, *e.innovation_I,
-                     *e.tilt_covariance_B.ravel(), *e.gyro_bias_variances])
-np.save(sys.argv[1], np.array(rows))
-"""
-
-
-def estimates(path, **environment):
-    paths = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *filter(None, sys.path)])
-    subprocess.run(
-        [sys.executable, "-c", RUN, str(path)],
-        check=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": paths, **environment},
-    )
-    return np.load(path)
-
-
-def test_compiled_estimates_equal_those_of_the_python_source(tmp_path):
-    if not compiling():
-        pytest.skip("numba is not installed, or switched off")
-    compiled = estimates(tmp_path / "compiled.npy")
-    python = estimates(tmp_path / "python.npy", NUMBA_DISABLE_JIT="1")
-    assert len(compiled) > 200
-    np.testing.assert_allclose(compiled, python, rtol=0.0, atol=1e-9)
