@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.standing_trunk import (
     FORCES,
@@ -150,15 +149,7 @@ SLOPES_DEG = (0.0, 10.0, 15.0)
 TABLE_THREE_CM = ((0.082, 0.104, 0.864), (0.294, 0.621, 0.904), (0.429, 0.528, 0.773))  # by slope, by load
 PARALLEL, LEVEL = "trunk parallel", "trunk level"
 DESCRIPTION, PERTURBED = "starts from the URDF", "starts with an error of 6 cm"
-HEIGHT, GRAVITY = "height", "gravity"  # what of the start is kept
-KEPT = {HEIGHT: "", GRAVITY: ", kept along gravity (19)"}
-KINDS = (
-    (PARALLEL, DESCRIPTION, HEIGHT),
-    (PARALLEL, DESCRIPTION, GRAVITY),
-    (PARALLEL, PERTURBED, HEIGHT),
-    (LEVEL, DESCRIPTION, HEIGHT),
-    (LEVEL, PERTURBED, HEIGHT),
-)
+KINDS = tuple((trunk, start) for trunk in (PARALLEL, LEVEL) for start in (DESCRIPTION, PERTURBED))
 
 
 class _Case(NamedTuple):
@@ -168,10 +159,9 @@ class _Case(NamedTuple):
     load_N: float
     trunk: str
     start: str
-    kept: str
 
     def __str__(self) -> str:
-        return f"{self.slope_deg:g} deg, {self.load_N:g} N, {self.trunk}, {self.start}{KEPT[self.kept]}"
+        return f"{self.slope_deg:g} deg, {self.load_N:g} N, {self.trunk}, {self.start}"
 
 
 Identifications = Mapping[_Case, Sequence[IdentificationTrial]]
@@ -189,58 +179,53 @@ def slopes(trials: Trials) -> ExperimentResult:
         if slope or kind[0] == LEVEL
     ]
     if trials.quick:
-        cases = [_Case(SLOPES_DEG[-1], LOADS_N[0], PARALLEL, PERTURBED, HEIGHT)]
+        cases = [_Case(SLOPES_DEG[-1], LOADS_N[0], PARALLEL, PERTURBED)]
     found = trials.by_case({case: partial(_slope, robots[case.start], case, trials.quick) for case in cases})
     every = [one for some in found.values() for one in some]
     rows = [one for case, some in found.items() for one in _case_rows(case, some)]
     return ExperimentResult(
         trials.seeds,
         [*rows, worst_mass_row(every), unfinished_row(every, "== 0")],
-        ("Kept along gravity: (19) as written, without a bound: the package keeps z.", *refusal_facts(every)),
+        refusal_facts(every),
         panels=() if trials.quick else (_slope_panel(found, PARALLEL), _slope_panel(found, LEVEL)),
     )
 
 
 def _slope(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> IdentificationTrial:
     scene = Scene(case.load_N, math.radians(case.slope_deg), parallel=case.trunk == PARALLEL)
-    overrides = {PAYLOAD_NODE: {f"{FORCES}.kept": case.kept}}
-    return identification(standing_loop(robot, scene, seed, quick=quick, overrides=overrides), FORCES)
+    return identification(standing_loop(robot, scene, seed, quick=quick), FORCES)
 
 
 def _case_rows(case: _Case, trials: Sequence[IdentificationTrial]) -> list[TableRow]:
     """Return median and worst seed of one entry; what is hidden from (c), where it shows."""
     paper = TABLE_THREE_CM[SLOPES_DEG.index(case.slope_deg)][LOADS_N.index(case.load_N)]
-    rows = horizontal_rows(f"|delta|, {case}", trials, paper, 0.904 if case.kept == HEIGHT else None)
+    rows = horizontal_rows(f"|delta|, {case}", trials, paper, 0.904)
     if case.trunk == PARALLEL:
-        hidden = 1e2 * float(np.median([_hidden(trial, case.kept) for trial in trials]))
-        what = "e tan(s)" if case.kept == HEIGHT else "e sin(s)"
-        rows.append(row(f"hidden from it, {what}, {case}", "cm", hidden))
+        hidden = 1e2 * float(np.median([_hidden(trial) for trial in trials]))
+        rows.append(row(f"hidden from it, e tan(s), {case}", "cm", hidden))
     return rows
 
 
-def _hidden(trial: IdentificationTrial, kept: str) -> float:
+def _hidden(trial: IdentificationTrial) -> float:
     """Return the initial error along the unobservable direction, as its final effect on x and y [m]."""
     roll, pitch = trial.columns["roll"][-1], trial.columns["pitch"][-1]
     up_L = np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
-    start_L = trial.error_L[0]
-    along = start_L @ up_L if kept == GRAVITY else start_L[2] / up_L[2]
-    return float(abs(along) * np.hypot(*up_L[:2]))
+    return float(abs(trial.error_L[0][2] / up_L[2]) * np.hypot(*up_L[:2]))
 
 
 def _slope_panel(found: Identifications, trunk: str) -> Panel:
     curves = []
-    kinds = ((DESCRIPTION, HEIGHT, "line"), (PERTURBED, HEIGHT, "dashed"), (DESCRIPTION, GRAVITY, "dotted"))
     for k, load in enumerate(LOADS_N):
-        for start, kept, style in kinds:
+        for start, style in ((DESCRIPTION, "line"), (PERTURBED, "dashed")):
             medians = {
                 case.slope_deg: float(np.median(errors_cm(some)))
                 for case, some in found.items()
-                if (case.load_N, case.start, case.kept) == (load, start, kept)
-                and (case.trunk == trunk or (case.slope_deg == 0.0 and kept == HEIGHT))
+                if (case.load_N, case.start) == (load, start)
+                and (case.trunk == trunk or case.slope_deg == 0.0)
             }
             if medians:
                 x, y = np.array(sorted(medians.items())).T
-                curves.append(Series(f"{load:g} N, {start}{KEPT[kept]}", x, y, style, colour=k))
+                curves.append(Series(f"{load:g} N, {start}", x, y, style, colour=k))
         paper = np.array(TABLE_THREE_CM)[:, k]
         curves.append(Series(f"{load:g} N, paper", np.array(SLOPES_DEG), paper, "points", colour=k))
     return Panel(trunk, "slope [deg]", "|delta| [cm]", curves)
