@@ -16,7 +16,7 @@ ROOT = "robot"  # entity of the only robot of a recording
 SERIES = "series"  # entity below which the time series are
 FRONT = 2.8  # distance in front of several robots, in multiples of the extent of one
 SHAPES = (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)  # of a URDF, drawn as wires otherwise
-EYE = (1.8, -1.8, 0.8)  # seen from there, in multiples of the extent of the robot
+EYE = (1.3, -1.3, 0.6)  # seen from there, in multiples of the extent of the robot: it fills the view
 
 
 @dataclass(frozen=True)
