@@ -11,7 +11,10 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array, frozen_array
 
 STYLES = ("line", "thin", "dashed", "dotted", "steps", "points", "crosses", "circles", "bars", "reference")
+# Okabe and Ito 2008, without yellow, which is too light on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = -1, -2  # colours beside the palette: that of the text, and that of what is not measured
+INK_COLOUR, GREY_COLOUR = "#222222", "#9a9a9a"
 MAX_POINTS = 4000  # per curve; more cannot be seen
 WIDE_BAND = 0.8  # quantile of the widths of a band: an axis has room for no wider ones
 MARGIN = 0.06  # of the range of an axis, on either side
@@ -43,6 +46,20 @@ class Series:
                 object.__setattr__(
                     self, name, frozen_array(f"{name} of '{self.label}'", values, self.x.shape)
                 )
+
+    def colour_in(self, colours: dict[str, str]) -> str:
+        """Return the colour of the curve; where it states none, that of its label or the next free one.
+
+        Args:
+            colours: Those of the labels of the figure until now, to which a new one is added.
+        """
+        if self.colour == GREY:
+            return GREY_COLOUR
+        if self.colour == INK or (self.colour is None and self.style == "reference"):
+            return INK_COLOUR
+        if self.colour is not None:
+            return PALETTE[self.colour % len(PALETTE)]
+        return colours.setdefault(self.label or f"{id(self)}", PALETTE[len(colours) % len(PALETTE)])
 
 
 class Span(NamedTuple):

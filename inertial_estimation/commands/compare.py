@@ -77,7 +77,7 @@ def _print_differences(comparison: Comparison) -> None:
 def _shown(row: Row, place: int) -> str:
     from inertial_estimation.comparison.result_values import value_text
 
-    text = value_text(row.values[place], nothing="-", plus_minus="+-")
+    text = value_text(row.values[place])
     change = row.change(place)
     text += f" ({100 * change:+.1f} %)" if change is not None else ""
     return f"{text} *" if place in row.best else text

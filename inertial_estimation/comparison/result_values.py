@@ -27,20 +27,12 @@ class Value:
     mass_of: str = ""
 
 
-def value_text(value: Value | None, *, nothing: str, plus_minus: str) -> str:
-    """Return a value with its standard deviation as text.
-
-    Args:
-        value: The value, or None.
-        nothing: Text of a value that there is not.
-        plus_minus: Text before the standard deviation.
-    """
-    if value is None:
-        return nothing
-    if isinstance(value.value, str):
-        return value.value
-    number = f"{value.value:.4g}" if math.isfinite(value.value) else nothing
-    return f"{number} {plus_minus} {value.sigma:.2g}" if value.sigma is not None else number
+def value_text(value: Value | None) -> str:
+    """Return a value with its standard deviation as text; a hyphen for none."""
+    if value is None or isinstance(value.value, str):
+        return "-" if value is None else str(value.value)
+    number = f"{value.value:.4g}" if math.isfinite(value.value) else "-"
+    return f"{number} +- {value.sigma:.2g}" if value.sigma is not None else number
 
 
 def replayed_values(metrics: Mapping[str, Any]) -> dict[str, Value]:

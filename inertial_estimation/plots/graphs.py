@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 from plotly.offline import get_plotlyjs
 
-from inertial_estimation.figures import GREY, INK, Figure, Panel, Series, decimated
+from inertial_estimation.figures import GREY_COLOUR, PALETTE, Figure, Panel, Series, decimated
 from inertial_estimation.signals import Array
 
-# Okabe and Ito 2008, without yellow, which is too light on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-INK_COLOUR, GREY_COLOUR = (
-    "rgb(34, 34, 34)",
-    "rgb(154, 154, 154)",
-)  # the page's style makes ink light in the dark
 HEIGHT, ROW_HEIGHT, ROWS_MARGIN = 210, 20, 70  # of a graph, of a named row, and around rows [pixel]
 MOST_POINTS, FEWEST_POINTS = 2500, 250  # of a curve
 MOST_BYTES = 2_500_000  # of all curves together, before they are compressed: a page stays below 6 MB
@@ -70,7 +64,7 @@ def _graph(panel: Panel, colours: dict[str, str], points: int) -> dict[str, Any]
 
 def _traces(panel: Panel, one: Series, colours: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the edges of the band of a curve, filled between them, and the curve."""
-    colour = _colour(one, colours)
+    colour = one.colour_in(colours)
     trace: dict[str, Any] = {"x": _numbers(one.x), "y": _numbers(one.y), "name": one.label}
     trace |= {"showlegend": bool(one.label), "legendgroup": one.label or None}
     if one.style in MARKERS:
@@ -96,9 +90,7 @@ def _band(one: Series, colour: str) -> Iterator[dict[str, Any]]:
     edge = {"mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
     edge |= {"legendgroup": one.label or None, "x": _numbers(one.x[known])}
     yield {**edge, "y": _numbers(one.low[known])}
-    channels = (
-        ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5)) if colour[0] == "#" else "154,154,154"
-    )
+    channels = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     yield {**edge, "y": _numbers(one.high[known]), "fill": "tonexty", "fillcolor": f"rgba({channels},0.2)"}
 
 
@@ -140,23 +132,12 @@ def _shapes(panel: Panel) -> Iterator[dict[str, Any]]:
         yield {**line, "line": {"color": GREY_COLOUR, "width": 1.2, "dash": "dot"}, **_named(level.label)}
     for mark in panel.marks:
         line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.value, "x1": mark.value}
-        yield {**line, "line": {"color": COLOURS[1], "width": 1.2, "dash": "dash"}, **_named(mark.label)}
+        yield {**line, "line": {"color": PALETTE[1], "width": 1.2, "dash": "dash"}, **_named(mark.label)}
 
 
 def _named(label: str) -> dict[str, Any]:
     """Return an entry in the legend; none without a label."""
     return {"name": label, "showlegend": True} if label else {}
-
-
-def _colour(one: Series, colours: dict[str, str]) -> str:
-    """Return the colour of a curve; by its label where it states none."""
-    if one.colour == GREY:
-        return GREY_COLOUR
-    if one.colour == INK or (one.colour is None and one.style == "reference"):
-        return INK_COLOUR
-    if one.colour is not None:
-        return COLOURS[one.colour % len(COLOURS)]
-    return colours.setdefault(one.label or f"{id(one)}", COLOURS[len(colours) % len(COLOURS)])
 
 
 def _numbers(values: Array) -> dict[str, str]:

@@ -8,11 +8,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from inertial_estimation.figures import GREY, INK, Panel, Series
+from inertial_estimation.figures import GREY_COLOUR, INK_COLOUR, Panel, Series
 
-# Okabe and Ito 2008, without yellow, which is too light on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-INK_COLOUR, GREY_COLOUR = "#222222", "#9a9a9a"
 WIDTH, ROW_HEIGHT, NAME_HEIGHT = 8.0, 2.2, 0.24  # of a figure, of a row of panels, of a named row [inch]
 DPI = 130
 LINES: dict[str, dict[str, Any]] = {
@@ -99,7 +96,7 @@ def _draw(axis: Any, panel: Panel, colours: dict[str, str], named: set[str]) -> 
 
 
 def _draw_series(axis: Any, panel: Panel, one: Series, colours: dict[str, str], named: set[str]) -> None:
-    colour = _colour(one, colours)
+    colour = one.colour_in(colours)
     axis.plot(one.x, one.y, color=colour, label=_once(one.label, named), **LINES[one.style])
     if one.low is not None and one.high is not None:
         if panel.rows:
@@ -115,14 +112,3 @@ def _once(label: str, named: set[str]) -> str | None:
         return None
     named.add(label)
     return label
-
-
-def _colour(one: Series, colours: dict[str, str]) -> str:
-    """Return the colour of a curve by its label; a new label gets the next free colour."""
-    if one.colour == GREY:
-        return GREY_COLOUR
-    if one.colour == INK or (one.colour is None and one.style == "reference"):
-        return INK_COLOUR
-    if one.colour is not None:
-        return COLOURS[one.colour % len(COLOURS)]
-    return colours.setdefault(one.label or f"{id(one)}", COLOURS[len(colours) % len(COLOURS)])
