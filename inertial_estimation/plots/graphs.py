@@ -130,9 +130,13 @@ def _shapes(panel: Panel) -> Iterator[dict[str, Any]]:
     for level in panel.levels:
         line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level.value, "y1": level.value}
         yield {**line, "line": {"color": GREY_COLOUR, "width": 1.2, "dash": "dot"}, **_named(level.label)}
+    labels = list(dict.fromkeys(mark.label for mark in panel.marks))  # of equal ones the first is explained
     for mark in panel.marks:
         line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.value, "x1": mark.value}
-        yield {**line, "line": {"color": PALETTE[1], "width": 1.2, "dash": "dash"}, **_named(mark.label)}
+        colour = PALETTE[(1 + labels.index(mark.label)) % len(PALETTE)]
+        first = mark is next(one for one in panel.marks if one.label == mark.label)
+        style = {"color": colour, "width": 1.2, "dash": "dash"}
+        yield {**line, "line": style, **_named(mark.label if first else "")}
 
 
 def _named(label: str) -> dict[str, Any]:
