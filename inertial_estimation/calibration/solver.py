@@ -13,6 +13,7 @@ levels come from the residuals (restricted maximum likelihood: sum r^2 / sum (1 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -61,17 +62,19 @@ class Solution:
     at_bound: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
+class _Step(NamedTuple):
     """One linearisation with noise levels: whitened, weighted and projected off the local unknowns."""
 
-    rows: Array  # (K, m, n)
+    rows: Array  # (K, m, n), projected
     residual: Array  # (K, m), projected
     basis: Array  # (K, m, l): orthonormal, spans the local columns
-    triangle: Array  # (K, l, l)
-    full_residual: Array  # (K, m), whitened and weighted
-    full_rows: Array
-    weights: Array
+    to_local: Array  # (K, l, n + 1): local unknowns that the whitened rows and residual are worth
+    weights: Array  # robust, of each sample, shape (K,)
+
+    def local(self, dx: Array) -> Array:
+        """Return the step of the local unknowns that goes with one of the common ones, shape (K, l)."""
+        step: Array = -(self.to_local @ np.concatenate((dx, [1.0])))
+        return step
 
 
 def solve(
@@ -178,7 +181,7 @@ class _Iteration:
         for _ in range(MAX_ITERATIONS):
             step = self._prepare(linear, sigma)
             dx = np.zeros(len(self.x)) if hold else self._common_step(step, damping)
-            dl = _local_step(step, dx)
+            dl = step.local(dx)
             x, local = self.x + dx, self.problem.moved(self.local, dl)
             trial = self.problem.linearise(x, local)
             new_cost = self._cost(trial, sigma, x)
@@ -197,7 +200,7 @@ class _Iteration:
                 break
 
     def step(self, sigma: Array) -> _Step:
-        """Return the prepared linearisation at the current iterate."""
+        """Return the prepared linearisation where the iteration stands."""
         return self._prepare(self.problem.linearise(self.x, self.local), sigma)
 
     def solution(self, sigma: Array) -> Solution:
@@ -224,33 +227,23 @@ class _Iteration:
         if not np.isfinite(linear.residual).all():
             raise MeasurementError("a residual is not finite: the measurements hold NaN or infinity")
         squares = ((linear.residual / sigma[self.problem.channel_of_row]) ** 2).sum(axis=1)
-        limit = self._limit
-        rho = squares
+        limit, rho = self._limit, squares
         if np.isfinite(limit):  # Huber's function of the norm
-            rho = np.where(squares > limit, 2.0 * np.sqrt(np.maximum(squares * limit, 0.0)) - limit, squares)
+            rho = np.where(squares > limit, 2.0 * np.sqrt(squares * limit) - limit, squares)
         u = self.problem.unknowns
         return float(rho.sum() + (((x - u.centre) / u.prior_sigma) ** 2).sum())
 
     def _prepare(self, linear: Linearisation, sigma: Array) -> _Step:
-        level = sigma[self.problem.channel_of_row]
-        residual = linear.residual / level
-        squares = (residual**2).sum(axis=1)
+        level = sigma[self.problem.channel_of_row][:, None]
+        squares = ((linear.residual / level[:, 0]) ** 2).sum(axis=1)
         weights = np.sqrt(np.minimum(1.0, self._limit / np.maximum(squares, 1e-300)))
-        root = np.sqrt(weights)[:, None]
-        residual = residual * root
-        scale = (root / level)[:, :, None]
-        rows, local = linear.by_unknowns * scale, linear.by_local * scale
-        basis, triangle = np.linalg.qr(local)
-        across = np.swapaxes(basis, 1, 2)
-        return _Step(
-            rows=rows - basis @ (across @ rows),
-            residual=residual - (basis @ (across @ residual[:, :, None]))[:, :, 0],
-            basis=basis,
-            triangle=triangle,
-            full_residual=residual,
-            full_rows=rows,
-            weights=weights,
-        )
+        scale = np.sqrt(weights)[:, None, None] / level
+        both = np.concatenate((linear.by_unknowns, linear.residual[:, :, None]), axis=2) * scale
+        basis, triangle = np.linalg.qr(linear.by_local * scale)
+        along = np.swapaxes(basis, 1, 2) @ both
+        left = both - basis @ along
+        to_local = linear_algebra.solve(triangle, along) if triangle.shape[-1] else along
+        return _Step(left[:, :, :-1], left[:, :, -1], basis, to_local, weights)
 
     def _common_step(self, step: _Step, damping: float) -> Array:
         u = self.problem.unknowns
@@ -270,13 +263,6 @@ class _Iteration:
             with linear_algebra.naming_failures("a step between the bounds of the offsets"):
                 dx = scale * lsq_linear(A * scale, -b, bounds=(low / scale, high / scale), method="bvls").x
         return dx
-
-
-def _local_step(step: _Step, dx: Array) -> Array:
-    if not step.triangle.shape[-1]:
-        return np.zeros((len(step.rows), 0))
-    along = np.swapaxes(step.basis, 1, 2) @ (step.full_residual + step.full_rows @ dx)[:, :, None]
-    return -linear_algebra.solve(step.triangle, along)[:, :, 0]
 
 
 def _noise(problem: CalibrationProblem, step: _Step) -> Array:
