@@ -3,23 +3,28 @@
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
 from inertial_estimation.identification.parameter_set import parameter_set
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
+from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
 STRUCTURE_STATES = 200  # random states from which the base parameters are determined
+EXTRA_CLEARANCE = 0.01  # added to the requested clearance, since the samples are sparse [m]
 DIFFERENCE_STEP = 1e-6  # of one-sided differences in position, velocity and acceleration, SI units
 
 
@@ -258,3 +263,59 @@ class DesignRows:
     def _at(self, q: Array, v: Array, a: Array) -> MeasuredRows:
         state = MeasuredState(self.full(q, self.design.home), self.full(v), self.full(a))
         return self._measurement.rows(state)
+
+
+class DesignSpace:
+    """Robot, rows, limits and collisions, which every design needs.
+
+    Attributes:
+        design: The robot and its moving joints.
+        config: Kind, objective, limits and effort of the design.
+        limits: Limits of the moving joints, reduced by the margins.
+        rows: Rows of the unknowns.
+        collision: Distances between links.
+    """
+
+    def __init__(
+        self,
+        design: DesignRobot,
+        config: ExcitationConfig,
+        urdf: str,
+        mesh_folders: Sequence[str | Path],
+        rng: Generator,
+    ) -> None:
+        self.design, self.config = design, config
+        self.limits = design.limits.of(design.moving).within(
+            design.moving_names,
+            position_margin=config.position_margin,
+            velocity_share=config.velocity_share,
+        )
+        static = config.kind == "poses"
+        self.rows = DesignRows(design, rng, static=static, acceleration=config.acceleration_limit)
+        self.collision = SelfCollision.from_urdf(
+            design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
+        )
+
+    def clearance(self, q: Array) -> float:
+        """Return the smallest distance of links along postures of the moving joints [m], shape (k, n)."""
+        if not self.collision.checks:
+            return float("inf")
+        return float(self.collision.clearances(self.rows.full(q, self.design.home)).min())
+
+    def is_free(self, q: Array, clearance: float) -> bool:
+        """Whether all postures of the moving joints keep a distance between links [m]."""
+        if not self.collision.checks:
+            return True
+        postures = self.rows.full(q, self.design.home)
+        return not any(self.collision.closer_than(posture, clearance) for posture in postures)
+
+    def torque_share(self, q: Array, v: Array, a: Array) -> float:
+        """Return the largest share of a torque limit at states of the moving joints."""
+        return float(np.abs(self.rows.torque_shares(q, v, a)).max())
+
+    def trajectory(self, times: Array, q: Array, v: Array, a: Array) -> JointTrajectory:
+        """Return the trajectory of all joints from states of those that move."""
+        full = self.rows.full
+        return JointTrajectory(
+            self.design.robot.joint_names, times, full(q, self.design.home), full(v), full(a)
+        )

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
 from inertial_estimation.errors import listing
-from inertial_estimation.identification.excitation.design_robot import DesignRobot, DesignRows, design_robot
+from inertial_estimation.identification.excitation.design_robot import (
+    DesignRobot,
+    DesignRows,
+    DesignSpace,
+    design_robot,
+)
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.excitation.motion_family import MotionFamily
 from inertial_estimation.identification.excitation.poses import chosen_poses, path_through, random_poses
@@ -22,7 +27,6 @@ from inertial_estimation.identification.excitation.precision import (
     speed_curve,
 )
 from inertial_estimation.identification.excitation.trajectory import (
-    EXTRA_CLEARANCE,
     Tick,
     TrajectoryProblem,
     design_trajectory,
@@ -32,7 +36,6 @@ from inertial_estimation.identification.held_links import held_links
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion
-from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.parallel import Call, Workers
 from inertial_estimation.signals import Array
 
@@ -116,54 +119,16 @@ class _Judge:
             None if self.static else speed_curve(rows, states, noise, SPEED_SHARES, repeat),
         )
 
+    def at_rest(self, poses: Array) -> EvaluatedMotion:
+        """Return the expected precision from poses of the moving joints, shape (k, n)."""
+        rest = np.zeros_like(poses)
+        return self.states((poses, rest, rest))
+
     def along(self, motion: SineMotion, duration: float) -> EvaluatedMotion:
         """Return the expected precision of a motion with rows at the rate of the identification."""
         rate = self.rows.design.config.smoothing.row_rate
         repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
         return self.states(motion.at(np.arange(0.0, duration, repeat / rate)), repeat)
-
-
-class _Workshop:
-    """Robot, limits, rows and collisions, which every design needs."""
-
-    def __init__(
-        self,
-        design: DesignRobot,
-        config: ExcitationConfig,
-        urdf: str,
-        mesh_folders: Sequence[str | Path],
-        rng: Generator,
-    ) -> None:
-        self.design, self.config = design, config
-        self.limits = design.limits.of(design.moving).within(
-            design.moving_names,
-            position_margin=config.position_margin,
-            velocity_share=config.velocity_share,
-        )
-        self.static = config.kind == "poses"
-        self.rows = DesignRows(design, rng, static=self.static, acceleration=config.acceleration_limit)
-        self.judge = _Judge(self.rows, config.torque_noise, self.static)
-        self.collision = SelfCollision.from_urdf(
-            design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
-        )
-
-    def notes(self) -> list[str]:
-        """Return the assumptions, the pairs left out and the checks not made, one sentence each."""
-        notes = list(self.limits.assumed)
-        held = held_links(self.design.robot, self.rows.parameters)
-        if held:
-            notes.append(
-                f"designed for the links in 'links' alone; {listing(held, limit=MOST_NAMES)} are taken as "
-                "described (--links '*' designs for all)"
-            )
-        notes.append(
-            f"acceleration limit of every joint: {self.config.acceleration_limit:g} rad/s^2 (a URDF has none)"
-        )
-        if self.collision.note:
-            notes.append(self.collision.note)
-        for first, second in self.collision.always_touching:
-            notes.append(f"'{first}' and '{second}' are close in nearly every posture: not checked")
-        return notes
 
 
 def design_excitation(
@@ -202,14 +167,12 @@ def design_excitation(
     """
     structure, search, others = (default_rng(s) for s in SeedSequence(seed).spawn(3))
     design = design_robot(identification, urdf, joints=joints, leg=leg)
-    shop = _Workshop(design, config, urdf, mesh_folders, structure)
-    made = _poses if shop.static else _trajectory
-    trajectory, chosen, compared, notes = made(shop, search, others, compare, tick)
+    space = DesignSpace(design, config, urdf, mesh_folders, structure)
+    made = _poses if config.kind == "poses" else _trajectory
+    trajectory, chosen, compared, notes = made(space, search, others, compare, tick)
     random = (workers or Workers()).results(compared, lambda _count: tick(1))
-    clearance = (
-        float(shop.collision.clearances(trajectory.q).min()) if shop.collision.checks else float("inf")
-    )
-    shares = _torque_share(shop, trajectory)
+    moving = list(design.moving)
+    shares = _torque_shares(space, *(one[:, moving] for one in (trajectory.q, trajectory.v, trajectory.a)))
     notes += [
         f"{name} needs {100 * share:.0f} % of its torque limit with the nominal model: lower the acceleration"
         for name, share in shares.items()
@@ -217,72 +180,76 @@ def design_excitation(
     ]
     return ExcitationDesign(
         design,
-        shop.rows,
-        shop.limits,
+        space.rows,
+        space.limits,
         trajectory,
         chosen,
         tuple(random),
-        clearance,
+        space.clearance(trajectory.q[:, moving]),
         shares,
-        (*shop.notes(), *notes),
+        (*_notes(space), *notes),
     )
 
 
-def _trajectory(
-    shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]:
-    config = shop.config
-    family = MotionFamily(config, shop.limits, config.acceleration_limit, search)
-    problem = TrajectoryProblem(config, family, shop.rows, shop.collision)
-    found = design_trajectory(problem, config, search, tick)
+def _notes(space: DesignSpace) -> list[str]:
+    """Return the assumptions, the pairs left out and the checks not made, one sentence each."""
+    notes, collision = list(space.limits.assumed), space.collision
+    held = held_links(space.design.robot, space.rows.parameters)
+    if held:
+        notes.append(
+            f"designed for the links in 'links' alone; {listing(held, limit=MOST_NAMES)} are taken as "
+            "described (--links '*' designs for all)"
+        )
+    notes.append(
+        f"acceleration limit of every joint: {space.config.acceleration_limit:g} rad/s^2 (a URDF has none)"
+    )
+    notes += [collision.note] if collision.note else []
+    near = "are close in nearly every posture: not checked"
+    return notes + [f"'{first}' and '{second}' {near}" for first, second in collision.always_touching]
+
+
+_Made = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]
+"""A trajectory, its precision, what evaluates random motions to compare with, and notes."""
+
+
+def _trajectory(space: DesignSpace, search: Generator, others: Generator, compare: int, tick: Tick) -> _Made:
+    config, judge = space.config, _Judge(space.rows, space.config.torque_noise, static=False)
+    family = MotionFamily(config, space.limits, config.acceleration_limit, search)
+    problem = TrajectoryProblem(family, space)
+    found = design_trajectory(problem, search, tick)
     drawn = [family.motion(problem.random(others)) for _ in range(compare)]
-    random = [partial(shop.judge.along, motion, family.duration) for motion in drawn]
     motion = family.motion(found.z)
     steps = int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9))
     times = np.linspace(0.0, family.duration, steps + 1)
     q, v, a = motion.at(times)
     v[[0, -1]], a[[0, -1]] = 0.0, 0.0  # removes the round-off of the sums, about 1e-16
-    trajectory = _of_all_joints(shop, times, q, v, a)
-    notes = []
-    if found.reduced < 1.0:
-        notes.append(
-            f"gains were reduced to {found.reduced:.2f} of the designed ones to be free of collisions"
-        )
-    return trajectory, shop.judge.along(motion, family.duration), random, notes
+    reduced = f"gains were reduced to {found.reduced:.2f} of the designed ones to be free of collisions"
+    return (
+        space.trajectory(times, q, v, a),
+        judge.along(motion, family.duration),
+        [partial(judge.along, one, family.duration) for one in drawn],
+        [reduced] if found.reduced < 1.0 else [],
+    )
 
 
-def _poses(
-    shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]:
-    config, rows = shop.config, shop.rows
-    place = (rows, shop.limits, shop.collision, config.clearance, config.torque_share)
-    candidates = random_poses(config.candidates, *place, search)
-    rest = np.zeros_like(candidates)
-    chosen = candidates[list(chosen_poses(config, rows.base, rows.rows(candidates, rest, rest), tick))]
-    path = path_through(chosen, rows, shop.collision, config.clearance, candidates)
-    notes = []
-    if path.left_out:
-        notes.append(
-            f"{len(path.left_out)} of {config.poses} poses were left out: no path is free of collisions"
-        )
+def _poses(space: DesignSpace, search: Generator, others: Generator, compare: int, tick: Tick) -> _Made:
+    config, judge = space.config, _Judge(space.rows, space.config.torque_noise, static=True)
+    candidates = random_poses(space, config.candidates, search)
+    chosen = candidates[list(chosen_poses(space, candidates, tick))]
+    path = path_through(space, chosen, candidates)
     chosen = chosen[sorted(path.visited)]  # the most informative first
-    sampled = path.sampled(shop.limits, config.acceleration_limit, config.dwell, OUTPUT_STEP_S)
-    drawn = [random_poses(len(chosen), *place, others) for _ in range(compare)]
-    random = [partial(shop.judge.states, (q, np.zeros_like(q), np.zeros_like(q))) for q in drawn]
-    rest = np.zeros_like(chosen)
-    return _of_all_joints(shop, *sampled), shop.judge.states((chosen, rest, rest)), random, notes
+    drawn = [random_poses(space, len(chosen), others) for _ in range(compare)]
+    lost = f"{len(path.left_out)} of {config.poses} poses were left out: no path is free of collisions"
+    return (
+        space.trajectory(*path.sampled(space, OUTPUT_STEP_S)),
+        judge.at_rest(chosen),
+        [partial(judge.at_rest, poses) for poses in drawn],
+        [lost] if path.left_out else [],
+    )
 
 
-def _torque_share(shop: _Workshop, trajectory: JointTrajectory) -> dict[str, float]:
+def _torque_shares(space: DesignSpace, q: Array, v: Array, a: Array) -> dict[str, float]:
     """Return the largest share of each torque limit with nominal parameters."""
-    moving = list(shop.design.moving)
-    states = (trajectory.q[:, moving], trajectory.v[:, moving], trajectory.a[:, moving])
-    largest = np.abs(shop.rows.torque_shares(*states)).max(0).tolist()
-    limited = zip(shop.rows.row_names, shop.rows.torque_limits, largest, strict=True)
+    largest = np.abs(space.rows.torque_shares(q, v, a)).max(0).tolist()
+    limited = zip(space.rows.row_names, space.rows.torque_limits, largest, strict=True)
     return {name: share for name, limit, share in limited if np.isfinite(limit)}
-
-
-def _of_all_joints(shop: _Workshop, times: Array, q: Array, v: Array, a: Array) -> JointTrajectory:
-    rows, home = shop.rows, shop.design.home
-    names = shop.design.robot.joint_names
-    return JointTrajectory(names, times, rows.full(q, home), rows.full(v), rows.full(a))

@@ -9,12 +9,9 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.base_parameters import BaseParameters
-from inertial_estimation.identification.excitation.design_robot import DesignRows
-from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.design_robot import DesignSpace
 from inertial_estimation.identification.excitation.precision import objective, unit_diagonal
 from inertial_estimation.identification.excitation.trajectory import Tick, no_tick
-from inertial_estimation.models.joint_limits import JointLimits
-from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
@@ -28,42 +25,21 @@ RANK_TOLERANCE = 1e-10  # smallest nonzero eigenvalue of the information scaled 
 MOST_DRAWS_PER_POSE = 200  # largest number of random draws per requested pose
 
 
-def random_poses(
-    count: int,
-    rows: DesignRows,
-    limits: JointLimits,
-    collision: SelfCollision,
-    clearance: float,
-    torque_share: float,
-    rng: Generator,
-) -> Array:
-    """Draw poses of the moving joints, uniform within the limits, free of collisions.
-
-    Args:
-        count: Number of poses.
-        rows: The moving joints, and the posture of the others.
-        limits: Limits of the moving joints, reduced by the margins.
-        collision: Distances between links.
-        clearance: Smallest allowed distance [m].
-        torque_share: Largest allowed share of the torque limits.
-        rng: Source of the poses.
-
-    Returns:
-        Shape (count, n).
+def random_poses(space: DesignSpace, count: int, rng: Generator) -> Array:
+    """Draw poses of the moving joints, uniform within the limits, free of collisions, shape (count, n).
 
     Raises:
         ConfigurationError: If too few random poses satisfy clearance and torque limits.
     """
+    clearance, torque_share = space.config.clearance, space.config.torque_share
     found: list[Array] = []
     for _ in range(MOST_DRAWS_PER_POSE * count):
         if len(found) == count:
             break
-        q = rng.uniform(limits.lower, limits.upper)
-        pose = q[None]
-        if np.abs(rows.torque_shares(pose, 0.0 * pose, 0.0 * pose)).max() > torque_share:
-            continue
-        if not collision.closer_than(rows.full(pose, rows.design.home)[0], clearance):
-            found.append(q)
+        pose = rng.uniform(space.limits.lower, space.limits.upper)[None]
+        strong = space.torque_share(pose, 0.0 * pose, 0.0 * pose) <= torque_share
+        if strong and space.is_free(pose, clearance):
+            found.append(pose[0])
     if len(found) < count:
         raise ConfigurationError(
             f"only {len(found)} of {MOST_DRAWS_PER_POSE * count} random poses have a clearance of "
@@ -73,15 +49,12 @@ def random_poses(
     return np.array(found)
 
 
-def chosen_poses(
-    config: ExcitationConfig, base: BaseParameters, A: Array, tick: Tick = no_tick
-) -> tuple[int, ...]:
+def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick = no_tick) -> tuple[int, ...]:
     """Select the poses that minimise the objective from candidates.
 
     Args:
-        config: Objective, number of poses, and largest number of exchange sweeps (`iterations`).
-        base: Base parameters that static poses determine.
-        A: Rows of every candidate, shape (candidates, m, n).
+        space: The robot, its base parameters, number of poses and of exchange sweeps (`iterations`).
+        candidates: Poses of the moving joints, shape (candidates, n).
         tick: Called after every pose that is chosen and every sweep.
 
     Returns:
@@ -91,6 +64,8 @@ def chosen_poses(
         ConfigurationError: If there are fewer candidates than poses, or the poses cannot determine all base
             parameters.
     """
+    config, base, rest = space.config, space.rows.base, np.zeros_like(candidates)
+    A = space.rows.rows(candidates, rest, rest)
     if config.poses > len(A):
         raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected no more")
     infos = np.einsum("cmi,cmj->cij", A, A)
@@ -164,27 +139,21 @@ class PosePath:
     visited: tuple[int, ...]
     left_out: tuple[int, ...]
 
-    def sampled(
-        self, limits: JointLimits, acceleration: float, dwell: float, step: float
-    ) -> tuple[Array, Array, Array, Array]:
-        """Return times, positions, velocities and accelerations.
+    def sampled(self, space: DesignSpace, step: float) -> tuple[Array, Array, Array, Array]:
+        """Return times, shape (k,), and positions, velocities and accelerations, shape (k, n) each.
 
         Args:
-            limits: Speeds of the moving joints.
-            acceleration: Largest acceleration [rad/s^2].
-            dwell: Duration for which a measured pose is held [s].
+            space: Limits of the moving joints, and the time for which a pose is held.
             step: Time between samples [s].
-
-        Returns:
-            Times, shape (k,), and three arrays of shape (k, n).
         """
+        dwell = space.config.dwell
         pieces: list[tuple[Array, Array, Array]] = []
         for i, (stop, held) in enumerate(zip(self.stops, self.held, strict=True)):
             if held:
                 rest = np.zeros((max(1, round(dwell / step)), len(stop)))
                 pieces.append((rest + stop, rest, rest))
             if i + 1 < len(self.stops):
-                pieces.append(_quintic(stop, self.stops[i + 1], limits, acceleration, step))
+                pieces.append(_quintic(space, stop, self.stops[i + 1], step))
         end = np.zeros((1, self.stops.shape[1]))
         pieces.append((end + self.stops[-1], end, end))
         q, v, a = (np.concatenate([piece[i] for piece in pieces]) for i in range(3))
@@ -192,21 +161,22 @@ class PosePath:
         return times, q, v, a
 
 
-def path_through(
-    poses: Array, rows: DesignRows, collision: SelfCollision, clearance: float, ways: Array
-) -> PosePath:
+def path_through(space: DesignSpace, poses: Array, ways: Array) -> PosePath:
     """Order poses so that consecutive ones are near, and avoid collisions by one waypoint in between.
 
     Args:
+        space: The robot.
         poses: Poses of the moving joints, shape (p, n).
-        rows: The moving joints, and the posture of the others.
-        collision: Distances between links.
-        clearance: Smallest allowed distance [m].
         ways: Postures that may serve as waypoints, shape (w, n).
     """
 
     def is_free(way: list[Array]) -> bool:
-        return all(_free(start, end, rows, collision, clearance) for start, end in pairwise(way))
+        for start, end in pairwise(way):
+            count = 2 + int(np.abs(end - start).max() / CHECK_SPACING)
+            shares = np.linspace(0.0, 1.0, count)[:, None]
+            if not space.is_free(start + shares * (end - start), space.config.clearance):
+                return False
+        return True
 
     left = list(range(1, len(poses)))
     stops, held, visited = [poses[0]], [True], [0]
@@ -227,23 +197,12 @@ def path_through(
     return PosePath(np.array(stops), tuple(held), tuple(visited), tuple(left))
 
 
-def _free(start: Array, end: Array, rows: DesignRows, collision: SelfCollision, clearance: float) -> bool:
-    if not collision.checks:
-        return True
-    count = 2 + int(np.abs(end - start).max() / CHECK_SPACING)
-    shares = np.linspace(0.0, 1.0, count)[:, None]
-    postures = rows.full(start + shares * (end - start), rows.design.home)
-    return not any(collision.closer_than(posture, clearance) for posture in postures)
-
-
-def _quintic(
-    start: Array, end: Array, limits: JointLimits, acceleration: float, step: float
-) -> tuple[Array, Array, Array]:
+def _quintic(space: DesignSpace, start: Array, end: Array, step: float) -> tuple[Array, Array, Array]:
     """Return the samples from the start up to the end, the end excluded."""
     way = end - start
     shortest = max(
-        float((QUINTIC_PEAK_SPEED * np.abs(way) / limits.velocity).max()),
-        float(np.sqrt(QUINTIC_PEAK_ACCELERATION * np.abs(way) / acceleration).max()),
+        float((QUINTIC_PEAK_SPEED * np.abs(way) / space.limits.velocity).max()),
+        float(np.sqrt(QUINTIC_PEAK_ACCELERATION * np.abs(way) / space.config.acceleration_limit).max()),
     )
     count = max(1, int(np.ceil(shortest / step)))
     duration = count * step

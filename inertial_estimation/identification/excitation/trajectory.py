@@ -11,11 +11,9 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.excitation.design_robot import DesignRows
-from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.design_robot import EXTRA_CLEARANCE, DesignSpace
 from inertial_estimation.identification.excitation.motion_family import MotionFamily, MotionSamples
 from inertial_estimation.identification.excitation.precision import objective
-from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
 Tick = Callable[[int], None]
@@ -28,7 +26,6 @@ GAIN_SHRINK = 0.9  # factor of each reduction of the gains
 SMALLEST_REFINED = 0.3  # share of the designed gains down to which they are reduced
 LEAST_IMPROVEMENT = 1e-3  # decrease of the (logarithmic) objective below which L-BFGS is not restarted
 DISTANCE_STEP = 1e-5  # step of the finite differences of distances [rad]
-EXTRA_CLEARANCE = 0.01  # added to the requested clearance, since the samples are sparse [m]
 EFFORT_PENALTY = 300.0  # per squared excess of the share of a torque limit
 TORQUE_PENALTY_SHARE = 0.98  # share of the allowed torque from which the penalty begins
 OBJECTIVE_SHARPNESS = 8.0  # p of the p-norm that replaces the maximum during the optimisation
@@ -46,26 +43,18 @@ class TrajectoryProblem:
 
     Attributes:
         family: The family of trajectories.
-        rows: Computes the rows along a trajectory.
-        collision: Distances between the links.
+        space: The robot, its rows and its collisions.
     """
 
-    def __init__(
-        self, config: ExcitationConfig, family: MotionFamily, rows: DesignRows, collision: SelfCollision
-    ) -> None:
-        self.family, self.rows, self.collision = family, rows, collision
-        self._objective, self._clearance = config.objective, config.clearance
-        self._torque_share = config.torque_share
-
-    def information(self, z: Array) -> Array:
-        """Return the rows of all unknowns at the samples of a design, shape (k m, n)."""
-        samples = self.family.samples(z)
-        return self.rows.stacked(samples.q, samples.v, samples.a)
+    def __init__(self, family: MotionFamily, space: DesignSpace) -> None:
+        self.family, self.space = family, space
+        self._config, self._rows = space.config, space.rows
 
     def value(self, z: Array) -> float:
         """Return the objective without the penalty."""
-        A = self.information(z)
-        return objective(self._objective, A.T @ A, self.rows.base)[0]
+        samples = self.family.samples(z)
+        A = self._rows.stacked(samples.q, samples.v, samples.a)
+        return objective(self._config.objective, A.T @ A, self._rows.base)[0]
 
     def value_and_gradient(self, z: Array, weight: float = 1.0) -> tuple[float, Array]:
         """Return the sum of smoothed objective and penalty, and its gradient, shape (size,).
@@ -75,24 +64,14 @@ class TrajectoryProblem:
             weight: Weight of the penalty.
         """
         samples = self.family.samples(z)
-        A = self.rows.stacked(samples.q, samples.v, samples.a)
-        value, G = objective(self._objective, A.T @ A, self.rows.base, OBJECTIVE_SHARPNESS)
+        A = self._rows.stacked(samples.q, samples.v, samples.a)
+        value, G = objective(self._config.objective, A.T @ A, self._rows.base, OBJECTIVE_SHARPNESS)
         effort, by_torque = self._effort_penalty(samples)
         weighted = weight * by_torque if effort else None
-        by_q, by_v, by_a = self.rows.gradient(samples.q, samples.v, samples.a, G, weighted)
+        by_q, by_v, by_a = self._rows.gradient(samples.q, samples.v, samples.a, G, weighted)
         nearness, by_posture = self._nearness_penalty(samples.q)
         gradient = self.family.chain(z, by_q + weight * by_posture, by_v, by_a)
         return value + weight * (nearness + effort), gradient
-
-    def clearance(self, q: Array) -> float:
-        """Return the smallest distance of links along postures of the moving joints, shape (k, n)."""
-        if not self.collision.checks:
-            return float("inf")
-        return float(self.collision.clearances(self.rows.full(q, self.rows.design.home)).min())
-
-    def torque_share(self, states: tuple[Array, Array, Array]) -> float:
-        """Return the largest share of a torque limit at states of the moving joints."""
-        return float(np.abs(self.rows.torque_shares(*states)).max())
 
     def random(self, rng: Generator) -> Array:
         """Draw a feasible trajectory with gains as large as random draws allow.
@@ -101,55 +80,46 @@ class TrajectoryProblem:
             ConfigurationError: If no draw is free of collisions within the torque limits, even with the
                 smallest gains.
         """
-        wanted, share = self._clearance + EXTRA_CLEARANCE / 2.0, 1.0
+        wanted, share = self._config.clearance + EXTRA_CLEARANCE / 2.0, 1.0
         while share > SMALLEST_GAIN:
             for _ in range(COLLIDING_DRAWS):
                 z = self.family.smaller(self.family.random(rng), share)
-                if self._is_free(z, wanted):
+                samples = self.family.samples(z)
+                strong = self.space.torque_share(samples.q, samples.v, samples.a) <= self._config.torque_share
+                if strong and self.space.is_free(samples.q, wanted):
                     return z
             share *= GAIN_SHRINK
         raise ConfigurationError(
             f"{COLLIDING_DRAWS} random motions of each size come closer than {wanted:g} m to a collision "
-            f"({self._where()}), or need more than {self._torque_share:g} of a torque limit; choose other "
-            "joints, a smaller clearance, or a larger torque_share"
+            f"({self._where()}), or need more than {self._config.torque_share:g} of a torque limit; choose "
+            "other joints, a smaller clearance, or a larger torque_share"
         )
 
-    def _is_free(self, z: Array, wanted: float) -> bool:
-        samples = self.family.samples(z)
-        if self.torque_share((samples.q, samples.v, samples.a)) > self._torque_share:
-            return False
-        if not self.collision.checks:
-            return True
-        postures = self.rows.full(samples.q, self.rows.design.home)
-        return not any(self.collision.closer_than(posture, wanted) for posture in postures)
-
     def _where(self) -> str:
-        q = self.rows.design.home
-        first, second = self.collision.closest_pair(q)
-        distance = self.collision.clearance(q)
+        q = self._rows.design.home
+        first, second = self.space.collision.closest_pair(q)
+        distance = self.space.collision.clearance(q)
         return f"in the middle of all ranges '{first}' and '{second}' are {distance:.3f} m apart"
 
     def _effort_penalty(self, samples: MotionSamples) -> tuple[float, Array]:
-        shares = self.rows.torque_shares(samples.q, samples.v, samples.a)
-        excess = (
-            np.maximum(np.abs(shares) - TORQUE_PENALTY_SHARE * self._torque_share, 0.0) / self._torque_share
-        )
-        slope = 2.0 * EFFORT_PENALTY * excess * np.sign(shares) / self._torque_share
-        return EFFORT_PENALTY * float((excess**2).sum()), slope / self.rows.torque_limits
+        shares, allowed = self._rows.torque_shares(samples.q, samples.v, samples.a), self._config.torque_share
+        excess = np.maximum(np.abs(shares) / allowed - TORQUE_PENALTY_SHARE, 0.0)
+        slope = 2.0 * EFFORT_PENALTY * excess * np.sign(shares) / allowed
+        return EFFORT_PENALTY * float((excess**2).sum()), slope / self._rows.torque_limits
 
     def _nearness_penalty(self, q: Array) -> tuple[float, Array]:
         gradient = np.zeros_like(q)
-        if not self.collision.checks:
+        if not self.space.collision.checks:
             return 0.0, gradient
-        wanted, scale = self._clearance + EXTRA_CLEARANCE, COLLISION_PENALTY / EXTRA_CLEARANCE**2
-        full = self.rows.full(q, self.rows.design.home)
+        wanted, scale = self._config.clearance + EXTRA_CLEARANCE, COLLISION_PENALTY / EXTRA_CLEARANCE**2
+        full = self._rows.full(q, self._rows.design.home)
         lacking = np.zeros(len(q))
-        for k in (k for k, posture in enumerate(full) if self.collision.closer_than(posture, wanted)):
-            lacking[k] = max(wanted - self.collision.clearance(full[k]), 0.0)
-            for i, j in enumerate(self.rows.design.moving):
+        for k in (k for k, posture in enumerate(full) if self.space.collision.closer_than(posture, wanted)):
+            lacking[k] = max(wanted - self.space.collision.clearance(full[k]), 0.0)
+            for i, j in enumerate(self._rows.design.moving):
                 moved = full[k].copy()
                 moved[j] += DISTANCE_STEP
-                change = wanted - self.collision.clearance(moved) - lacking[k]
+                change = wanted - self.space.collision.clearance(moved) - lacking[k]
                 gradient[k, i] = 2.0 * scale * lacking[k] * change / DISTANCE_STEP
         return float(scale * (lacking**2).sum()), gradient
 
@@ -171,14 +141,11 @@ class TrajectoryDesign:
     reduced: float
 
 
-def design_trajectory(
-    problem: TrajectoryProblem, config: ExcitationConfig, rng: Generator, tick: Tick = no_tick
-) -> TrajectoryDesign:
+def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick = no_tick) -> TrajectoryDesign:
     """Search the trajectory of the smallest objective.
 
     Args:
         problem: Objective and limits.
-        config: Starts and iterations.
         rng: Source of the starts.
         tick: Called with the number of completed starts and iterations, at most `steps` in total.
 
@@ -188,11 +155,11 @@ def design_trajectory(
     Raises:
         ConfigurationError: If none is.
     """
-    starts = []
+    config, starts = problem.space.config, []
     for _ in range(config.starts):
         starts.append(problem.random(rng))
         tick(1)
-    found = _refined(problem, config, min(starts, key=problem.value), tick)
+    found = _refined(problem, min(starts, key=problem.value), tick)
     if found.clearance < config.clearance:
         raise ConfigurationError(
             f"no trajectory with a clearance of {config.clearance:g} m was found, the best has "
@@ -201,9 +168,9 @@ def design_trajectory(
     return found
 
 
-def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
+def _refined(problem: TrajectoryProblem, z: Array, tick: Tick) -> TrajectoryDesign:
     """Refine one start; the penalty grows until the limits also hold between the samples."""
-    weight = 1.0
+    config, weight = problem.space.config, 1.0
     for round_number in range(REFINEMENT_ROUNDS):
         iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
         z = _descended(problem, z, weight, iterations, tick)
@@ -244,4 +211,4 @@ def _checked(problem: TrajectoryProblem, z: Array) -> tuple[float, float]:
     """Return the smallest clearance and the largest share of a torque limit, at many times."""
     times = np.arange(0.0, problem.family.duration, 1.0 / FINE_RATE_HZ)
     states = problem.family.motion(z).at(times)
-    return problem.clearance(states[0]), problem.torque_share(states)
+    return problem.space.clearance(states[0]), problem.space.torque_share(*states)
