@@ -120,6 +120,7 @@ def run(args: argparse.Namespace) -> int:
     task, table = tasks[args.kind](args, setup, config)
     task = replace(
         task,
+        choose=not getattr(args, "fixed_priors", True),
         write_combinations=args.write_combinations,
         exact_description=getattr(args, "exact_description", False),
     )
@@ -255,7 +256,7 @@ def _plane(
     joints = args.joints or setup.beyond_base(reference, args.frame)
     chain = setup.chain(reference, [args.frame], joints)
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving))
-    return plane_task(chain, table, config, axis=args.axis, choose=not args.fixed_priors), table
+    return plane_task(chain, table, config, args.axis), table
 
 
 def _marker(
@@ -268,7 +269,7 @@ def _marker(
     columns = [f"{axis}{args.marker}" for axis in "xyz"]
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
     positions = table.stacked(columns, str(args.source))
-    return marker_task(chain, table, positions, config, choose=not args.fixed_priors), table
+    return marker_task(chain, table, positions, config), table
 
 
 def _summary(report: CalibrationReport) -> list[str]:

@@ -144,12 +144,7 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
 
 
 def plane_task(
-    kinematics: ChainKinematics,
-    table: PostureTable,
-    config: CalibrationConfig,
-    *,
-    axis: str = "",
-    choose: bool = True,
+    kinematics: ChainKinematics, table: PostureTable, config: CalibrationConfig, axis: str = ""
 ) -> CalibrationTask:
     """Return the calibration of a frame held flush on a plane; see `PlaneProblem`.
 
@@ -158,14 +153,12 @@ def plane_task(
         table: Postures.
         config: Prior knowledge.
         axis: Flush axis of the frame (x, -x, y ...); empty finds it.
-        choose: Whether leave-one-out chooses the priors.
 
     Raises:
         ConfigurationError: If the axis is none.
     """
-    flush = None
+    name, flush = axis.lstrip("+-"), None
     if axis:
-        name = axis.lstrip("+-")
         if name not in ("x", "y", "z"):
             raise ConfigurationError(f"the flush axis is '{axis}', expected one of: x, y, z, -x, -y, -z")
         flush = (-1.0 if axis.startswith("-") else 1.0) * np.eye(3)["xyz".index(name)]
@@ -173,31 +166,18 @@ def plane_task(
     def make(prior: CalibrationConfig) -> PlaneProblem:
         return PlaneProblem(CalibratedChain(kinematics, table.q, prior), axis_F=flush)
 
-    return CalibrationTask("plane", make, config, table.held_out, choose=choose, leave_one_out=True)
+    return CalibrationTask("plane", make, config, table.held_out, leave_one_out=True)
 
 
 def marker_task(
-    kinematics: ChainKinematics,
-    table: PostureTable,
-    positions_C: Array,
-    config: CalibrationConfig,
-    *,
-    choose: bool = True,
+    kinematics: ChainKinematics, table: PostureTable, positions_C: Array, config: CalibrationConfig
 ) -> CalibrationTask:
-    """Return the calibration from a marker; see `MarkerProblem`.
-
-    Args:
-        kinematics: Chain of the link that carries the marker.
-        table: Postures.
-        positions_C: Positions of the marker in the cameras' frame [m], shape (K, 3).
-        config: Prior knowledge.
-        choose: Whether leave-one-out chooses the priors.
-    """
+    """Return the calibration from a marker at positions in the cameras' frame [m]; see `MarkerProblem`."""
 
     def make(prior: CalibrationConfig) -> MarkerProblem:
         return MarkerProblem(CalibratedChain(kinematics, table.q, prior), positions_C)
 
-    return CalibrationTask("marker", make, config, table.held_out, choose=choose, leave_one_out=True)
+    return CalibrationTask("marker", make, config, table.held_out, leave_one_out=True)
 
 
 def flat_feet_task(

@@ -13,7 +13,6 @@ from inertial_estimation.files.outputs import json_text, write_text
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     BodyResult,
-    DataSummary,
     IdentificationReport,
     MethodResult,
     PayloadResult,
@@ -124,7 +123,7 @@ def report_values(report: IdentificationReport) -> dict[str, Any]:
         "singular_values": report.singular_values.tolist(),
         "row_sigma": dict(zip(report.row_names, np.asarray(report.row_sigma).tolist(), strict=True)),
         "training": asdict(report.training),
-        "validation": _summary(report.validation),
+        "validation": None if report.validation is None else asdict(report.validation),
         "warnings": list(report.warnings),
         "cost_least_squares": report.cost_least_squares,
         "unloaded": report.unloaded,
@@ -135,13 +134,10 @@ def report_values(report: IdentificationReport) -> dict[str, Any]:
     }
 
 
-def _summary(summary: DataSummary | None) -> dict[str, Any] | None:
-    return None if summary is None else asdict(summary)
-
-
 def _method(result: MethodResult) -> dict[str, Any]:
     numbers = ("cost", "cost_nominal", "cost_validation", "cost_validation_nominal")
     errors = ("relative_error", "relative_error_validation")
+    parameters = (asdict(parameter) for parameter in result.parameters)
     return {
         "consistent": result.consistent,
         **{name: getattr(result, name) for name in (*numbers, *errors)},
@@ -153,22 +149,18 @@ def _method(result: MethodResult) -> dict[str, Any]:
         **({"payload": _payload(result.payload)} if result.payload else {}),
         "friction": dict(result.friction),
         "parameters": {
-            p.name: {
-                "unit": p.unit,
-                "nominal": p.nominal,
-                "value": p.value,
-                "sigma": p.sigma,
-                "identifiability": p.identifiability.value,
+            p["name"]: {
+                **{name: p[name] for name in ("unit", "nominal", "value", "sigma")},
+                "identifiability": p["identifiability"].value,
             }
-            for p in result.parameters
+            for p in parameters
         },
         "x": np.asarray(result.x).tolist(),
     }
 
 
 def _rows(rows: Sequence[RowError]) -> dict[str, dict[str, float]]:
-    names = ("rms", "rms_nominal", "rms_measured", "friction_share")
-    return {row.row: {name: getattr(row, name) for name in names} for row in rows}
+    return {row.row: {name: value for name, value in asdict(row).items() if name != "row"} for row in rows}
 
 
 def _body(body: BodyResult) -> dict[str, Any]:
