@@ -81,7 +81,7 @@ setup(
         "robots": ["example-robot-data>=5,<6"],  # 420 MB; its loaders are for the tests alone
         "tune": [OPTUNA],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
-        "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinxcontrib-mermaid"],
+        "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinx-mathjax-offline"],
         "cluster": [DASK],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [

@@ -24,8 +24,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
-    "sphinxcontrib.mermaid",
+    "sphinx-mathjax-offline",  # equations without a network
     "sphinx_copybutton",
 ]
 exclude_patterns = ["images"]
@@ -33,7 +32,6 @@ exclude_patterns = ["images"]
 # Markdown
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 4  # pages link to one another's headings
-myst_fence_as_directive = ["mermaid"]
 
 # API pages
 autodoc_default_options = {"members": True, "member-order": "bysource"}
@@ -47,7 +45,6 @@ default_role = "code"  # `name` in a docstring
 # Appearance
 highlight_language = "none"
 toc_object_entries = False
-mermaid_fullscreen = False
 html_theme = "furo"
 html_title = "inertial_estimation"
 html_static_path = ["static"]
