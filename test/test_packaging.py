@@ -70,7 +70,7 @@ def test_every_ros_package_imported_is_a_dependency():
                 imported.add(node.module.partition(".")[0])
             elif isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
-    known = {"yaml": "python3-yaml", "numpy": "python3-numpy", "tf2_ros": "tf2_ros_py"}
+    known = {"yaml": "python3-yaml", "numpy": "python3-numpy"}
     foreign = imported - set(sys.stdlib_module_names) - {"inertial_estimation"}
     assert "rclpy" in foreign
     assert {known.get(name, name) for name in foreign} <= declared

@@ -14,7 +14,7 @@ from lifecycle_msgs.msg import Transition
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = ROOT / "config" / "sros2" / "policy.xml"
-NOT_HERE = {"/tf"}  # needs tf2_ros, of which there is no wheel
+NOT_HERE = {"/tf"}  # needs tf2_msgs, of which there is no wheel
 STARTS = {  # ways to start a node that together make it use all it may
     "tilt_observer": [("talos", {})],
     "inertial_ekf": [
