@@ -75,7 +75,6 @@ setup(
             "matplotlib>=3.6",
             "jinja2>=3.0",
             "plotly>=6",  # graphs of the reports
-            "tqdm",
             "rich>=12",
         ],
         "robots": ["example-robot-data>=5,<6"],  # 420 MB; its loaders are for the tests alone

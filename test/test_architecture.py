@@ -84,7 +84,6 @@ ONLY_IN = {
     "optuna": {"tuning"},
     "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
-    "tqdm": {"commands"},
     "rich": {"commands"},
 }
 FACTORISATIONS = {

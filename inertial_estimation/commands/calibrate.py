@@ -1,24 +1,15 @@
-"""Joint offsets from flat feet, from a frame on a plane, or from a motion-capture marker.
-
-flat-feet BAG|CSV  both soles flat on the floor, links with an IMU measured (Yamane, section II)
-plane CSV          a frame held flush on one unknown plane, one posture a row
-marker CSV         positions x1, y1, z1 of a marker on a link, one posture a row
-
-Writes joint_offsets.yaml (a ROS parameter file: load it after the robot's own), calibration.json and
-figures into the output folder. Offsets are written only if the samples identify them, and if they predict
-left-out samples better than no offsets do. See docs/calibration.md.
-"""
-
-from __future__ import annotations
+"""The command `calibrate`: joint offsets from flat feet, a plane or a marker."""
 
 import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import (
     drawing,
@@ -26,91 +17,36 @@ from inertial_estimation.commands.terminal import (
     progress_words,
     recording_with_warnings,
 )
+from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.files.outputs import result_folder
-
-if TYPE_CHECKING:
-    from inertial_estimation.calibration.calibrate import CalibrationTask
-    from inertial_estimation.calibration.calibration_config import CalibrationConfig
-    from inertial_estimation.calibration.calibration_report import CalibrationReport
-    from inertial_estimation.offline.calibration_setup import CalibrationSetup
-    from inertial_estimation.offline.postures import PostureTable
-
-EXAMPLES = (
-    "flat-feet BAG --config talos --output results/offsets",
-    "plane postures.csv --config talos --frame gripper_left_base_link --output results/arm",
+from inertial_estimation.offline.calibration_files import report_document, write_offsets, write_report
+from inertial_estimation.offline.calibration_setup import (
+    CalibrationSetup,
+    calibration_setup,
+    flat_feet_task,
+    marker_task,
+    plane_task,
 )
+from inertial_estimation.offline.postures import (
+    QUATERNION,
+    VERTICAL,
+    PostureTable,
+    read_bag_postures,
+    read_postures,
+)
+from inertial_estimation.parameters import build_config
+
 OWN = "calibration"  # what --param without a section means
 NO_IMU = "none"
 OFFSETS, REPORT = "joint_offsets.yaml", "calibration.json"
 FIGURES = ("heights.png", "offsets.png")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
-    _add_flat_feet(kinds.add_parser("flat-feet", help="both soles flat on the floor"))
-    plane = kinds.add_parser("plane", help="a frame held flush on an unknown plane")
-    _common(plane, "CSV, one posture a row")
-    axis = "axis of the frame normal to the plane: x, -x, y, ... (determined from the data)"
-    plane.add_argument("--axis", default="", metavar="AXIS", help=axis)
-    marker = kinds.add_parser("marker", help="a motion-capture marker on a link")
-    _common(marker, "CSV, one posture a row")
-    arguments.add_number(marker, "--marker", 1, "N", "number N of the marker in columns xN, yN, zN (1)")
-    for command in (plane, marker):
-        _add_frames_and_priors(command)
-
-
-def _add_flat_feet(feet: argparse.ArgumentParser) -> None:
-    _common(feet, "rosbag2 folder or file, or CSV")
-    imu_link = "link whose orientation is measured (repeatable; imu_frame:/imu/data); 'none': the soles alone"
-    feet.add_argument("--imu-link", action="append", metavar="LINK[:TOPIC]", help=imu_link)
-    arguments.add_remap(feet)
-    arguments.add_number(feet, "--interval", 1.8, "S", "time between two postures taken from a bag (1.8 s)")
-    held_out_interval = (
-        "time between all postures taken from a bag; those that are not fitted validate the result "
-        "(0.2 s; 0: no validation)"
-    )
-    arguments.add_number(feet, "--held-out-interval", 0.2, "S", held_out_interval)
-    distance = "length d in Yamane's cost; without it rows are weighted by noise"
-    feet.add_argument("--distance", type=float, metavar="M", help=distance)
-    arguments.add_switch(feet, "--use-yaw", "use the yaw of the IMUs, which share one yaw reference")
-
-
-def _add_frames_and_priors(command: argparse.ArgumentParser) -> None:
-    frame = "link that is held on the plane, or that carries the marker"
-    command.add_argument("--frame", required=True, help=frame)
-    reference = "frame that does not move (plane: the first contact; marker: the base link)"
-    command.add_argument("--reference", metavar="FRAME", help=reference)
-    fixed_priors = "use the priors of the parameters instead of choosing them by leave-one-out"
-    arguments.add_switch(command, "--fixed-priors", fixed_priors)
-    exact_description = (
-        "choose priors under the assumption that the joint placements of the description are exact"
-    )
-    arguments.add_switch(command, "--exact-description", exact_description)
-
-
-def _common(parser: argparse.ArgumentParser, source: str) -> None:
-    parser.add_argument("source", type=Path, help=source)
-    arguments.add_robot(parser, "talos", "known offsets")
-    arguments.add_output(parser)
-    joints = "joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)"
-    arguments.add_names(parser, "--joints", "JOINT", joints)
-    arguments.add_param(parser, f"{OWN}.NAME=VALUE")
-    write_combinations = "also write offsets of which only a combination is identified"
-    arguments.add_switch(parser, "--write-combinations", write_combinations)
-    arguments.add_no_figures(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     """Read postures, calibrate, write the files and print a summary."""
-    from inertial_estimation.calibration.calibrate import calibrate
-    from inertial_estimation.calibration.calibration_config import CalibrationConfig
-    from inertial_estimation.configuration.config_lookup import load_configs
-    from inertial_estimation.offline.calibration_files import write_offsets, write_report
-    from inertial_estimation.offline.calibration_setup import calibration_setup
-    from inertial_estimation.parameters import build_config
-
     own, shared = _overrides(args.param)
     folder = arguments.check_output(args)
     config = build_config(CalibrationConfig, own, where="--param")
@@ -148,9 +84,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, str, Any]]]:
     """Return the parameters of the calibration, and those over the parameter files."""
-    from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
-    from inertial_estimation.configuration.node_configs import checked_overrides
-
     own = parse_overrides(text for text in texts if text.startswith(f"{OWN}."))
     others = [text for text in texts if not text.startswith(f"{OWN}.")]
     for section, name, _value in parse_overrides(others):
@@ -165,9 +98,6 @@ def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, st
 def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    from inertial_estimation.offline.calibration_setup import flat_feet_task
-    from inertial_estimation.offline.postures import QUATERNION, VERTICAL, read_postures
-
     is_bag = args.source.suffix.lower() != ".csv"
     if args.distance is not None and not 0.0 < args.distance < math.inf:
         raise ConfigurationError(f"--distance is {args.distance:g} m, expected more than 0")
@@ -202,8 +132,6 @@ def _bag_postures(
     imus: Mapping[str, str],
     moving: tuple[str, ...],
 ) -> PostureTable:
-    from inertial_estimation.offline.postures import read_bag_postures
-
     if args.interval <= 0.0 or args.held_out_interval < 0.0:
         raise ConfigurationError(
             f"--interval is {args.interval:g} s and --held-out-interval {args.held_out_interval:g} s, "
@@ -249,9 +177,6 @@ def _imu_topics(
 def _plane(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    from inertial_estimation.offline.calibration_setup import plane_task
-    from inertial_estimation.offline.postures import read_postures
-
     reference = args.reference or setup.ground
     joints = args.joints or setup.beyond_base(reference, args.frame)
     chain = setup.chain(reference, [args.frame], joints)
@@ -262,9 +187,6 @@ def _plane(
 def _marker(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    from inertial_estimation.offline.calibration_setup import marker_task
-    from inertial_estimation.offline.postures import read_postures
-
     chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
     columns = [f"{axis}{args.marker}" for axis in "xyz"]
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
@@ -273,9 +195,6 @@ def _marker(
 
 
 def _summary(report: CalibrationReport) -> list[str]:
-    from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS
-    from inertial_estimation.offline.calibration_files import report_document
-
     lines = [
         f"{report.samples} postures fitted, {report.held_out} held out; "
         f"rank {report.rank} of {len(report.joints)}"

@@ -1,53 +1,34 @@
-"""Examine a recording of a robot: what is wrong with its data or its description, and what mends it.
-
-Some 20 s are enough, standing or moving: streams, stamps and clocks; stuck and saturated sensors; joint
-positions, velocities and efforts; unit, time offset and mounting of the IMU; contact wrenches; masses of the
-description, which link is most likely wrong, and which links the recording can inform.
-
-With --output, report.html and check.json are written; with --fix, a parameter file of what can be set.
-The exit code is 0 if nothing is wrong (warnings allowed), 1 if something is wrong, 2 if the recording, the
-description or the parameter file cannot be used.
-"""
-
-from __future__ import annotations
+"""The command `check`: what is wrong with a recording or a description."""
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import yaml
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, print_warnings
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
+from inertial_estimation.configuration.pipelines import replay_topics
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.diagnosis.description import description_doubts
+from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
+from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json, fixed_parameters
+from inertial_estimation.diagnosis.reading import read_streams
+from inertial_estimation.diagnosis.streams import RobotStreams
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
 from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
+from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.parameters import parameter_values
+from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.signals import NANOSECONDS, seconds
 
-if TYPE_CHECKING:
-    from inertial_estimation.diagnosis.diagnose import Diagnosis
-    from inertial_estimation.diagnosis.finding import Finding
-    from inertial_estimation.diagnosis.streams import RobotStreams
-    from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
-
-EXAMPLES = (
-    "BAG --config icub --urdf robot.urdf --output results/check",
-    "BAG --config my_robot.yaml --start 5 --duration 20 --fix fixes.yaml",
-)
-DEFAULT_S = 60.0
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
 WRONG, UNUSABLE = 1, 2
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    arguments.add_bag(parser)
-    arguments.add_robot(parser, "icub, panda", "earlier fixes, offsets")
-    arguments.add_output(parser, required=False)
-    fix = "write a parameter file (.yaml) of what can be set"
-    parser.add_argument("--fix", type=Path, metavar="FILE", help=fix)
-    arguments.add_start(parser, "begin S seconds into the bag (0)")
-    arguments.add_number(parser, "--duration", DEFAULT_S, "S", f"examine S seconds of it ({DEFAULT_S:g})")
-    arguments.add_remap(parser)
-    arguments.add_param(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,14 +41,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    import numpy as np
-
-    from inertial_estimation.diagnosis.description import description_doubts
-    from inertial_estimation.diagnosis.diagnose import diagnose
-    from inertial_estimation.diagnosis.finding import Verdict, as_json
-    from inertial_estimation.models.robot_config import robot_from_config
-    from inertial_estimation.models.urdf_check import urdf_warnings
-
     if args.output:
         arguments.check_output(args)
     fix = output_file(args.fix, ".yaml", "--fix") if args.fix else None
@@ -94,10 +67,6 @@ def _run(args: argparse.Namespace) -> int:
 
 def _robot(args: argparse.Namespace) -> tuple[RobotConfig, str]:
     """Return the robot's parameters and its description."""
-    from inertial_estimation.configuration.config_lookup import load_configs
-    from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
-    from inertial_estimation.configuration.urdf_source import read_urdf
-
     file = load_configs(args.config).overridden(checked_overrides(args.param, list(NODE_CONFIGS)))
     if file.nodes:
         file.check_nodes(list(NODE_CONFIGS))
@@ -107,12 +76,6 @@ def _robot(args: argparse.Namespace) -> tuple[RobotConfig, str]:
 
 def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:
     """Read the inputs of the requested part of the recording."""
-    from inertial_estimation.configuration.pipelines import replay_topics
-    from inertial_estimation.diagnosis.reading import read_streams
-    from inertial_estimation.parameters import parameter_values
-    from inertial_estimation.recordings.recording import BagRecording
-    from inertial_estimation.signals import NANOSECONDS, seconds
-
     topics = replay_topics(parameter_values(config), arguments.parse_remappings(args.remap))
     with BagRecording(args.bag) as recording:
         print_warnings(recording.warnings)
@@ -131,8 +94,6 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
 
 def _print(results: list[Finding]) -> None:
     """Print a line a check, remedies below."""
-    from inertial_estimation.diagnosis.finding import Verdict
-
     marks = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
     for result in results:
         print(f"{marks[result.verdict]:<6}{result.check} ({result.subject}): {result.sentence}")
@@ -144,10 +105,6 @@ def _print(results: list[Finding]) -> None:
 
 def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argparse.Namespace) -> None:
     """Write the parameters that mend what was found; without any, remove those of an earlier check."""
-    import yaml
-
-    from inertial_estimation.diagnosis.finding import fixed_parameters
-
     values = fixed_parameters(diagnosis.findings, config)
     if values:
         bag = one_line(Path(args.bag).name)

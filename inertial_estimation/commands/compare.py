@@ -1,43 +1,23 @@
-"""Compare results of replay or identify: values, and what differs in recordings and settings.
-
-The first folder is what the others are compared with. With --output the table is also written as compare.csv,
-and report.html shows it with the curves of all results, one over the other.
-"""
-
-from __future__ import annotations
+"""The command `compare`: results of replay or identify side by side."""
 
 import argparse
 import csv
 import io
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
+from inertial_estimation.comparison.comparison import Comparison, Row, compare
+from inertial_estimation.comparison.result_values import value_text
+from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder, write_text
 
-if TYPE_CHECKING:
-    from inertial_estimation.comparison.comparison import Comparison, Row
-
-EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    folders = "result folders of replay or identify, two or more"
-    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help=folders)
-    arguments.add_output(parser, "folder for table and report", required=False)
-    arguments.add_no_figures(parser, "report.html")
-
-
 def run(args: argparse.Namespace) -> int:
     """Read the results, print and write the comparison."""
-    from inertial_estimation.comparison.comparison import compare
-    from inertial_estimation.comparison.run_result import read_results
-
     if len(args.folders) < 2:
         raise ConfigurationError("one folder has nothing to be compared with, expected at least two")
     folder = None if args.output is None else arguments.check_output(args)
@@ -75,8 +55,6 @@ def _print_differences(comparison: Comparison) -> None:
 
 
 def _shown(row: Row, place: int) -> str:
-    from inertial_estimation.comparison.result_values import value_text
-
     text = value_text(row.values[place])
     change = row.change(place)
     text += f" ({100 * change:+.1f} %)" if change is not None else ""

@@ -1,15 +1,4 @@
-"""Watch Talos take a weight in simulation, with four live nodes over DDS.
-
-Simulator, tilt observer, inertial filter and whole-body controller run in lockstep. Talos stands, and a
-weight of 12 lb (5.44 kg) is attached to its left forearm. In one run the controller uses the inertias of the
-URDF and the compliant elbow sags; in the other it uses the estimated inertias and holds. Both runs take place
-at the same time, each on its own ROS domain, or one after the other on that of ROS_DOMAIN_ID. The exit code
-is 1 when a run ends early, or another program publishes on its topics. The progress is shown as a live table
-on a terminal, and as a line every two seconds in a pipe. Figure and numbers of both runs are written to the
-output folder.
-"""
-
-from __future__ import annotations
+"""The command `demo`: TALOS takes a weight, with four live nodes."""
 
 import argparse
 import importlib.util
@@ -20,47 +9,33 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inertial_estimation.commands import arguments
+from inertial_estimation.commands.demo_display import Display
+from inertial_estimation.commands.demo_run import PARAMETER_FILES, DemoRun
+from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
 from inertial_estimation.commands.terminal import drawing
+from inertial_estimation.commands.viewer_files import demo_view
+from inertial_estimation.compilation import warm_up
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.disturbances import Attachment
 
-if TYPE_CHECKING:
-    from inertial_estimation.commands.demo_run import DemoRun
-    from inertial_estimation.configuration.config_file import ConfigFile
-    from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
-
-EXAMPLES = ("", "--duration 8 --no-adaptation", "--viewer")
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05
 DOMAINS = range(51, 101)  # 1 to 50 are left to robots
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    arguments.add_number(parser, "--duration", 4.5, "S", "simulated time of a run, from the release (4.5 s)")
-    no_adaptation = "only the run without adaptation, in which the elbow sags"
-    arguments.add_switch(parser, "--no-adaptation", no_adaptation)
-    viewer = "show the robot in real time, one run after the other; needs a display"
-    arguments.add_switch(parser, "--viewer", viewer)
-    output = "folder figure and numbers are written to (results/demo)"
-    parser.add_argument("--output", type=Path, default=Path("results/demo"), metavar="DIR", help=output)
-    arguments.add_switch(parser, "--no-live", "print only the last table")
-    arguments.add_rrd(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
-    from inertial_estimation.commands.demo_display import Display
-    from inertial_estimation.commands.demo_run import PARAMETER_FILES, DemoRun
-    from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
-    from inertial_estimation.commands.viewer_files import demo_view
-    from inertial_estimation.configuration.config_lookup import load_configs
-    from inertial_estimation.configuration.urdf_source import read_urdf
-
     quiet = args.no_live
     output, rrd = check_output_folder(args.output, shared=True), arguments.checked_rrd(args)
     given = given_domain()
@@ -105,12 +80,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _scene(duration_s: float, files: ConfigFile, urdf: str) -> PayloadScene:
     """Return the scene, from the parameter files and the robot's description."""
-    from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-    from inertial_estimation.models.robot_model import RobotModel
-    from inertial_estimation.replay.payload_response import PayloadScene
-    from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
-    from inertial_estimation.simulation.disturbances import Attachment
-
     shared = files.shared
     (text,) = files.nodes[SIMULATOR_NODE]["disturbances"]
     weight = parse_disturbance(text)
@@ -132,9 +101,6 @@ def _check_packages() -> None:
 
 def _compile() -> None:
     """Compile the functions of the estimators before nodes start, which would all do so at once."""
-    import inertial_estimation.configuration.pipelines  # noqa: F401 (it defines them)
-    from inertial_estimation.compilation import warm_up
-
     warm_up()
 
 

@@ -1,67 +1,27 @@
-"""Design a motion that identifies a robot: a fixed arm, a leg of a robot that hangs by its trunk, or poses.
-
-Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and design.png into the
-output folder. The parameter file is the same as for the command identify and states what is to be identified.
-"""
-
-from __future__ import annotations
+"""The command `excite`: a motion that identifies a robot."""
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, progress_bar
+from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.offline.design_file import random_summary, write_design
+from inertial_estimation.offline.identification_setup import load_identification
+from inertial_estimation.parallel import open_workers
 from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
-if TYPE_CHECKING:
-    from inertial_estimation.identification.excitation.excitation import ExcitationDesign
-
-EXAMPLES = (
-    "--config panda --objective condition --output results/motion",
-    "--config hyq --leg lf --output results/leg",
-)
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    arguments.add_robot(parser, "panda, hyq")
-    arguments.add_output(parser)
-    leg = "prefix of the leg that moves while the trunk is held, for instance lf"
-    parser.add_argument("--leg", default="", metavar="PREFIX", help=leg)
-    arguments.add_names(
-        parser, "--joints", "JOINT", "joints that move, by name or pattern; the others are held"
-    )
-    arguments.add_names(parser, "--links", "LINK", "links whose parameters are to be identified")
-    seed = "seed of the random motions; the same seed gives the same motion (0)"
-    parser.add_argument("--seed", type=int, default=0, help=seed)
-    arguments.add_number(parser, "--compare-random", 0, "N", "compare the result with N random motions (0)")
-    arguments.add_workers(parser, "random motions to compare with")
-    arguments.add_param(parser, "identification.NAME=VALUE")
-    arguments.add_no_figures(parser, "figure")
-    for spec in iterate_parameters(ExcitationConfig):
-        parser.add_argument(
-            f"--{spec.name.replace('_', '-')}",
-            dest=spec.name,
-            type=type(spec.default),
-            choices=spec.choices or None,
-            metavar=None if spec.choices else spec.unit.upper() or "N",
-            help=f"{spec.description.rstrip('.')} (default {spec.default})",
-        )
 
 
 def run(args: argparse.Namespace) -> int:
     """Design the motion, write the files and print a summary."""
-    from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-    from inertial_estimation.identification.excitation.excitation import design_excitation
-    from inertial_estimation.offline.identification_setup import load_identification
-    from inertial_estimation.parallel import open_workers
-
     if args.compare_random < 0 or args.seed < 0:
         raise ConfigurationError("--compare-random and --seed are expected not to be negative")
     folder = arguments.check_output(args)
@@ -102,9 +62,6 @@ def run(args: argparse.Namespace) -> int:
 def _write(
     folder: Path, args: argparse.Namespace, result: ExcitationDesign, config: ExcitationConfig
 ) -> None:
-    from inertial_estimation.offline.design_file import write_design
-    from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
-
     write_trajectory_csv(folder / CSV, result.trajectory)
     write_trajectory_bag(folder / BAG, result.trajectory)
     write_design(folder / JSON, result, config, args.seed)
@@ -118,8 +75,6 @@ def _write(
 
 
 def _summarise(folder: Path, result: ExcitationDesign) -> None:
-    from inertial_estimation.offline.design_file import random_summary
-
     precision = result.chosen.precision
     print(f"joints                {', '.join(result.design.moving_names)}")
     print(f"duration              {result.trajectory.duration_s:.2f} s, {precision.samples} samples")

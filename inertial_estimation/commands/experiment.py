@@ -1,60 +1,23 @@
-"""Run an experiment of the source papers and print its table together with the paper's numbers.
-
-Writes NAME.json and NAME.png into the output folder. The table marks every bound that is missed; a missed
-bound is a result, so the exit code is 0 nevertheless. `experiment --list` lists the experiments.
-"""
-
-from __future__ import annotations
+"""The command `experiment`: an experiment of the papers."""
 
 import argparse
+import platform
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from importlib import metadata
 
 from inertial_estimation import __version__
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, Experiment, find_experiment
+from inertial_estimation.experiments.result import ExperimentResult, result_document, result_lines
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
+from inertial_estimation.parallel import Workers, open_workers
 
-if TYPE_CHECKING:
-    from inertial_estimation.experiments.registry import Experiment
-    from inertial_estimation.experiments.result import ExperimentResult
-    from inertial_estimation.parallel import Workers
-
-EXAMPLES = ("--list", "foster-elbow --seeds 10 --jobs 4 --output results/experiments", "all --quick")
 PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    name = parser.add_argument("name", nargs="?", metavar="NAME", help="name of an experiment, or all")
-    arguments.completed_by(name, _experiment_names)
-    arguments.add_switch(parser, "--list", "list the experiments")
-    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (depends on the experiment)")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("results/experiments"),
-        metavar="DIR",
-        help="folder for JSON and figures (results/experiments)",
-    )
-    quick = "shortened runs of one seed that exercise every part; their numbers are not results"
-    arguments.add_switch(parser, "--quick", quick)
-    arguments.add_workers(parser, "runs of an experiment")
-
-
-def _experiment_names() -> list[str]:
-    from inertial_estimation.experiments.registry import ALL, EXPERIMENTS
-
-    return [*(experiment.name for experiment in EXPERIMENTS), ALL]
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the experiment, print its table and write the files."""
-    from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, find_experiment
-    from inertial_estimation.parallel import open_workers
-
     if args.list:
         width = max(len(experiment.name) for experiment in EXPERIMENTS)
         for experiment in EXPERIMENTS:
@@ -75,8 +38,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     """Run every experiment; one that fails does not stop the others."""
-    from inertial_estimation.experiments.registry import EXPERIMENTS
-
     said, failed = [], 0
     for experiment in EXPERIMENTS:
         try:
@@ -91,8 +52,6 @@ def _run_all(args: argparse.Namespace, workers: Workers) -> int:
 
 
 def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers) -> ExperimentResult:
-    from inertial_estimation.experiments.result import result_document, result_lines
-
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
     with progress_bar(experiment.name, 100.0, "%") as show:
 
@@ -118,9 +77,6 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
 
 
 def _versions() -> dict[str, str]:
-    import platform
-    from importlib import metadata
-
     versions = {"python": platform.python_version(), "inertial_estimation": __version__}
     for package in PACKAGES:
         try:

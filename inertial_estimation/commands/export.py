@@ -1,51 +1,25 @@
-"""Write an estimated robot for simulators and learning, with variants drawn from its uncertainty.
-
-DIR is a result folder of identify or replay. FORMAT URDF is its description with the estimated inertias; MJCF
-and SDF are converted from it, or are a model of yours (--model) in which only the inertias of estimated links
-are replaced. With --samples N the folder also has N variants, each of them physically consistent.
-"""
-
-from __future__ import annotations
+"""The command `export`: an estimated robot for simulators and learning."""
 
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.export.model_format import RobotWriter
+from inertial_estimation.export.sample_table import COLUMNS, TABLE_FILE, sample_lines, sample_rows
 from inertial_estimation.files.outputs import result_folder, write_table, write_text
+from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 
-if TYPE_CHECKING:
-    from inertial_estimation.models.estimated_model import EstimatedModel
-
-FORMATS = ("urdf", "mjcf", "sdf")
-EXAMPLES = (
-    "found --output robots --samples 20",
-    "results/talos --format mjcf --model talos.xml --output robots --samples 100 --seed 1",
-)
 MOST_SAMPLES = 100_000
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("results", type=Path, metavar="DIR", help="result folder of identify or replay")
-    parser.add_argument("--format", choices=FORMATS, default="urdf", help="format to write, default urdf")
-    model = "your MJCF or SDF of the robot, in which the inertias of the estimated links are replaced"
-    parser.add_argument("--model", type=Path, metavar="FILE", help=model)
-    arguments.add_number(parser, "--samples", 0, "N", "variants to draw, default 0")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same variants")
-    arguments.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the estimated robot, draw and write."""
-    import numpy as np
-
-    from inertial_estimation.export.model_format import RobotWriter
-    from inertial_estimation.export.sample_table import COLUMNS, TABLE_FILE, sample_lines, sample_rows
-
     if not 0 <= args.samples <= MOST_SAMPLES:
         raise ConfigurationError(f"--samples is {args.samples}, expected 0 to {MOST_SAMPLES}")
     folder = arguments.check_output(args)
@@ -69,9 +43,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(folder: Path) -> EstimatedModel:
-    from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
-    from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
-
     path = folder / POSTERIOR_FILE
     if not path.is_file():
         raise ConfigurationError(

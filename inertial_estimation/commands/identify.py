@@ -1,18 +1,13 @@
-"""Identify inertial parameters and friction from recordings.
-
-Writes identification.json, report.html, identified.urdf and friction.yaml (a parameter file for the nodes)
-into the output folder. Parameters are those of the sections /**, inertial_ekf (rows, friction) and
-identification of the parameter file.
-"""
-
-from __future__ import annotations
+"""The command `identify`: inertial parameters and friction from recordings."""
 
 import argparse
 import math
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import (
@@ -22,59 +17,44 @@ from inertial_estimation.commands.terminal import (
     recording_with_warnings,
     table_lines,
 )
+from inertial_estimation.configuration.node_names import IDENTIFICATION
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
-
-if TYPE_CHECKING:
-    from inertial_estimation.identification.identification_config import IdentificationConfig
-    from inertial_estimation.identification.identification_result import (
-        IdentificationReport,
-        MethodResult,
-        PayloadResult,
-    )
-    from inertial_estimation.identification.identifier import Identifier
-    from inertial_estimation.offline.identification_run import IdentificationRun
-
-EXAMPLES = (
-    "BAG --config panda --split 14 --compare --output results/panda",
-    "BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG --output results/tool",
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_result import (
+    IdentificationReport,
+    MethodResult,
+    PayloadResult,
+    rounded,
 )
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.identification.methods import METHODS, method_named
+from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.offline.identification_files import FILES, REPORT_FILE, write_identification
+from inertial_estimation.offline.identification_run import (
+    IdentificationRun,
+    block_stream,
+    nominal_error,
+    run_identification,
+)
+from inertial_estimation.offline.identification_setup import (
+    check_different_data,
+    check_split,
+    identification_topics,
+    load_identification,
+)
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
+from inertial_estimation.parameters import parameter_values, replace_value
+from inertial_estimation.signals import seconds
+
 DEFAULT_METHOD = "consistent"
-METHODS = ("least-squares", "truncated-svd", "bounded-gradient", "nullspace-prior", "ridge", DEFAULT_METHOD)
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
 SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    arguments.add_bags(parser)
-    arguments.add_robot(parser, "icub, panda", "offsets, known friction")
-    arguments.add_output(parser)
-    parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
-    arguments.add_switch(parser, "--compare", "run all methods; the result of --method is written")
-    validate = "recording that validates the result; repeat it for more"
-    parser.add_argument("--validate", action="append", default=[], metavar="BAG", help=validate)
-    split = "fit the first S seconds of each bag and validate with the rest"
-    parser.add_argument("--split", type=float, metavar="S", help=split)
-    arguments.add_names(
-        parser, "--links", "LINK", "identify only the bodies of these links, by name or pattern"
-    )
-    payload = "identify a load fixed to this link as a body of its own (identification.payload.link)"
-    parser.add_argument("--payload", default="", metavar="LINK", help=payload)
-    unloaded = "recording of the robot without the load of --payload; repeat it for more"
-    parser.add_argument("--unloaded", action="append", default=[], metavar="BAG", help=unloaded)
-    arguments.add_remap(parser)
-    arguments.add_param(parser, "identification.NAME=VALUE")
-    arguments.add_no_figures(parser, "report.html")
-
-
 def run(args: argparse.Namespace) -> int:
     """Stream the recordings, identify, write the files and print a summary."""
-    from inertial_estimation.configuration.urdf_source import read_urdf
-    from inertial_estimation.identification.identifier import Identifier
-    from inertial_estimation.identification.methods import method_named
-    from inertial_estimation.offline.identification_files import FILES, REPORT_FILE, write_identification
-
     method_named(args.method or DEFAULT_METHOD)
     _check_arguments(args)
     folder = arguments.check_output(args)
@@ -98,14 +78,6 @@ def run(args: argparse.Namespace) -> int:
 def _identified(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier
 ) -> IdentificationRun:
-    from inertial_estimation.offline.identification_run import block_stream, run_identification
-    from inertial_estimation.offline.identification_setup import (
-        check_different_data,
-        check_split,
-        identification_topics,
-    )
-    from inertial_estimation.signals import seconds
-
     method = args.method or DEFAULT_METHOD
     topics = identification_topics(config, arguments.parse_remappings(args.remap))
     with ExitStack() as stack:
@@ -136,7 +108,7 @@ def _identified(
                 identifier,
                 streams,
                 held_out,
-                methods=METHODS if args.compare else [method],
+                methods=list(METHODS) if args.compare else [method],
                 chosen=method,
                 unloaded=unloaded,
                 split_s=args.split,
@@ -150,9 +122,6 @@ def _identified(
 
 def _config(args: argparse.Namespace) -> tuple[IdentificationConfig, Path]:
     """Return the parameters, and the folder relative to which the description is given."""
-    from inertial_estimation.offline.identification_setup import load_identification
-    from inertial_estimation.parameters import replace_value
-
     config, folder = load_identification(args.config, args.param, args.links)
     if args.payload:
         config = replace_value(config, "payload.link", args.payload)
@@ -173,9 +142,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
 def _source(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier, urdf: str
 ) -> dict[str, Any]:
-    from inertial_estimation.configuration.node_names import IDENTIFICATION
-    from inertial_estimation.parameters import parameter_values
-
     settings = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in parameter_values(config).items()
@@ -212,9 +178,6 @@ def print_run_warnings(result: IdentificationRun) -> None:
 
 def print_summary(folder: Path, run: IdentificationRun) -> None:
     """Print what was found, and what speaks against it."""
-    from inertial_estimation.offline.identification_run import nominal_error
-    from inertial_estimation.offline.result_diagnostics import result_diagnostics
-
     report, result = run.report, run.result
     data = report.training
     print(f"data                  {data.duration_s:.1f} s, {data.samples} samples, {data.rows} rows")
@@ -260,8 +223,6 @@ def _print_methods(report: IdentificationReport) -> None:
 
 def _print_base(result: MethodResult) -> None:
     """Print the prediction error of the base rows if the relative error covers only joint torques."""
-    from inertial_estimation.models.measurement_rows import BASE_ROWS
-
     for rows, data in ((result.direct, "fitted"), (result.validation, "other")):
         base = [row for row in rows if row.row in BASE_ROWS]
         if base and len(base) < len(rows):
@@ -277,10 +238,6 @@ def _print_base(result: MethodResult) -> None:
 
 
 def _print_payload(load: PayloadResult) -> None:
-    import numpy as np
-
-    from inertial_estimation.identification.identification_result import rounded
-
     def digits(values: Any, sigmas: Any) -> str:
         return ", ".join(f"{rounded(float(v), float(s)):.8g}" for v, s in zip(values, sigmas, strict=True))
 

@@ -1,73 +1,38 @@
-"""Write the first parameter file of a robot from its URDF, complete, commented and scaled to the robot.
-
-The URDF tells whether the robot is a humanoid, a quadruped or an arm, which joints never carry a load, where
-IMU, soles and force sensors are, how it stands, and how large noise and thresholds should be. Contact frames
-that it lacks are placed at the lowest points of the feet. What was found is shown; what could not be found is
-marked by CHECK, also in the file. At the end the file is tried: every node's parameters are read, and the
-robot stands (an arm: holds its posture) in simulation for a second.
-"""
-
-from __future__ import annotations
+"""The command `init`: the first parameter file of a robot."""
 
 import argparse
 import importlib.util
 import math
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from inertial_estimation.commands import arguments
+import numpy as np
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.pipelines import build_pipelines
+from inertial_estimation.configuration.urdf_source import (
+    EXAMPLE_PREFIX,
+    PACKAGE_PREFIX,
+    example_source,
+    mesh_folders,
+    read_urdf,
+)
+from inertial_estimation.diagnosis.description import description_doubts
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 from inertial_estimation.files.outputs import output_file, write_text
+from inertial_estimation.files.text_file import resolved_path
+from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.setup_assistant.findings import findings
+from inertial_estimation.setup_assistant.parameter_text import parameter_text
+from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
-if TYPE_CHECKING:
-    from inertial_estimation.setup_assistant.survey import Survey
-
-EXAMPLES = (
-    "g1 --output g1.yaml",
-    "robot.urdf --imu imu_torso --soles l_sole,r_sole --output my_robot.yaml",
-    "package://my_description/urdf/arm.urdf --kind arm --links tool0 --output arm.yaml",
-)
-KINDS = ("humanoid", "quadruped", "arm")
 SEED = 0  # of the search of a posture: the same file every time
 FOR_TRIAL = ("mujoco", "proxsuite")
 KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "urdf",
-        help="robot description: a file, package://PACKAGE/FILE, or the name of a robot of "
-        "example-robot-data (g1, ur5, anymal)",
-    )
-    output = "parameter file to write; without it nothing is written"
-    parser.add_argument("--output", type=Path, metavar="FILE", help=output)
-    arguments.add_switch(parser, "--overwrite", "replace a file that exists there")
-    parser.add_argument("--kind", choices=KINDS, default="", help="kind of the robot (found out)")
-    parser.add_argument("--imu", default="", metavar="LINK", help="link of the IMU (found by its name)")
-    arguments.add_names(
-        parser, "--soles", "A,B", "contact frames, one a leg, left before right and front before rear"
-    )
-    arguments.add_names(parser, "--links", "A,B", "links to estimate")
-    arguments.add_names(
-        parser, "--lock", "A,B", "joints to lock, also shell patterns, besides those that are found"
-    )
-    arguments.add_names(parser, "--unlock", "A,B", "joints that are not to be locked, though they would be")
-    arguments.add_switch(parser, "--no-trial", "do not try the file in simulation")
-
-
 def run(args: argparse.Namespace) -> int:
     """Survey the robot, show what was found, write the file and try it."""
-    import numpy as np
-
-    from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-    from inertial_estimation.diagnosis.description import description_doubts
-    from inertial_estimation.models.urdf_check import urdf_warnings
-    from inertial_estimation.setup_assistant.findings import findings
-    from inertial_estimation.setup_assistant.parameter_text import parameter_text
-    from inertial_estimation.setup_assistant.survey import Wishes, survey_robot
-
     output = _checked_output(args)
     source = _source(args.urdf)
     urdf = read_urdf(source)
@@ -108,14 +73,6 @@ def _checked_output(args: argparse.Namespace) -> Path | None:
 
 def _source(given: str) -> str:
     """Return the source of the description as the parameter ``urdf`` should name it from any folder."""
-    from inertial_estimation.configuration.urdf_source import (
-        EXAMPLE_PREFIX,
-        PACKAGE_PREFIX,
-        example_source,
-        read_urdf,
-    )
-    from inertial_estimation.files.text_file import resolved_path
-
     if given.startswith((EXAMPLE_PREFIX, PACKAGE_PREFIX)):
         return given
     path = resolved_path(given)
@@ -134,9 +91,6 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
     Returns:
         What was tried and how it ended, and whether nothing is known to keep it from being simulated.
     """
-    from inertial_estimation.configuration.config_file import load_config_file
-    from inertial_estimation.configuration.pipelines import build_pipelines
-
     with tempfile.TemporaryDirectory(prefix="inertial_estimation_") as folder:
         file = write_text(Path(folder) / "robot.yaml", text)
         build_pipelines(load_config_file(file))

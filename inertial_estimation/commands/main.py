@@ -2,16 +2,17 @@
 
 import argparse
 import importlib
+import inspect
 import os
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 from inertial_estimation import __version__
+from inertial_estimation.commands import command_lines
 from inertial_estimation.commands.termination import Terminated, unwound_by_signals
 from inertial_estimation.errors import InertialEstimationError, did_you_mean, one_line
 
@@ -76,7 +77,6 @@ COMMANDS = {
     "experiment": "run an experiment of the papers, write table, JSON and figure",
     "demo": "watch Talos hold a weight in simulation, with four live nodes",
     "monitor": "show live nodes in a table in the terminal",
-    "version": "print the version",
 }
 
 
@@ -107,7 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with unwound_by_signals():
             command_parser(chosen).parse_args(given[1:], args)
-            code = int(_load(chosen).run(args))
+            command = importlib.import_module(f"inertial_estimation.commands.{chosen}")
+            code = int(command.run(args))
             sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
             return code
     except (InertialEstimationError, OSError, ModuleNotFoundError) as error:
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complete() -> None:
-    """Answer the shell (package argcomplete) and exit; only the module of the command is imported."""
+    """Answer the shell (package argcomplete) and exit."""
     import argcomplete
 
     words = os.environ.get("COMP_LINE", "").split()
@@ -132,7 +133,7 @@ def _complete() -> None:
     for name, text in COMMANDS.items():
         command = parsers.add_parser(name, help=text)
         if name in words:
-            _load(name).add_arguments(command)
+            getattr(command_lines, name)(command)
     argcomplete.autocomplete(parser)
 
 
@@ -152,12 +153,9 @@ def command_parser(command: str) -> CommandParser:
     Args:
         command: One of `COMMANDS`.
     """
-    module = _load(command)
-    examples = "\n".join(f"  {PROGRAM} {command} {example}".rstrip() for example in module.EXAMPLES)
-    parser = CommandParser(
-        prog=f"{PROGRAM} {command}", description=module.__doc__, epilog=f"examples:\n{examples}"
-    )
-    module.add_arguments(parser)
+    declare = getattr(command_lines, command)
+    parser = CommandParser(prog=f"{PROGRAM} {command}", description=inspect.getdoc(declare))
+    declare(parser)
     return parser
 
 
@@ -192,11 +190,6 @@ def _parser() -> CommandParser:
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     return parser
-
-
-def _load(command: str) -> ModuleType:
-    """Import the module of a command; it imports no library until `run`, so that help answers at once."""
-    return importlib.import_module(f"inertial_estimation.commands.{command}")
 
 
 def _in_one_line(command: str, error: Exception) -> str:

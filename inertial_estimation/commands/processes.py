@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
-from inertial_estimation.commands.termination import held_signals
 from inertial_estimation.errors import InertialEstimationError
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -45,13 +44,13 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
             command: Program and arguments.
             environment: Environment variables in addition to those of this process.
         """
-        with (self._folder / f"{name}.log").open("wb") as log, held_signals():
+        with (self._folder / f"{name}.log").open("wb") as log:
             self._processes[name] = process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**_environment(), **(environment or {})},
+                env={**os.environ, **(environment or {})},
                 start_new_session=True,  # a Ctrl-C in the terminal reaches only this process, which ends them
                 preexec_fn=end_with_parent(),
             )
@@ -121,10 +120,3 @@ def end_with_parent() -> Callable[[], None] | None:
             os._exit(1)
 
     return ask_for_the_end
-
-
-def _environment() -> dict[str, str]:
-    """The environment, with the folder this package is imported from on the path."""
-    root = str(Path(__file__).resolve().parents[2])
-    paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -1,87 +1,37 @@
-"""Run a rosbag2 recording through the same estimators as the nodes, without ROS.
-
-Writes tables of the estimates (--format csv), a bag of them with their inputs (--format mcap),
-metrics.json, report.html and figures. A simulated or synthetic recording is compared with its truth. The
-command compare shows results side by side.
-"""
-
-from __future__ import annotations
+"""The command `replay`: a recording through the estimators."""
 
 import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inertial_estimation.commands import arguments
+from inertial_estimation.commands.replay_output import (
+    OWN_FILES,
+    print_input_warnings,
+    print_summary,
+    write_results,
+    write_tables,
+)
 from inertial_estimation.commands.terminal import print_warnings, progress_bar, recording_with_warnings
+from inertial_estimation.commands.viewer_files import ReplayView, replay_view
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.replay.node_outputs import write_estimates_bag
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay_metrics import ReplayReference, read_reference, replay_results
+from inertial_estimation.replay.result_files import ESTIMATES_BAG
+from inertial_estimation.signals import NANOSECONDS, seconds
 
-if TYPE_CHECKING:
-    from inertial_estimation.commands.viewer_files import ReplayView
-    from inertial_estimation.configuration.pipelines import Pipelines
-    from inertial_estimation.recordings.recorded_topics import RecordedTopics
-    from inertial_estimation.recordings.recording import BagRecording
-    from inertial_estimation.replay.replay import ReplayRun
-    from inertial_estimation.replay.replay_metrics import ReplayReference
-
-EXAMPLES = (
-    "BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose --output results/icub",
-    "BAG --config panda --hold-out 14 --param inertial_ekf.rate=100 --output results/panda --rrd panda.rrd",
-)
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
-FORMATS = ("csv", "mcap", "both")
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    arguments.add_bag(parser)
-    arguments.add_robot(parser, "icub, panda", "offsets, friction")
-    arguments.add_output(parser)
-    arguments.add_start(parser)
-    hold_out = "freeze the estimates S seconds after the start of the bag; torque errors are of the rest"
-    parser.add_argument("--hold-out", type=float, metavar="S", help=hold_out)
-    only = f"run only this estimator ({', '.join(NODES)}); repeat it for more"
-    parser.add_argument("--only", action="append", default=[], metavar="NODE", help=only)
-    _add_reference(parser)
-    arguments.add_remap(parser)
-    arguments.add_param(parser)
-    form = (
-        "write the estimates as tables (csv), as a bag of the nodes' topics with their inputs (mcap), "
-        "or both (csv)"
-    )
-    parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=form)
-    arguments.add_no_figures(parser, "figures and no report.html")
-    arguments.add_rrd(parser)
-
-
-def _add_reference(parser: argparse.ArgumentParser) -> None:
-    """Declare what the estimates are compared with."""
-    arguments.add_reference(parser)
-    trusted = "file with 0 or 1 for each sample of the reference: whether it is trusted"
-    parser.add_argument("--trusted", type=Path, metavar="CSV", help=trusted)
-    settle = "exclude the first S seconds of estimates from the errors of the base"
-    arguments.add_number(parser, "--settle", 0.0, "S", settle)
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay the recording, compute the metrics and write the files."""
-    from inertial_estimation.commands.replay_output import (
-        OWN_FILES,
-        print_input_warnings,
-        print_summary,
-        write_results,
-        write_tables,
-    )
-    from inertial_estimation.commands.viewer_files import replay_view
-    from inertial_estimation.configuration.config_lookup import load_configs
-    from inertial_estimation.configuration.node_configs import checked_overrides
-    from inertial_estimation.configuration.pipelines import build_pipelines
-    from inertial_estimation.replay.node_outputs import write_estimates_bag
-    from inertial_estimation.replay.replay_metrics import replay_results
-    from inertial_estimation.replay.result_files import ESTIMATES_BAG
-
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
     folder, rrd = arguments.check_output(args), arguments.checked_rrd(args)
@@ -121,16 +71,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _hold_out(result: ReplayRun, args: argparse.Namespace) -> int | None:
     """Return the stamp from which on the filter no longer learned [ns], None for never."""
-    from inertial_estimation.signals import NANOSECONDS
-
     return None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
 
 
 def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:
     """Return the topic of the reference and what the replay is compared with."""
-    from inertial_estimation.replay.replay_metrics import read_reference
-    from inertial_estimation.signals import seconds
-
     topic, reference = read_reference(recording, args.bag, args.reference, args.trusted, args.settle)
     length_s = seconds(recording.end_ns - recording.start_ns) - args.start
     if args.settle and not 0.0 <= args.settle < length_s:
@@ -145,9 +90,6 @@ def _replayed(
     args: argparse.Namespace,
     view: ReplayView,
 ) -> ReplayRun:
-    from inertial_estimation.replay.replay import replay_recording
-    from inertial_estimation.signals import seconds
-
     length_s = seconds(recording.end_ns - recording.start_ns) - args.start
     with progress_bar("replay", length_s, "s") as progress:
         return replay_recording(

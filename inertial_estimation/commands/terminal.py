@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
+import math
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from inertial_estimation.recordings.recording import BagRecording
 
 WIDEST = 32  # characters of a column in a table
-LINE_PERIOD_S = 10.0  # between two lines; what takes less prints none
+LINE_PERIOD_S = 10.0  # between two lines in a pipe; what takes less prints none
+BAR_PERIOD_S, BAR_WIDTH = 0.1, 24  # of a bar on a terminal: [s], characters
 
 
 @contextmanager
@@ -23,73 +25,51 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
 
     Args:
         title: What goes on.
-        total: How much there is to do.
+        total: How much there is to do; NaN: not known.
         unit: Of it; empty for steps.
 
     Yields:
         A function to call with the completed amount, and on request with what is done now.
     """
-    if not sys.stderr.isatty() or importlib.util.find_spec("tqdm") is None:
-        yield _progress_lines(title, total, unit)
-        return
-    from tqdm import tqdm
+    live, begin_s = sys.stderr.isatty(), time.monotonic()
+    period_s = BAR_PERIOD_S if live else LINE_PERIOD_S
+    next_s = begin_s if live else begin_s + period_s
 
-    form = "{desc} {bar} {n:.0f} % {elapsed}" if unit == "%" else None
-    with tqdm(total=round(total, 1), unit=unit or "it", desc=title, bar_format=form, file=sys.stderr) as bar:
-
-        def show(done: float, what: str = "") -> None:
-            if what:
-                bar.set_description_str(f"{title}: {what}", refresh=False)
-            bar.update(max(min(round(done, 1), bar.total) - bar.n, 0.0))
-
-        yield show
-
-
-def _progress_lines(title: str, total: float, unit: str) -> Callable[..., None]:
-    """Return a function that prints the completed amount as a line of its own, at most every ten seconds."""
-    begin_s = time.monotonic()
-    next_s = begin_s + LINE_PERIOD_S
-
-    def show(done: float, _what: str = "") -> None:
+    def show(done: float, what: str = "") -> None:
         nonlocal next_s
         now_s = time.monotonic()
         if now_s < next_s:
             return
-        next_s = now_s + LINE_PERIOD_S
-        share = 100.0 * min(done / total, 1.0) if total > 0.0 else 100.0
-        amount = f"{done:.1f} of {total:.1f} {unit}, " if unit not in ("", "%") else ""
-        print(f"{title}: {share:.0f} % ({amount}{now_s - begin_s:.0f} s)", file=sys.stderr, flush=True)
+        next_s = now_s + period_s
+        words = [f"{title}:"]
+        if not math.isnan(total):
+            share = min(done / total, 1.0) if total > 0.0 else 1.0
+            amount = f"{done:.1f} of {total:.1f} {unit}, " if unit not in ("", "%") else ""
+            words += [f"[{'#' * round(share * BAR_WIDTH):<{BAR_WIDTH}}]"] if live else []
+            words += [f"{100.0 * share:.0f} % ({amount}{now_s - begin_s:.0f} s)"]
+        if live or math.isnan(total):
+            words.append(what)
+        line = " ".join(words)
+        width = shutil.get_terminal_size().columns - 1
+        form = f"\r\x1b[K{line[:width]}" if live else f"{line}\n"
+        print(form, end="", file=sys.stderr, flush=True)
 
-    return show
+    try:
+        yield show
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def progress_words(title: str) -> Iterator[Callable[[str], None]]:
     """Show what is being done while the context lasts, where it is not known how much is left.
 
-    Args:
-        title: What goes on.
-
     Yields:
         A function to call with what is done now.
     """
-    live = sys.stderr.isatty()
-    next_s = time.monotonic() + LINE_PERIOD_S
-
-    def show(what: str) -> None:
-        nonlocal next_s
-        now_s = time.monotonic()
-        if live:
-            print(f"\r{title}: {what:<40}", end="", file=sys.stderr, flush=True)
-        elif now_s >= next_s:
-            next_s = now_s + LINE_PERIOD_S
-            print(f"{title}: {what}", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        if live:
-            print(f"\r{' ' * (len(title) + 42)}\r", end="", file=sys.stderr, flush=True)
+    with progress_bar(title, math.nan) as show:
+        yield lambda what: show(0.0, what)
 
 
 def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:

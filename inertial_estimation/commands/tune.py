@@ -1,12 +1,4 @@
-"""Find better parameters of the estimators from recordings, with a reference or without.
-
-Without a reference the tilt is judged by the readings that come after it, the inertial filter by the
-likelihood of its innovations. Values are searched on all parts of the recordings but the last, and judged on
-it. Writes tuned.yaml (a parameter file with what has changed), tuning.json and report.html. The same command
-with the same --storage goes on where it was ended, and several processes or machines share the work.
-"""
-
-from __future__ import annotations
+"""The command `tune`: better parameters of the estimators from recordings."""
 
 import argparse
 import sys
@@ -15,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import (
@@ -24,24 +16,29 @@ from inertial_estimation.commands.terminal import (
     progress_words,
     recording_with_warnings,
 )
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder, write_json, write_text
-
-if TYPE_CHECKING:
-    from inertial_estimation.configuration.config_file import ConfigFile
-    from inertial_estimation.replay.replay_metrics import ReplayReference
-    from inertial_estimation.tuning.outcome import JudgedMetric
-    from inertial_estimation.tuning.recorded_run import RecordedRun
-    from inertial_estimation.tuning.tuning import TuningResult
-
-EXAMPLES = (
-    "BAG --config icub --urdf robot.urdf --vary filter.velocity_drift filter.freedom=0.05:1:log "
-    "--output tuned",
-    "BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 --storage tuning.log "
-    "--output tuned",
+from inertial_estimation.parallel import open_workers
+from inertial_estimation.replay.replay_metrics import ReplayReference, read_reference
+from inertial_estimation.tuning.outcome import (
+    JudgedMetric,
+    as_json,
+    interval_in_words,
+    judged_replays,
+    judgement_in_words,
+    tuned_text,
+    value_in_words,
 )
-METHODS = ("optimiser", "random", "grid")
+from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.search import Search
+from inertial_estimation.tuning.study_storage import check_storage
+from inertial_estimation.tuning.tuning import Judging, TuningResult, chosen_objectives, tuned
+from inertial_estimation.tuning.variation import observer_override, parse_variations
+
 NODES = (TILT_NODE, INERTIAL_NODE)
 MOST_CLUSTER_WORKERS = 64  # that take part
 OPTIONS = (
@@ -49,66 +46,10 @@ OPTIONS = (
     *("start", "settle", "folds", "reference", "trusted"),
 )
 TUNED_FILE, JSON_FILE, REPORT_FILE = "tuned.yaml", "tuning.json", "report.html"
-OBJECTIVES = ("later_readings", "reference", "likelihood", "calibration", "torque")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    arguments.add_bags(parser)
-    arguments.add_robot(parser, "icub, panda", "offsets, friction")
-    arguments.add_output(parser)
-    parser.add_argument(
-        "--vary",
-        nargs="+",
-        action="extend",
-        required=True,
-        metavar="NAME[=LOW:HIGH[:log]|=A,B]",
-        help="parameters and their ranges or choices; a name alone is varied by a factor of ten up and down",
-    )
-    objective = (
-        "what is made small: for the tilt later_readings or, with --reference, reference (then the "
-        "default); for the filter likelihood (default), calibration or torque; repeat it for both"
-    )
-    parser.add_argument("--objective", action="append", default=[], choices=OBJECTIVES, help=objective)
-    _add_search(parser)
-    _add_judgement(parser)
-    arguments.add_remap(parser)
-    arguments.add_param(parser)
-    arguments.add_no_figures(parser, "report.html")
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    """Declare how values are searched."""
-    method = "how values are chosen (optimiser)"
-    parser.add_argument("--method", choices=METHODS, default=METHODS[0], help=method)
-    arguments.add_number(parser, "--trials", 100, "N", "number of trials (100)")
-    arguments.add_seed(parser, "the search")
-    arguments.add_workers(parser, "trials", "a grid and a random search give the same with any number")
-    storage = "journal file, or database (postgresql://USER@HOST/NAME), in which trials are kept and shared"
-    parser.add_argument("--storage", default="", metavar="FILE|URL", help=storage)
-
-
-def _add_judgement(parser: argparse.ArgumentParser) -> None:
-    """Declare by what the estimates are judged."""
-    arguments.add_start(parser, "begin S seconds into the bags")
-    arguments.add_number(parser, "--settle", 2.0, "S", "do not score the first S seconds (2 s)")
-    folds = "parts of equal length of each recording, the last of which is only judged on (3)"
-    arguments.add_number(parser, "--folds", 3, "N", folds)
-    arguments.add_reference(parser, "the tilt is tuned by it, or with --objective later_readings only judged")
-    trusted = "file with 0 or 1 for each sample of the reference: whether it is trusted; one for each bag"
-    parser.add_argument("--trusted", type=Path, action="append", default=[], metavar="CSV", help=trusted)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the recordings, search, judge and write the files."""
-    from inertial_estimation.configuration.config_lookup import load_configs
-    from inertial_estimation.configuration.node_configs import checked_overrides
-    from inertial_estimation.parallel import open_workers
-    from inertial_estimation.tuning.outcome import judged_replays
-    from inertial_estimation.tuning.search import Search
-    from inertial_estimation.tuning.tuning import Judging, chosen_objectives, tuned
-    from inertial_estimation.tuning.variation import parse_variations
-
     _check_arguments(args)
     folder = arguments.check_output(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
@@ -147,8 +88,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _observer_to_tune(vary: Sequence[str], run: RecordedRun) -> list[tuple[str, str, str]]:
     """Return what selects the observer whose gains are varied, where another one is in use, and say so."""
-    from inertial_estimation.tuning.variation import observer_override
-
     override = observer_override(vary, run.configs)
     for _node, _name, observer in override:
         used = run.configs[TILT_NODE].observer
@@ -185,9 +124,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
 def _recordings(
     args: argparse.Namespace, config: ConfigFile
 ) -> tuple[list[RecordedRun], list[ReplayReference]]:
-    from inertial_estimation.replay.replay_metrics import read_reference
-    from inertial_estimation.tuning.recorded_run import RecordedRun
-
     runs, references = [], []
     remappings = arguments.parse_remappings(args.remap)
     for number, bag in enumerate(args.bags):
@@ -204,8 +140,6 @@ def _recordings(
 @contextmanager
 def _storage(args: argparse.Namespace) -> Iterator[str]:
     """Yield where trials are kept: where the user wants them, else in a file that is removed."""
-    from inertial_estimation.tuning.study_storage import check_storage
-
     if args.storage:
         check_storage(args.storage)
         yield args.storage
@@ -230,8 +164,6 @@ def _write(
     figures: bool,
 ) -> None:
     """Write parameter file, JSON and report."""
-    from inertial_estimation.tuning.outcome import as_json, tuned_text
-
     bags = ", ".join(Path(bag["path"]).name for bag in source["bags"])
     write_text(folder / TUNED_FILE, tuned_text(results, bags))
     write_json(folder / JSON_FILE, as_json(results, judged, source))
@@ -244,8 +176,6 @@ def _write(
 
 def _print(folder: Path, results: Sequence[TuningResult], judged: Sequence[JudgedMetric]) -> None:
     """Print what was found and what speaks against it."""
-    from inertial_estimation.tuning.outcome import interval_in_words, judgement_in_words, value_in_words
-
     for result in results:
         objective = result.objective
         print(f"{objective.node}: {len(result.trials)} trials, {objective.title}")

@@ -1,6 +1,5 @@
 """However a command ends, no process that it started is left."""
 
-import importlib
 import os
 import signal
 import subprocess
@@ -8,18 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from inertial_estimation.commands import termination
 from inertial_estimation.commands.main import main
 from inertial_estimation.commands.processes import ProcessGroup, end_with_parent
-from inertial_estimation.commands.termination import (
-    Terminated,
-    held_signals,
-    unwound_by_signals,
-)
+from inertial_estimation.commands.termination import Terminated, unwound_by_signals
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 NODES = 4  # of one run: it is started and ended as two are
@@ -143,42 +137,11 @@ def test_ignored_signal_stays_ignored() -> None:
 
 
 def test_main_returns_the_code_of_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from inertial_estimation.commands import version
+    from inertial_estimation.commands import play
 
-    monkeypatch.setattr(version, "run", lambda _args: signal.raise_signal(signal.SIGTERM))
-    assert main(["version"]) == 143
+    monkeypatch.setattr(play, "run", lambda _args: signal.raise_signal(signal.SIGTERM))
+    assert main(["play", "bag"]) == 143
     assert set(termination.SIGNALS) == {signal.SIGTERM, signal.SIGHUP}
-
-
-def test_held_signal_is_raised_when_what_it_would_have_broken_is_done() -> None:
-    done = []
-
-    def work() -> None:
-        with held_signals():
-            signal.raise_signal(signal.SIGHUP)
-            done.append("started")
-        done.append("not reached")
-
-    with pytest.raises(Terminated) as ended, unwound_by_signals():
-        work()
-    assert (ended.value.number, done) == (signal.SIGHUP, ["started"])
-
-
-def test_process_is_known_to_its_group_before_a_signal_ends_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started_ones = []
-
-    def popen(*_args: object, **_options: object) -> "subprocess.Popen[bytes]":
-        started_ones.append(original([sys.executable, "-c", "import time; time.sleep(60)"]))
-        signal.raise_signal(signal.SIGTERM)
-        return started_ones[0]
-
-    original = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", popen)
-    with pytest.raises(Terminated), unwound_by_signals(), ProcessGroup(tmp_path) as group:
-        group.start("sleeper", ["sleep", "60"])
-    assert started_ones[0].poll() is not None
 
 
 def test_process_is_killed_with_the_thread_that_started_it(tmp_path: Path) -> None:
@@ -201,18 +164,6 @@ def test_process_is_killed_with_the_thread_that_started_it(tmp_path: Path) -> No
     assert wait_until(lambda: started(pid) is None, 5.0)
 
 
-def test_child_whose_parent_has_died_before_it_asked_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = end_with_parent()
-    if ask is None:
-        pytest.skip("needs Linux")
-    child = os.fork()
-    if child == 0:  # as if the parent had been another process
-        monkeypatch.setattr(os, "getppid", lambda: 1)
-        ask()
-        os._exit(7)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-
-
 def test_interrupted_wait_kills_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True)"
     group = ProcessGroup(tmp_path, patience_s=60.0)
@@ -226,26 +177,6 @@ def test_interrupted_wait_kills_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt), group:
         pass
     assert process.returncode == -signal.SIGKILL
-
-
-@pytest.mark.parametrize(
-    ("number", "error"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)]
-)
-def test_a_signal_whose_exception_python_discards_is_not_lost(
-    number: signal.Signals, error: type[BaseException]
-) -> None:
-    class Finalised:
-        def __del__(self) -> None:
-            signal.raise_signal(number)
-
-    def work() -> None:
-        Finalised()
-        time.sleep(10.0)  # nothing is raised where the signal is lost
-
-    hook = sys.unraisablehook
-    with pytest.raises(error), unwound_by_signals():
-        work()
-    assert sys.unraisablehook is hook
 
 
 @pytest.mark.parametrize(
@@ -293,25 +224,3 @@ def test_ctrl_c_while_rclpy_is_imported_ends_a_command_without_a_traceback(comma
     )
     assert ended.returncode == 130, ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def test_without_a_signal_an_error_stays_what_it_is():
-    with pytest.raises(ValueError, match="seven"), unwound_by_signals():
-        raise ValueError("seven")
-
-
-def test_a_signal_while_functions_are_compiled_ends_a_command_with_its_own_code(monkeypatch, capsys):
-    """Numba converts what is raised while it works."""
-
-    def run(_args):
-        try:
-            signal.raise_signal(signal.SIGTERM)
-        except Terminated as error:
-            raise RuntimeError("lowering failed") from error
-
-    module = importlib.import_module("inertial_estimation.commands.main")
-    monkeypatch.setattr(module, "_load", lambda *_: SimpleNamespace(run=run))
-    parser = SimpleNamespace(parse_args=lambda *_: None)
-    monkeypatch.setattr(module, "command_parser", lambda _: parser)
-    assert main(["replay"]) == 128 + signal.SIGTERM
-    assert "Traceback" not in capsys.readouterr().err
