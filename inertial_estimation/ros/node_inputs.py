@@ -79,32 +79,15 @@ class NodeInput:
         self.brought: list[tuple[bytes, Mapping[str, Any]]] = []  # by the executor
         self._take_message, self._type = subscription.handle.take_message, subscription.msg_type
         self._depth, self._take = subscription.qos_profile.depth, take
-        self._taken_ns = 0
 
-    def take_into(self, waiting: "list[tuple[int, NodeInput, bytes]]", spacing_ns: int = 0) -> int:
-        """Append the messages that have arrived, the oldest first: time of reception [ns], self, message.
-
-        Args:
-            waiting: Where they are appended.
-            spacing_ns: Time between readings of a sensor, where more arrive [ns]; 0 takes all.
-
-        Returns:
-            Number of readings that were left out.
-        """
+    def take(self) -> "list[tuple[int, NodeInput, bytes]]":
+        """Return the messages that have arrived, the oldest first: time of reception [ns], self, message."""
         taken, self.brought = self.brought, []
         while len(taken) < self._depth and (pair := self._take_message(self._type, True)) is not None:
             taken.append(pair)
-        before = len(waiting)
-        spacing_ns = spacing_ns if self.kind is InputKind.SENSOR else 0
-        for message, info in taken:
-            received_ns = info.get("received_timestamp", 0)
-            if spacing_ns and 0 < received_ns - self._taken_ns < spacing_ns:
-                continue
-            self._taken_ns = received_ns
-            waiting.append((received_ns, self, message))
         if taken:
             self.counter.count(len(taken), taken[-1][1].get("publication_sequence_number"))
-        return before + len(taken) - len(waiting)
+        return [(info.get("received_timestamp", 0), self, message) for message, info in taken]
 
     def read(self, message: bytes, arrival_ns: int) -> None:
         """Hand a message over, with its arrival on the clock of the stamps [ns]."""
@@ -213,8 +196,7 @@ class NodeInputs:
         """
         backlog = [*unread, *self._take()]
         commands = [message for message in backlog if message[1].kind is not InputKind.SENSOR]
-        self.delay.dropped += len(backlog) - len(commands)
-        self.delay.shorten()
+        self.delay.drop(len(backlog) - len(commands))
         for received_ns, node_input, content in commands:
             node_input.read(content, self.arrival(received_ns))
 
@@ -222,6 +204,6 @@ class NodeInputs:
         """Return the kept and the waiting messages in order: time of reception [ns], input, message."""
         waiting, self._kept = self._kept, []
         for node_input in self._inputs:
-            self.delay.dropped += node_input.take_into(waiting, self.delay.spacing_ns)
+            waiting += node_input.take()
         waiting.sort(key=itemgetter(0))
         return waiting
