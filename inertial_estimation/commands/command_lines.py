@@ -13,6 +13,8 @@ ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
 MODEL_FORMATS = ("urdf", "mjcf", "sdf")
 METHODS = ("least-squares", "truncated-svd", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
+SEARCHES = ("optimiser", "random", "grid")
+OBJECTIVES = ("later_readings", "reference", "likelihood", "calibration", "torque")
 ROBOTS = ("arm", "panda", "talos")
 PAYLOAD_KG = 5.44  # 12 lb
 HOIST_S = 3.0  # [s]
@@ -151,8 +153,7 @@ def tune(parser: argparse.ArgumentParser) -> None:
         "what is made small: for the tilt later_readings or, with --reference, reference (then the "
         "default); for the filter likelihood (default), calibration or torque; repeat it for both"
     )
-    objectives = ("later_readings", "reference", "likelihood", "calibration", "torque")
-    parser.add_argument("--objective", action="append", default=[], choices=objectives, help=objective)
+    parser.add_argument("--objective", action="append", default=[], choices=OBJECTIVES, help=objective)
     _add_search(parser)
     _add_judgement(parser)
     options.remap(parser)
@@ -163,7 +164,7 @@ def tune(parser: argparse.ArgumentParser) -> None:
 def _add_search(parser: argparse.ArgumentParser) -> None:
     """Declare how values are searched."""
     method = "how values are chosen (optimiser)"
-    parser.add_argument("--method", choices=("optimiser", "random", "grid"), default="optimiser", help=method)
+    parser.add_argument("--method", choices=SEARCHES, default=SEARCHES[0], help=method)
     options.number(parser, "--trials", 100, "N", "number of trials (100)")
     options.number(parser, "--seed", 0, "N", "seed of the search (0)")
     options.workers(parser, "trials", "a grid and a random search give the same with any number")

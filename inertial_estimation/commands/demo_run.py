@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
 SIMULATOR = "simulator"
 ANSWERING = ("tilt_observer", "inertial_ekf", "whole_body_controller")
 NODES = (*ANSWERING, SIMULATOR)
-IN_LOCKSTEP = ("tilt_observer", "whole_body_controller", SIMULATOR)  # the filter may be late, and catches up
 PARAMETER_FILES = ("talos", "payload_demo")
 LOCKSTEP_TIMEOUT_S = 10.0  # for the controller's answer, wall clock: other programs may use the machine
 STARTUP_TIMEOUT_S = 90.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
 FILTER_TIMEOUT_S = 10.0  # wall time in which the filter has to reach the end of the run
-HANG_S = 20.0  # wall time without diagnostics, which every node sends once a second
 SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
@@ -71,14 +68,6 @@ class DemoPhase(Enum):
     OVER = "over"
 
 
-@dataclass
-class WallTimes:
-    """Wall times of a run: begin, and when it is ended at the latest [s]."""
-
-    begin_s: float
-    deadline_s: float
-
-
 class DemoRun:
     """One run, from the start of its nodes to their end.
 
@@ -106,8 +95,7 @@ class DemoRun:
         self._view = view
         self._record = LiveRecord(robot=view.heard if view is not None else None)
         self._released_ns: int | None = None
-        self._wall = WallTimes(0.0, math.inf)
-        self._reports: dict[str, tuple[int, float]] = {}  # of each node: how many, and when the last came [s]
+        self._begin_s, self._deadline_s = 0.0, math.inf  # wall times [s]
         self._open = ExitStack()
         self._processes: ProcessGroup | None = None
         self._start_simulator: Callable[[], None] | None = None
@@ -116,8 +104,8 @@ class DemoRun:
     @contextmanager
     def nodes(self, *, viewer: bool) -> Iterator[None]:
         """Run the nodes as processes; they are told to end with the run, and have ended with the context."""
-        now_s = time.monotonic()
-        self._wall = WallTimes(now_s, now_s + STARTUP_TIMEOUT_S)
+        self._begin_s = time.monotonic()
+        self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
         with self._open as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
             self._processes = processes = stack.enter_context(ProcessGroup(folder))
@@ -146,8 +134,8 @@ class DemoRun:
         It never waits for them: the queues of another run, which go on filling, hold a fraction of a second.
 
         Raises:
-            InertialEstimationError: If a node has ended or hangs, another program publishes on the topics of
-                the run, or the simulation did not begin.
+            InertialEstimationError: If a node has ended, another program publishes on topics of the run, or
+                the simulation did not begin.
         """
         if self.over or self._listener is None or self._processes is None:
             return
@@ -155,11 +143,10 @@ class DemoRun:
         self._processes.check()
         self._listener.take()
         self._check_alone(self._listener.contested())
-        self._check_reports(now_s)
         if self._start_simulator is not None and all(self._record.reports[node] for node in ANSWERING):
             self._start_simulator()  # a filter that started later would learn the weight as part of the robot
             self._start_simulator = None
-        self.wall_s = now_s - self._wall.begin_s
+        self.wall_s = now_s - self._begin_s
         self._advance(now_s)
         if self._view is not None and self._released_ns is not None:
             self._view.show(self._record, self._released_ns)
@@ -224,17 +211,17 @@ class DemoRun:
         released_at = self._record.facts.get((SIMULATION, RELEASED_AT))
         if self._released_ns is None and released_at is not None:
             self._released_ns = round(float(released_at) * NANOSECONDS)
-            self._wall.deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
+            self._deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
         if self._released_ns is not None:
             # diagnostics tell of the release up to a second late: the weight may be on already
             reported = self.phase in (DemoPhase.RELEASED, DemoPhase.LOADED)
             loaded = reported and self.simulated_s >= self._scene.time_s
             self.phase = DemoPhase.LOADED if loaded else DemoPhase.RELEASED
             if self.simulated_s >= self._scene.duration_s:
-                self._wall.deadline_s = min(self._wall.deadline_s, now_s + FILTER_TIMEOUT_S)
+                self._deadline_s = min(self._deadline_s, now_s + FILTER_TIMEOUT_S)
         elif self._record.joints.get(self._scene.joint):
             self.phase = DemoPhase.HOISTED
-        if self._fallen or self._filter_reached_end() or now_s > self._wall.deadline_s:
+        if self._fallen or self._filter_reached_end() or now_s > self._deadline_s:
             self.phase = DemoPhase.OVER
 
     def _filter_reached_end(self) -> bool:
@@ -251,15 +238,6 @@ class DemoRun:
                 f"another program publishes {listing(contested)} in ROS domain {self._domain_id}, too: "
                 "end it, or set ROS_DOMAIN_ID to another one"
             )
-
-    def _check_reports(self, now_s: float) -> None:
-        for node in IN_LOCKSTEP:
-            count = self._record.reports[node]
-            before, at_s = self._reports.get(node, (0, now_s))
-            if count > before:
-                self._reports[node] = count, now_s
-            elif now_s - at_s > HANG_S:
-                raise InertialEstimationError(f"{node} hangs: it has not reported for {HANG_S:g} s")
 
     def _check_begun(self, output: str) -> None:
         if self._released_ns is None or self.simulated_s <= 0.0:

@@ -1,4 +1,4 @@
-"""Base of nodes with an optional lifecycle."""
+"""Base of nodes with an optional lifecycle, and the executor that spins them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -6,19 +6,34 @@ from functools import partial
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.timer import Timer
 from std_srvs.srv import SetBool, Trigger
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT, create_output
 
-try:
-    from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
-except ImportError:  # no lifecycle_msgs
-    LifecycleNodeMixin, TransitionCallbackReturn = object, None
+
+class NodeExecutor(SingleThreadedExecutor):
+    """Logs the error that a parameter service of rclpy raises at a value of an unknown type, for instance."""
+
+    def _take_service(self, srv: Any) -> Any:
+        execute = super()._take_service(srv)
+        if not callable(execute):  # nothing has come
+            return execute
+
+        async def execute_or_log() -> None:
+            try:
+                await execute()
+            except (ValueError, TypeError, OverflowError) as error:
+                get_logger(srv.srv_name).error(f"a request is not answered: {error}")
+
+        return execute_or_log
 
 
 class ManagedNode(LifecycleNodeMixin, Node, ABC):
@@ -67,16 +82,7 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
         """Called when the node may publish."""
 
     def begin_lifecycle(self) -> None:
-        """Become an unconfigured lifecycle node.
-
-        Raises:
-            ConfigurationError: If this rclpy has no lifecycle.
-        """
-        if TransitionCallbackReturn is None:
-            raise ConfigurationError(
-                "parameter 'managed' is true, but this rclpy has no lifecycle nodes (lifecycle_msgs is "
-                "missing): install it, or set managed to false"
-            )
+        """Become an unconfigured lifecycle node."""
         self.active, self.managed = False, True
         LifecycleNodeMixin.__init__(self)
         self.get_logger().info("managed: unconfigured")

@@ -11,10 +11,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
+from inertial_estimation.errors import InertialEstimationError, one_line
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -38,33 +39,6 @@ A parameter that FILE sets in a section of the node wins over -p NAME:=VALUE. Be
 with a section '/NAMESPACE/{name}')."""
 
 
-def tilt_observer() -> int:
-    """Entry point of the executable `tilt_observer`."""
-    return _run_class("inertial_estimation.ros.tilt_observer_node", "TiltObserverNode")
-
-
-def inertial_ekf() -> int:
-    """Entry point of the executable `inertial_ekf`."""
-    return _run_class("inertial_estimation.ros.inertial_ekf_node", "InertialEkfNode")
-
-
-def trunk_payload() -> int:
-    """Entry point of the executable `trunk_payload`."""
-    return _run_class("inertial_estimation.ros.trunk_payload_node", "TrunkPayloadNode")
-
-
-def simulator() -> int:
-    """Entry point of the executable `simulator`."""
-    # MuJoCo would import glfw, which starts a process of its own; the viewer imports it when it is wanted.
-    os.environ.setdefault("MUJOCO_GL", "disable")
-    return _run_class("inertial_estimation.ros.simulator_node", "SimulatorNode")
-
-
-def whole_body_controller() -> int:
-    """Entry point of the executable `whole_body_controller`."""
-    return _run_class("inertial_estimation.ros.whole_body_controller_node", "WholeBodyControllerNode")
-
-
 _started = threading.Event()
 
 
@@ -78,6 +52,7 @@ def _end_at_once(_number: int, _frame: FrameType | None) -> None:
 
 
 def _run_class(module: str, name: str) -> int:
+    """Run a node of a module of this package; this is what the executables call."""
     for number in SIGNALS:
         signal.signal(number, _end_at_once)
     if {"-h", "--help"} & set(sys.argv[1:]):
@@ -86,10 +61,19 @@ def _run_class(module: str, name: str) -> int:
     # The matrices of a step are small: threads of the linear algebra cost more than they save, and ten times
     # as much where other programs need the processors. Read when numpy is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # MuJoCo would import glfw, which starts a process of its own; the viewer imports it when it is wanted.
+    os.environ.setdefault("MUJOCO_GL", "disable")
     try:
-        return run_node(getattr(importlib.import_module(module), name))
+        return run_node(getattr(importlib.import_module(f"inertial_estimation.ros.{module}"), name))
     except ModuleNotFoundError as error:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
+
+
+tilt_observer = partial(_run_class, "tilt_observer_node", "TiltObserverNode")
+inertial_ekf = partial(_run_class, "inertial_ekf_node", "InertialEkfNode")
+trunk_payload = partial(_run_class, "trunk_payload_node", "TrunkPayloadNode")
+simulator = partial(_run_class, "simulator_node", "SimulatorNode")
+whole_body_controller = partial(_run_class, "whole_body_controller_node", "WholeBodyControllerNode")
 
 
 def run_node(
@@ -112,7 +96,7 @@ def run_node(
     from rclpy.signals import SignalHandlerOptions
 
     from inertial_estimation.compilation import warm_up
-    from inertial_estimation.ros.node_executor import NodeExecutor
+    from inertial_estimation.ros.managed_node import NodeExecutor
     from inertial_estimation.ros.real_time import CycleCollector
 
     try:
@@ -124,7 +108,7 @@ def run_node(
     _started.set()
     try:
         executor = (make_executor or NodeExecutor)()
-        node = _built(build)
+        node = build()
         executor.add_node(node)
         if hasattr(node, "housekeeping"):
             node.housekeeping = CycleCollector().collect_when_due
@@ -133,7 +117,10 @@ def run_node(
         pass
     except InertialEstimationError as error:
         return _fail(str(error))
-    except Exception:
+    except Exception as error:
+        if rclpy.ok() and type(error).__name__ == "RCLError":
+            said = "a topic or service cannot be created (remapped onto another of the node?)"
+            return _fail(f"{said}: {one_line(error)}")
         if rclpy.ok():
             raise
         # otherwise a signal has shut the context down during a callback
@@ -143,24 +130,6 @@ def run_node(
         _shut_down()
         gc.unfreeze()  # what is frozen is not freed at exit, and ProxSuite reports it as leaked
     return 0
-
-
-def _built(build: Callable[[], Any]) -> Any:
-    """Build a node.
-
-    Raises:
-        ConfigurationError: If rcl refuses a topic or a service.
-    """
-    import rclpy
-
-    try:
-        return build()
-    except RuntimeError as error:
-        if type(error).__name__ != "RCLError" or not rclpy.ok():  # a signal has shut the context down
-            raise
-        raise ConfigurationError(
-            f"a topic or service cannot be created (remapped onto another of the node?): {one_line(error)}"
-        ) from None
 
 
 def _shut_down() -> None:

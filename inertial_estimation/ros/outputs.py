@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 from geometry_msgs.msg import Point
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.recordings.estimate_messages import figures_to_msg
@@ -105,20 +106,11 @@ class CovarianceOutputs:
 
 
 class MarkerOutput:
-    """The markers of one node, for RViz and Foxglove, at 10 Hz of the stamps of its estimates.
-
-    Without visualization_msgs it logs this once and does nothing.
-    """
+    """The markers of one node, for RViz and Foxglove, at 10 Hz of the stamps of its estimates."""
 
     def __init__(self, node: RobotNode[Any]) -> None:
         """Create the publisher."""
-        self._pace, self._publisher = MarkerPace(), None
-        try:
-            from visualization_msgs.msg import Marker, MarkerArray
-        except ImportError:
-            node.get_logger().info("visualization_msgs is missing: no markers are published")
-            return
-        self._publisher = node.add_output(MarkerArray, MARKERS)
+        self._pace, self._publisher = MarkerPace(), node.add_output(MarkerArray, MARKERS)
         self._array, self._new = MarkerArray(), MarkerTypes(Marker, Point)
 
     def send(self, stamp_ns: int, markers: Callable[[MarkerTypes], Sequence[Any]]) -> None:
@@ -128,8 +120,6 @@ class MarkerOutput:
             stamp_ns: Stamp of the measurement [ns].
             markers: Builds the markers from empty messages.
         """
-        if self._publisher is None or not self._pace.due(stamp_ns):
-            return
-        if self._publisher.get_subscription_count():
+        if self._pace.due(stamp_ns) and self._publisher.get_subscription_count():
             self._array.markers = list(markers(self._new))
             self._publisher.publish(self._array)

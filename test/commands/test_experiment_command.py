@@ -1,6 +1,5 @@
 """The command: one line for an error, table printed, files written, a missed bound said aloud."""
 
-import argparse
 import json
 import math
 import sys
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from support.worker_calls import sums
 
-from inertial_estimation.commands import experiment
 from inertial_estimation.commands.main import main
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
@@ -141,11 +139,3 @@ def test_panels_of_one_abscissa_share_their_limits() -> None:
     assert a.get_xlim() == b.get_xlim() != c.get_xlim()
     assert a.lines[1].get_color() == b.lines[0].get_color()  # one label, one colour
     assert a.lines[0].get_color() == c.lines[0].get_color() != b.lines[0].get_color()
-
-
-def test_arguments_have_defaults() -> None:
-    parser = argparse.ArgumentParser()
-    experiment.add_arguments(parser)
-    args = parser.parse_args(["apple"])
-    assert args.seeds is None
-    assert not args.quick

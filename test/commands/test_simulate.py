@@ -1,6 +1,5 @@
 """`simulate`: a bag of what the sensors of a standing robot delivered, replayed as any other."""
 
-import argparse
 import json
 from pathlib import Path
 
@@ -13,8 +12,8 @@ pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.commands.main import main
-from inertial_estimation.commands.simulate import add_arguments, given_disturbances
+from inertial_estimation.commands.main import command_parser, main
+from inertial_estimation.commands.simulate import given_disturbances
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
@@ -70,10 +69,10 @@ def test_disturbances_of_a_file_follow_those_of_the_command_line(tmp_path: Path)
     path.write_text(
         "- {kind: ball, link: trunk, mass: 2}\n- {kind: push, link: leg, force: [1e1, 0, 0], start: 1}\n"
     )
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
     required = ["--config", "go2", "--output", "bag"]
-    args = parser.parse_args([*required, "--disturbance", BALL, "--disturbances", str(path)])
+    args = command_parser("simulate").parse_args(
+        [*required, "--disturbance", BALL, "--disturbances", str(path)]
+    )
     texts, built = given_disturbances(args)
     assert [disturbance.link for disturbance in built] == ["base", "trunk", "leg"]
     assert texts[0] == BALL
@@ -92,9 +91,9 @@ def test_a_bad_file_of_disturbances_is_named(tmp_path: Path, content: str | None
     path = tmp_path / "loads.yaml"
     if content is not None:
         path.write_text(content)
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    args = parser.parse_args(["--config", "go2", "--output", "bag", "--disturbances", str(path)])
+    args = command_parser("simulate").parse_args(
+        ["--config", "go2", "--output", "bag", "--disturbances", str(path)]
+    )
     with pytest.raises(ConfigurationError, match=message) as caught:
         given_disturbances(args)
     assert "loads.yaml" in str(caught.value)

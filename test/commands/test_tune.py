@@ -13,7 +13,7 @@ from support.leg_robot import CONFIG, URDF, Stance
 pytest.importorskip("optuna")
 pytest.importorskip("rosbags")
 
-from inertial_estimation.commands import tune as declared
+from inertial_estimation.commands import command_lines
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.inputs.messages import (
@@ -86,8 +86,8 @@ def results(scene):
 
 
 def test_options_name_what_there_is():
-    assert declared.METHODS == METHODS
-    assert tuple(OBJECTIVES) == declared.OBJECTIVES
+    assert command_lines.SEARCHES == METHODS
+    assert tuple(OBJECTIVES) == command_lines.OBJECTIVES
 
 
 def test_better_gains_are_found_without_a_reference(results):

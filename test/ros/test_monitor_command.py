@@ -1,9 +1,11 @@
 """The command `monitor` on live nodes: finds them, prints, ends cleanly."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import pytest
@@ -15,13 +17,14 @@ pytest.importorskip("rich")
 from diagnostic_msgs.msg import DiagnosticArray
 
 
-def start_monitor(world, *arguments):
+def start_monitor(world, *arguments, stdin=None, stdout=subprocess.PIPE):
     code = "import sys; from inertial_estimation.commands.main import main; sys.exit(main(sys.argv[1:]))"
     environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain), "COLUMNS": "80"}
     return subprocess.Popen(
         [sys.executable, "-c", code, "monitor", *arguments],
         env=environment,
-        stdout=subprocess.PIPE,
+        stdin=stdin,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -106,3 +109,17 @@ def test_without_rich_it_says_what_to_install(world, tmp_path, monkeypatch):
     assert monitor.returncode == 1
     assert "needs the Python package 'rich'" in err
     assert "pip install" in err
+
+
+def test_the_key_q_ends_it_on_a_terminal_which_is_as_before(world):
+    master, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    monitor = start_monitor(world, stdin=terminal, stdout=terminal)
+    shown = b""
+    while b"q ends" not in shown:
+        shown += os.read(master, 4096)
+    os.write(master, b"q")
+    assert monitor.wait(30.0) == 0
+    assert termios.tcgetattr(terminal) == before
+    os.close(master)
+    os.close(terminal)

@@ -12,7 +12,7 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.executors import ExternalShutdownException
 
 from inertial_estimation.commands.ros_domains import claimed_domain
-from inertial_estimation.ros.node_executor import NodeExecutor
+from inertial_estimation.ros.managed_node import NodeExecutor
 
 PATIENCE_S = 30.0
 
