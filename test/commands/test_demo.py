@@ -181,7 +181,7 @@ def test_the_demo_obeys_the_domain_of_the_environment(
         domains.append(domain_id)
         raise Built
 
-    monkeypatch.setattr("inertial_estimation.commands.demo_run.DemoRun", build)
+    monkeypatch.setattr(demo, "DemoRun", build)
     monkeypatch.setattr(demo, "_compile", lambda **_options: None)
     monkeypatch.setenv("ROS_DOMAIN_ID", "77")
     arguments = Namespace(no_live=True, output=tmp_path, rrd=None, duration=4.5, no_adaptation=False)
