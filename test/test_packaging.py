@@ -98,7 +98,7 @@ def test_an_installed_executable_runs(prefix):
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")]),
     }
-    command = [str(prefix / "lib" / "inertial_estimation" / "inertial-estimation"), "version"]
+    command = [str(prefix / "lib" / "inertial_estimation" / "inertial-estimation"), "--version"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, setup_arguments()["version"]), done.stderr
 
