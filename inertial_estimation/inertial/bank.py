@@ -195,7 +195,7 @@ class _Window:
         place, _n, d = self._places[h.row.columns]
         own = slice(place.start + d * h.index, place.start + d * (h.index + 1))
         new, onset = self._white[:, own] / self.root, len(self.r) - h.blocks
-        found = self._lasting[:, own].copy() if h.row.constant else new
+        found: Array = self._lasting[:, own].copy() if h.row.constant else new
         found[:onset] = 0.0
         if onset:
             found[onset] = new[onset]
