@@ -16,14 +16,13 @@ torque that the model predicts in place of the reading (an instrument, in the wo
 in the variables).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation, MeasuredState
+from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_noise import FULL_SIZE
@@ -69,17 +68,6 @@ def torque_offsets(robot: RobotModel) -> Array:
     return offsets
 
 
-def base_wrench(robot: RobotModel) -> Array:
-    """Return that of a constant wrench on the base that no sensor reads [N, Nm], shape (6,).
-
-    It is that of cables and of wrong masses that are not estimated.
-
-    Args:
-        robot: The robot.
-    """
-    return SHARE * np.repeat(weight_of(robot), 3)
-
-
 def weight_of(robot: RobotModel) -> tuple[float, float]:
     """Return the weight of a robot [N], and its moment on the lever of errors of forces [Nm].
 
@@ -90,81 +78,8 @@ def weight_of(robot: RobotModel) -> tuple[float, float]:
     return weight, weight * LEVER * float(np.cbrt(robot.total_mass / FULL_SIZE))
 
 
-AXES = ("x", "y", "z")
-OF_ACCELEROMETER = (*(f"accelerometer_bias/{axis}" for axis in AXES), "accelerometer_scale/imu")
-WRENCH = tuple(f"{kind}_{axis}" for kind in ("force", "moment") for axis in AXES)
-
-
-class _Kind(ABC):
-    """Errors of one kind.
-
-    Attributes:
-        names: Of each error, ``kind/where``.
-        sigmas: Their prior standard deviations, shape (k,).
-        varies: Whether their columns depend on the measurement.
-    """
-
-    varies = True
-
-    def __init__(self, names: Sequence[str], sigmas: Array) -> None:
-        self.names, self.sigmas = tuple(names), sigmas
-
-    @abstractmethod
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
-        """Write the columns, shape (rows, k), which are zero before.
-
-        Args:
-            C: Written.
-            state: The measured state.
-            paths: How errors of the inputs reach the rows.
-            unexplained: What the model does not predict of each row, shape (rows,); None where unknown.
-        """
-
-
-class _Constants(_Kind):
-    """Constants added to single rows: offsets of torques, a wrench on the base."""
-
-    varies = False
-
-    def __init__(self, names: Sequence[str], sigmas: Array, rows: Indices) -> None:
-        super().__init__(names, sigmas)
-        self._rows, self._columns = rows, np.arange(len(rows))
-
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
-        C[self._rows, self._columns] = 1.0
-
-
-class _TorqueGains(_Kind):
-    """Errors of scale of joint torques."""
-
-    def __init__(self, names: Sequence[str], sigmas: Array, rows: Indices, joints: Indices) -> None:
-        super().__init__(names, sigmas)
-        self._rows, self._joints, self._columns = rows, joints, np.arange(len(rows))
-
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
-        if state.tau is None:
-            return
-        tau = state.tau[self._joints]
-        C[self._rows, self._columns] = tau if unexplained is None else tau - unexplained[self._rows]
-
-
-class _AccelerometerBias(_Kind):
-    """Constant error of the specific force, along the axes of the IMU."""
-
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
-        np.negative(paths.sensed[:, :3], out=C)
-
-
-class _AccelerometerScale(_Kind):
-    """Error of scale of the specific force.
-
-    That of the IMU and that of the base differ by the effect of the rotation on their distance, which is
-    small against gravity.
-    """
-
-    def fill(self, C: Array, state: MeasuredState, paths: InputPaths, unexplained: Array | None) -> None:
-        if state.f_B is not None:
-            C[:, 0] = paths.inertia[:, :3].dot(-state.f_B)
+WRENCH = tuple(f"base_{kind}/{axis}" for kind in ("force", "moment") for axis in "xyz")
+OF_ACCELEROMETER = (*(f"accelerometer_bias/{axis}" for axis in "xyz"), "accelerometer_scale/imu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +108,7 @@ class SensorErrors:
     Attributes:
         names: Of each error, ``kind/where``.
         sigmas: Prior standard deviations [Nm, N, m/s^2; gain and scale without unit], shape (size,).
+        size: Number of errors.
         informing: Positions of the rows whose errors are described, which may correct an estimate; None: all.
         joints: The joints whose torques have errors, by name the index in the model's order.
         rows: Names of the rows of the equation of motion that `of_rows` describes: of the base, then joints.
@@ -201,45 +117,52 @@ class SensorErrors:
 
     def __init__(
         self,
-        kinds: Sequence[_Kind],
-        joints: Mapping[str, int],
+        robot: RobotModel,
+        offsets: Mapping[int, int],
+        gains: Mapping[int, int],
+        *,
+        base: bool,
+        accelerometer: bool,
         informing: Indices | None = None,
         others: UninformingRows | None = None,
     ) -> None:
-        """Put the errors of all kinds in a row.
+        """Put the errors in a row: offsets and gains of torques, wrench on the base, accelerometer.
 
         Args:
-            kinds: The kinds.
-            joints: The joints whose torques may have errors, by name the index in the model's order.
+            robot: The robot.
+            offsets: Joints whose torque has an unknown offset, with the positions of their rows.
+            gains: Joints whose torque has an unknown scale, the same; it contains those of `offsets`.
+            base: Whether there is a wrench on the base, whose rows are the first.
+            accelerometer: Whether the accelerometer of a floating base has a bias and a scale.
             informing: Positions of the rows whose errors they describe; None: all.
             others: Rows of which they are not described; None: none.
         """
-        self.informing = informing
-        self.others = others or UninformingRows.none()
-        self.names = tuple(name for kind in kinds for name in kind.names)
-        self.sigmas: Array = np.concatenate([np.zeros(0), *(kind.sigmas for kind in kinds)])
-        ends = np.cumsum([len(kind.names) for kind in kinds]).tolist()
-        places = {name: place for place, name in enumerate(OF_ACCELEROMETER)}
-        self._of_accelerometer = [(i, places[name]) for i, name in enumerate(self.names) if name in places]
-        self._kinds = [(slice(end - len(k.names), end), k) for k, end in zip(kinds, ends, strict=True)]
-        self._fixed: Array = np.zeros((0, 0))  # columns, of which those that vary are written anew
-        described = {name.partition("/")[2] for name in self.names if name.startswith("torque_")}
-        self.joints = {name: joint for name, joint in joints.items() if name in described}
-        of_base = [row for row in BASE_ROWS if _base_label(row) in self.names]
-        self.rows = (*of_base, *self.joints)
-        self._of_joints = _indices(self.joints.values())
-        labels = np.array(self.names)
-        constant = [_base_label(row) for row in of_base] + [f"torque_offset/{name}" for name in self.joints]
-        gains = [""] * len(of_base) + [f"torque_gain/{name}" for name in self.joints]
-        self._constant, self._per_torque = (
-            np.array([labels == label for label in of_kind], dtype=float).reshape(len(of_kind), len(labels))
-            for of_kind in (constant, gains)
+        names, of_gains = robot.joint_names, list(gains)
+        wrench = WRENCH if base else ()
+        self.names = (
+            *(f"torque_offset/{names[j]}" for j in offsets),
+            *(f"torque_gain/{names[j]}" for j in of_gains),
+            *wrench,
+            *(OF_ACCELEROMETER if accelerometer else ()),
         )
-
-    @property
-    def size(self) -> int:
-        """Number of errors."""
-        return len(self.names)
+        self.size = len(self.names)
+        parts = [torque_offsets(robot)[list(offsets)], np.full(len(of_gains), TORQUE_GAIN)]
+        parts += [SHARE * np.repeat(weight_of(robot), 3)] if base else []
+        parts += [np.array([*3 * [ACCELEROMETER_BIAS], ACCELEROMETER_SCALE])] if accelerometer else []
+        self.sigmas: Array = np.concatenate(parts)
+        self.informing, self.others = informing, others or UninformingRows.none()
+        self.joints = {names[j]: j for j in of_gains}
+        self.rows = (*(BASE_ROWS if base else ()), *self.joints)
+        first, end = len(offsets), len(offsets) + len(of_gains)
+        self._accelerometer = end + len(wrench) if accelerometer else None
+        self._gains = _indices(gains.values()), _indices(of_gains), np.arange(first, end)
+        columns = [*range(first), *range(end, end + len(wrench))]
+        self._ones = _indices([*offsets.values(), *range(len(wrench))]), _indices(columns)
+        self._constant = np.zeros((len(self.rows), self.size))  # of `rows`
+        self._constant[: len(wrench), end : end + len(wrench)] = np.eye(len(wrench))
+        at = [len(wrench) + of_gains.index(j) for j in offsets]
+        self._constant[at, np.arange(first)] = 1.0
+        self._of_torques = len(wrench) + np.arange(len(of_gains)), self._gains[2]
 
     def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
         """Return what each row takes more than its model, and its standard deviation.
@@ -255,9 +178,8 @@ class SensorErrors:
         Returns:
             Of the rows in `rows` [N, Nm], shape (k,) each.
         """
-        torques = np.zeros(len(self.rows))
-        torques[len(self.rows) - len(self._of_joints) :] = tau[self._of_joints]
-        T = self._constant + self._per_torque * torques[:, None]
+        T = self._constant.copy()
+        T[self._of_torques] = tau[self._gains[1]]
         return T @ errors, np.sqrt(np.maximum(((T @ P) * T).sum(axis=1), 0.0))
 
     def appended(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
@@ -288,12 +210,8 @@ class SensorErrors:
         Args:
             errors: All errors, shape (size,).
         """
-        if not self._of_accelerometer:
-            return None
-        found = np.zeros(4)
-        for i, place in self._of_accelerometer:
-            found[place] = errors[i]
-        return found
+        at = self._accelerometer
+        return None if at is None else errors[at : at + 4].copy()
 
     def about(self, state: MeasuredState, errors: Array) -> MeasuredState:
         """Return a measured state whose equation is linearised about errors of the accelerometer.
@@ -306,16 +224,24 @@ class SensorErrors:
         return state if known is None else replace(state, accelerometer=known)
 
     def _fill(self, C: Array, equation: LinearEquation, unexplained: Array | None = None) -> None:
-        assert equation.state is not None
-        assert equation.paths is not None
-        if self._fixed.shape != C.shape:
-            self._fixed = np.zeros_like(C)
-            for columns, kind in self._kinds:
-                kind.fill(self._fixed[:, columns], equation.state, equation.paths, None)
-        C[:] = self._fixed
-        for columns, kind in self._kinds:
-            if kind.varies:
-                kind.fill(C[:, columns], equation.state, equation.paths, unexplained)
+        """Write the columns of the errors, shape (rows, size), which are zero before.
+
+        The scale of the specific force of the IMU and that of the base differ by the effect of the rotation
+        on their distance, which is small against gravity.
+        """
+        state, paths = equation.state, equation.paths
+        assert state is not None
+        assert paths is not None
+        C[self._ones] = 1.0
+        rows, joints, columns = self._gains
+        if state.tau is not None:
+            tau = state.tau[joints]
+            C[rows, columns] = tau if unexplained is None else tau - unexplained[rows]
+        if self._accelerometer is not None:
+            bias = slice(self._accelerometer, self._accelerometer + 3)
+            np.negative(paths.sensed[:, :3], out=C[:, bias])
+            if state.f_B is not None:
+                C[:, self._accelerometer + 3] = paths.inertia[:, :3].dot(-state.f_B)
 
 
 def sensor_errors(
@@ -349,51 +275,27 @@ def sensor_errors(
         return None
     position = {int(row) - robot.n_base: i for i, row in enumerate(rows.picked)}
     carrying = robot.joints_to(*(body.link for body in bodies))
-    joints = [j for j in position if j >= 0 and (rows.projects or j in carrying)]
-    kinds = _torque_errors(robot, {j: position[j] for j in joints}, known_offsets)
+    gains = {j: i for j, i in position.items() if j >= 0 and (rows.projects or j in carrying)}
+    possible = torque_offsets(robot)
+    offsets = {j: i for j, i in gains.items() if possible[j] and j not in known_offsets}
     base = [i for j, i in position.items() if j < 0]
-    if base:
-        kinds.append(_base_errors(robot))
-    if accelerometer and robot.floating_base:
-        kinds += _accelerometer_errors()
-    informing = np.array(base + [position[j] for j in joints], dtype=np.int64)
-    everything = rows.projects or len(informing) in (0, len(rows.picked))
-    described = {robot.joint_names[j]: j for j in joints}
-    if everything:
-        errors = SensorErrors(kinds, described)
-    else:
-        left_out = {j: i for j, i in position.items() if j >= 0 and j not in joints}
-        errors = SensorErrors(kinds, described, informing, _uninforming(robot, left_out))
+    described = _indices([*base, *gains.values()])
+    informing, others = None, None
+    if not rows.projects and 0 < len(described) < len(rows.picked):
+        informing = described
+        left = {j: i for j, i in position.items() if j >= 0 and j not in gains}
+        names = tuple(robot.joint_names[j] for j in left)
+        others = UninformingRows(names, _indices(left.values()), possible[list(left)])
+    errors = SensorErrors(
+        robot,
+        offsets,
+        gains,
+        base=bool(base),
+        accelerometer=accelerometer and robot.floating_base,
+        informing=informing,
+        others=others,
+    )
     return errors if errors.size else None
-
-
-def _uninforming(robot: RobotModel, row_of: Mapping[int, int]) -> UninformingRows:
-    """Return the rows of joints, by their positions."""
-    joints = list(row_of)
-    names = tuple(robot.joint_names[j] for j in joints)
-    return UninformingRows(names, _indices(row_of.values()), torque_offsets(robot)[joints])
-
-
-def _torque_errors(robot: RobotModel, row_of: Mapping[int, int], known_offsets: Sequence[int]) -> list[_Kind]:
-    """Return offsets and gains of joints, by the positions of their rows."""
-    offsets, names = torque_offsets(robot), robot.joint_names
-    joints = [j for j in row_of if offsets[j] and j not in known_offsets]
-    labels = [f"torque_offset/{names[j]}" for j in joints]
-    constants = _Constants(labels, offsets[joints], _indices(row_of[j] for j in joints))
-    labels = [f"torque_gain/{names[j]}" for j in row_of]
-    sigmas = np.full(len(labels), TORQUE_GAIN)
-    return [constants, _TorqueGains(labels, sigmas, _indices(row_of.values()), _indices(row_of))]
-
-
-def _base_errors(robot: RobotModel) -> _Kind:
-    """Return the wrench on the base that is not modelled."""
-    return _Constants([f"base_{name.replace('_', '/')}" for name in WRENCH], base_wrench(robot), np.arange(6))
-
-
-def _accelerometer_errors() -> list[_Kind]:
-    """Return bias and scale of the accelerometer."""
-    bias = _AccelerometerBias(OF_ACCELEROMETER[:3], np.full(3, ACCELEROMETER_BIAS))
-    return [bias, _AccelerometerScale(OF_ACCELEROMETER[3:], np.array([ACCELEROMETER_SCALE]))]
 
 
 def _known(equation: LinearEquation) -> Array | float:
@@ -406,11 +308,6 @@ def _known(equation: LinearEquation) -> Array | float:
     bias, scale = state.accelerometer[:3], state.accelerometer[3]
     known: Array = -paths.sensed[:, :3] @ bias - scale * paths.inertia[:, :3] @ state.f_B
     return known
-
-
-def _base_label(row: str) -> str:
-    """Return the name of the error of a base row: base_force/x of base_force_x."""
-    return "/".join(row.rsplit("_", 1))
 
 
 def _indices(values: Iterable[int]) -> Indices:
