@@ -17,7 +17,7 @@ import numpy as np
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.geometry_slopes import GeometrySlopes
+from inertial_estimation.models.predicted_forces import GeometrySlopes
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 

@@ -15,10 +15,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.streams import RobotStreams, Stream
-from inertial_estimation.models.geometry_slopes import GravityTorques
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
-from inertial_estimation.models.nominal_load import NominalLoad
+from inertial_estimation.models.predicted_forces import GravityTorques, PredictedForces
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
@@ -233,7 +232,7 @@ class Robot:
         self.lower, self.upper = with_another_turn(limits.lower, limits.upper)
         self.effort = limits.effort
         self.n_base, self.mass = robot.n_base, robot.total_mass
-        self._load = NominalLoad(robot, setup.contacts)
+        self._load = PredictedForces(robot, setup.contacts)
         floats = robot.floating_base and setup.imu is not None
         self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
         turns = [robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]

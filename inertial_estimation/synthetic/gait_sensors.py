@@ -14,8 +14,8 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.models.contact_kinematics import ContactView
-from inertial_estimation.models.gait_torques import gait_torques
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.predicted_forces import PredictedForces
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
@@ -151,7 +151,7 @@ def gait_readings(
     a = make_interp_spline(t, v, k=5)(t, 1)
     forces = weight * motion.load
     pressed = _wrenches(forces, R_WF)
-    tau = gait_torques(setup, (q, v, a), (proper, rate, spin), pressed)
+    tau = _torques(setup, (q, v, a), (proper, rate, spin), pressed)
     tau += weight * sensors.effort_friction * np.tanh(v / FRICTION_SPEED)
     q = q + sensors.encoder_offset * rng.standard_normal(q.shape[1])
     v = v + sensors.velocity_noise * rng.standard_normal(v.shape)
@@ -159,6 +159,18 @@ def gait_readings(
     up_B = R_WB[:, 2, :]
     orientation = np.array([quaternion_from_rotation(R) for R in R_WB])
     return GaitReadings(t, imu, q, v, tau, wrenches, forces, up_B @ R_BI, up_B, orientation, motion.position)
+
+
+def _torques(
+    setup: RobotSetup, joints: tuple[Array, ...], base: tuple[Array, ...], wrenches_F: Array
+) -> Array:
+    """Return the torques on the links with which a robot moves as given [Nm], shape (n, n_joints)."""
+    load, torques = PredictedForces(setup.robot, setup.contacts), np.empty_like(joints[0])
+    for i, (q, v, a, f, w, dw) in enumerate(zip(*joints, *base, strict=True)):
+        state = load.at(q, v, a, (f, w, dw))
+        explained = np.einsum("cij,ci->j", state.jacobians, wrenches_F[i])
+        torques[i] = (state.force - explained)[setup.robot.n_base :]
+    return torques
 
 
 def gait_recording(setup: RobotSetup, readings: GaitReadings) -> MemoryRecording:

@@ -8,9 +8,8 @@ it hardly changes the tilt.
 
 import numpy as np
 
-from inertial_estimation.models.contact_force import ContactForces
+from inertial_estimation.models.contact_force import BaseFrameMotion, ContactForces, MomentumObserver
 from inertial_estimation.models.contact_kinematics import ContactView
-from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
