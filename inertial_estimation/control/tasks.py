@@ -62,7 +62,7 @@ def following(
 
 def com_task(state: DynamicsState, acceleration: Array) -> Task:
     """Return the task of the horizontal acceleration of the centre of mass [m/s^2], shape (2,)."""
-    return Task("com", state.rows.jacobian[:2], acceleration - state.rows.drift[:2], COM_WEIGHT)
+    return Task("com", state.com_motion.jacobian[:2], acceleration - state.com_motion.drift[:2], COM_WEIGHT)
 
 
 def height_task(state: DynamicsState, reference: Reference, gains: TaskConfig) -> Task:

@@ -1,4 +1,4 @@
-"""Parameters of the noise of the measurement equation; `row_covariance` makes a covariance out of them."""
+"""Parameters of the noise of the measurement equation; `RowCovariance` makes a covariance of them."""
 
 from dataclasses import dataclass
 

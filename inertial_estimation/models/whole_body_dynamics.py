@@ -17,10 +17,6 @@ from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 
-FRAME_ROWS = 6  # of a frame: three of its linear, three of its angular motion
-COM_ROWS = 3  # before those of the frames
-PLACE_WIDTH = 12  # orientation by rows and position of a frame
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameMotion:
@@ -83,10 +79,8 @@ class DynamicsState:
         frames: Motion of the requested frames, in their order.
         base: The frame of the base; the world for a fixed base.
         com: Centre of mass relative to the base origin, world axes [m], shape (3,).
-        com_velocity: Its velocity [m/s], shape (3,).
+        com_motion: Its motion, three rows.
         mass: Total mass of the model [kg].
-        rows: Motions of the centre of mass (3 rows), of each frame and of the base (6 rows each).
-        places: Orientation by rows and position of each frame and of the base, shape (f + 1, 12).
     """
 
     q: Array
@@ -96,19 +90,13 @@ class DynamicsState:
     frames: tuple[FrameMotion, ...]
     base: FrameMotion
     com: Array
-    com_velocity: Array
+    com_motion: MotionRows
     mass: float
-    rows: MotionRows
-    places: Array
-
-    def frame_row(self, index: int) -> int:
-        """Return the first of the rows of a frame; the base is the one behind the last."""
-        return COM_ROWS + FRAME_ROWS * index
 
     @property
-    def base_row(self) -> int:
-        """The first of the rows of the base."""
-        return self.frame_row(len(self.frames))
+    def com_velocity(self) -> Array:
+        """Velocity of the centre of mass [m/s], shape (3,)."""
+        return self.com_motion.velocity
 
 
 class WholeBodyDynamics:
@@ -140,7 +128,6 @@ class WholeBodyDynamics:
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
         self._torque_errors: Array = np.zeros(self._model.nv)
-        self._bodies: dict[str, LinkBody] = {}  # by link
 
     @property
     def nv(self) -> int:
@@ -161,12 +148,11 @@ class WholeBodyDynamics:
         bodies = {link: self.robot.link_body(link) for link in links}
         owners: dict[int, str] = {}
         for link, body in bodies.items():
-            if body.joint_id in owners:
+            if owners.setdefault(body.joint_id, link) != link:
                 raise ModelError(
                     f"links '{owners[body.joint_id]}' and '{link}' are fixed to the same body, expected one "
                     f"link per body in {listing(links)}"
                 )
-            owners[body.joint_id] = link
         return bodies
 
     def set_inertias(self, inertias: Mapping[str, LinkInertia]) -> None:
@@ -181,20 +167,10 @@ class WholeBodyDynamics:
         """
         model = self._model
         for link, inertia in inertias.items():
-            body = self._body(link)
+            body = self.robot.link_body(link)
             moved = body.T_JL.act(pin.Inertia(float(inertia.mass), inertia.com_L, inertia.inertia_Lcm))
             model.inertias[body.joint_id] = moved
         self._mass = float(sum(one.mass for one in model.inertias))
-
-    def _body(self, link: str) -> LinkBody:
-        """Return the body of a link.
-
-        Raises:
-            ModelError: If the link does not exist.
-        """
-        if link not in self._bodies:
-            self._bodies[link] = self.robot.link_body(link)
-        return self._bodies[link]
 
     def set_torque_errors(self, errors: Array) -> None:
         """Add constants to the forces that a motion takes: a row needs what its model says and this.
@@ -229,29 +205,23 @@ class WholeBodyDynamics:
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
         pin.computeJointJacobians(model, data)  # of the kinematics just computed
         pin.jacobianCenterOfMass(model, data, False)
-        frames, rows, places = self._motions()
-        com, com_velocity = data.com[0].copy(), rows.velocity[:3]
+        com = MotionRows(data.Jcom.copy(), data.vcom[0].copy(), data.acom[0].copy())
+        *frames, base_frame = map(self._motion, self._frame_ids)
         return DynamicsState(
-            q, velocity, M, h, frames[:-1], frames[-1], com, com_velocity, self._mass, rows, places
+            q, velocity, M, h, tuple(frames), base_frame, data.com[0].copy(), com, self._mass
         )
 
-    def _motions(self) -> tuple[tuple[FrameMotion, ...], MotionRows, Array]:
-        """Return the motion of each frame, rows of the centre of mass and of all frames, and the places."""
+    def _motion(self, frame: int) -> FrameMotion:
+        """Return the motion of a frame."""
         model, data, axes = self._model, self._data, pin.LOCAL_WORLD_ALIGNED
-        count = len(self._frame_ids)
-        places, J = np.empty((count, PLACE_WIDTH)), np.empty((COM_ROWS + FRAME_ROWS * count, model.nv))
-        velocity, drift, frames = np.empty(len(J)), np.empty(len(J)), []
-        J[:COM_ROWS], velocity[:COM_ROWS], drift[:COM_ROWS] = data.Jcom, data.vcom[0], data.acom[0]
-        for i, frame in enumerate(self._frame_ids):
-            rows = slice(COM_ROWS + FRAME_ROWS * i, COM_ROWS + FRAME_ROWS * (i + 1))
-            pose = pin.updateFramePlacement(model, data, frame)
-            places[i] = *pose.rotation.ravel(), *pose.translation
-            J[rows] = pin.getFrameJacobian(model, data, frame, axes)
-            velocity[rows] = pin.getFrameVelocity(model, data, frame, axes).vector
-            drift[rows] = pin.getFrameClassicalAcceleration(model, data, frame, axes).vector
-            R_WF = places[i, :9].reshape(3, 3)
-            frames.append(FrameMotion(R_WF, places[i, 9:], velocity[rows], J[rows], drift[rows]))
-        return tuple(frames), MotionRows(J, velocity, drift), places
+        pose = pin.updateFramePlacement(model, data, frame)
+        return FrameMotion(
+            pose.rotation.copy(),
+            pose.translation.copy(),
+            pin.getFrameVelocity(model, data, frame, axes).vector.copy(),
+            pin.getFrameJacobian(model, data, frame, axes),
+            pin.getFrameClassicalAcceleration(model, data, frame, axes).vector.copy(),
+        )
 
     @property
     def joint_inertia(self) -> Array:

@@ -62,9 +62,9 @@ def test_velocities_and_drifts_are_derivatives(robot, motion) -> None:
         turned = pin.log3(later.R_WF @ earlier.R_WF.T) / (2 * STEP)
         np.testing.assert_allclose(turned, frame.velocity[3:], atol=1e-6)
     np.testing.assert_allclose(
-        (after.com_velocity - before.com_velocity) / (2 * STEP), state.rows.drift[:3], atol=1e-6
+        (after.com_velocity - before.com_velocity) / (2 * STEP), state.com_motion.drift, atol=1e-6
     )
-    np.testing.assert_allclose(state.rows.jacobian[:3] @ v, state.com_velocity, atol=1e-12)
+    np.testing.assert_allclose(state.com_motion.jacobian @ v, state.com_velocity, atol=1e-12)
 
 
 def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(robot, motion) -> None:
