@@ -110,7 +110,7 @@ def test_neither_a_limit_of_zero_nor_a_foot_without_contact_pushes_the_robot(sce
     a = solution.x[: scene.dynamics.nv]
     axes = [f.R_WF if c.is_sole else np.eye(3) for c, f in zip(scene.contacts, state.frames, strict=True)]
     pushes = [R @ f[:3] for R, f in zip(axes, scene.forces(builder, solution.x), strict=True)]
-    wanted = state.mass * (state.rows.jacobian[:3] @ a + state.rows.drift[:3] + [0.0, 0.0, 9.81])
+    wanted = state.mass * (state.com_motion.jacobian @ a + state.com_motion.drift + [0.0, 0.0, 9.81])
     np.testing.assert_allclose(sum(pushes[:last]), wanted, atol=0.05)
     if load.in_contact:
         assert np.abs(pushes[last]).max() < 0.05
