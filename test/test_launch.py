@@ -175,14 +175,6 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
     assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]
 
 
-def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
-    from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
-
-    text = "{kind: ball, link: hand, mass: 2}; {kind: push, link: torso, force: [1, 0, 0], start: 3};"
-    simulator, _, _ = simulation_nodes(monkeypatch, disturbances=text)
-    assert [parse_disturbance(text).link for text in simulator.overrides["disturbances"]] == ["hand", "torso"]
-
-
 def test_a_trigger_that_is_given_goes_to_every_node_but_the_simulator(monkeypatch):
     simulator, controller, estimators = simulation_nodes(monkeypatch, trigger="timer")
     assert "trigger" not in simulator.overrides

@@ -50,9 +50,3 @@ def test_a_torque_at_its_limit_before_the_robot_tips_is_named_with_its_time():
     assert "from 1.2 s on its centre of mass" in said
     assert "knee (first at 1.1 s)" in said
     assert "wrist" not in said  # it has no limit
-
-
-def test_without_limits_the_controller_is_named():
-    said = watched((1.0, 0.0, 1.0), (1.1, 0.0, 1.0))
-    assert "centre of mass" not in said
-    assert "controller" in said

@@ -59,13 +59,6 @@ def test_untrusted_samples_have_no_influence() -> None:
     assert errors.errors.max() > 0.1
 
 
-def test_estimate_is_interpolated_at_the_stamps_of_the_reference() -> None:
-    truth = motion()
-    errors = tilt_errors(STAMPS[::2], verticals(truth.as_quat())[::2], samples(truth))
-    assert len(errors.stamps_ns) == N - 1  # the last lies beyond the estimates
-    assert np.degrees(errors.summary.max) < 0.01
-
-
 def test_mismatched_flags_and_stamps_are_refused() -> None:
     reference, tilts = samples(motion()), verticals(motion().as_quat())
     with pytest.raises(RecordingError, match="3 trusted flags for 2000 reference samples"):

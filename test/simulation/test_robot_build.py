@@ -6,8 +6,7 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.simulation.robot_build import body_inertia, build_robot, set_body_inertia
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.simulation.robot_build import build_robot
 
 ROBOTS = {
     "talos": ("talos_reduced", True, ()),
@@ -80,17 +79,6 @@ def test_mass_matrix_and_bias_force_are_pinocchios(robot):
         com = pin.centerOfMass(robot.model, pinocchio_data, q)
         if n:
             np.testing.assert_allclose(data.subtree_com[0], com, atol=1e-12)
-
-
-def test_inertia_written_is_read_back():
-    robot = RobotModel.from_urdf(CARTWHEEL.format(mass=1, moment=0.01))
-    built = build_robot(robot, 0.001)
-    value = InertialParameters(
-        2.5, [0.1, -0.2, 0.3], [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]]
-    )
-    set_body_inertia(built.model, built.bodies[2], value)
-    np.testing.assert_allclose(body_inertia(built.model, built.bodies[2]).vector, value.vector, atol=1e-12)
-    assert built.model.body_subtreemass[0] == pytest.approx(3 + 2.5)
 
 
 @pytest.mark.parametrize(("mass", "moment"), [(0.0, 0.01), (1.0, 0.0)])
