@@ -108,17 +108,6 @@ def test_known_friction_is_part_of_the_nominal_torque(make_scene, random_deviati
     assert np.abs(start.rows(block).value).max() < 1e-5
 
 
-def test_empty_blocks_change_nothing(make_scene):
-    identifier, block = recorded(make_scene("panda"), seconds=0.5)
-    empty = replace(block, q=block.q[:0], v=block.v[:0], tau=block.tau[:0])
-    other = make_scene("panda").identifier()
-    for one in (empty, block, empty):
-        identifier.push(one)
-    other.push(block)
-    first, second = (i.report(["ridge"]).methods["ridge"].x for i in (identifier, other))
-    assert np.array_equal(first, second)
-
-
 def test_good_data_give_no_warning_but_of_the_joint_outside_its_limits(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(block)
@@ -191,19 +180,6 @@ def test_impossible_inertias_of_the_description_are_reported(make_scene):
 def test_configurations_that_do_not_fit(make_scene, name, changes, message):
     with pytest.raises(ConfigurationError, match=message):
         make_scene(name, **changes).identifier()
-
-
-def test_what_blocks_must_carry(make_scene):
-    measured = make_scene("hyq_no_sensors", contact_wrenches="measured").identifier().row_model
-    assert [c.name for c in measured.sensed.contacts] == ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
-    assert measured.sensed.imu is not None
-    assert measured.need_effort
-    assert not measured.need_velocity
-    projected = make_scene("hyq_no_sensors", contact_wrenches="projected").identifier().row_model
-    assert projected.sensed.contacts == ()
-    arm = make_scene("panda", smoothing__differentiate="velocity").identifier().row_model
-    assert arm.need_velocity
-    assert arm.sensed.imu is None
 
 
 def test_measured_velocities_serve_as_well_as_positions(make_scene, random_deviation):

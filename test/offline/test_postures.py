@@ -5,6 +5,7 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.inputs.messages import JOINT_STATE_TYPE, QUATERNION_TYPE
+from inertial_estimation.models.joint_corrections import JointOffsets
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.postures import read_bag_postures
@@ -21,12 +22,15 @@ def panda():
     return RobotModel.from_urdf(urdf, floating_base=False, locked_joints=["panda_finger_joint*"])
 
 
-def table(robot, stamps_s, **changes):
+def table(robot, stamps_s, config=RobotConfig(), parts=1, **changes):  # noqa: B008
     entries = []
     for t in stamps_s:
         stamp = round((t + 5.0) * 1e9)
         q = np.full(robot.n_joints, SPEED * t)
-        entries.append(RecordingEntry("/joints", stamp, JointReading(stamp, robot.joint_names, q)))
+        for names, part in zip(
+            np.array_split(robot.joint_names, parts), np.array_split(q, parts), strict=True
+        ):
+            entries.append(RecordingEntry("/joints", stamp, JointReading(stamp, tuple(names.tolist()), part)))
     for t in np.arange(0.0, 4.0, 0.05):
         stamp = round((t + 5.0) * 1e9)
         entries.append(RecordingEntry("/imu", stamp, OrientationSample(stamp, UPRIGHT)))
@@ -35,7 +39,7 @@ def table(robot, stamps_s, **changes):
     return read_bag_postures(
         recording,
         robot,
-        RobotConfig(),
+        config,
         joint_topic="/joints",
         imu_topics={"panda_link0": "/imu"},
         **arguments,
@@ -64,3 +68,12 @@ def test_several_orientations_near_a_posture_are_one_orientation(panda):
     found = table(panda, np.arange(0.0, 3.0, 0.01))
     quaternions = found.stacked([f"panda_link0/{name}" for name in ("qx", "qy", "qz", "qw")], "bag")
     np.testing.assert_allclose(quaternions, np.tile(UPRIGHT, (8, 1)), atol=1e-12)
+
+
+def test_joint_states_in_parts_make_whole_postures_without_the_known_offsets(panda):
+    stamps = np.arange(0.0, 3.0, 0.01)
+    offsets = JointOffsets((panda.joint_names[0],), (0.3,))
+    found = table(panda, stamps, RobotConfig(joint_offsets=offsets), parts=2)
+    assert len(found.q) >= 7
+    assert np.ptp(found.q, axis=1).max() < SPEED * 0.011, "all joints have one position"
+    np.testing.assert_allclose(np.diff(found.q[:, 0]), SPEED * 0.4, atol=SPEED * 0.011)
