@@ -1,6 +1,7 @@
 """Files of a calibration: the offsets as a ROS parameter file, the report as JSON."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,5 @@ def _offset(joint: JointOffset) -> Mapping[str, float | str | None]:
 
 def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
     scale, unit = DISPLAY_UNITS[channel.unit]
-    names = (
-        *("before", "after", "written"),
-        *("left_out_before", "left_out_written", "leave_one_out"),
-        *("held_out_before", "held_out", "held_out_written"),
-    )
-    values = {name: getattr(channel, name) for name in names}
-    return {"unit": unit, **{n: None if v is None else scale * v for n, v in values.items()}}
+    values = {name: value for name, value in asdict(channel).items() if name not in ("name", "unit")}
+    return {"unit": unit, **{name: None if v is None else scale * v for name, v in values.items()}}

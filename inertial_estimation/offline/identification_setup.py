@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-import numpy as np
-
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
@@ -17,7 +15,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.signals import Array, JointReading, seconds
+from inertial_estimation.signals import JointReading, seconds
 
 NOT_INHERITED = frozenset({"links"})  # the links estimated online are usually not those to identify
 SAME_AFTER = 50  # equal joint states from the start after which two recordings count as the same
@@ -131,19 +129,13 @@ def _same_data(one: Recording, other: Recording, joints: str, start_ns: int | No
     for count, (a, b) in enumerate(pairs):
         if a is None or b is None:  # one ends first
             return count >= SAME_AFTER
-        if not _alike(a.sample, b.sample):
+        if _content(a.sample) != _content(b.sample):
             return False
     return True
 
 
-def _alike(one: object, other: object) -> bool:
-    if not isinstance(one, JointReading) or not isinstance(other, JointReading):
-        return False
-    pairs = ((one.position, other.position), (one.effort, other.effort))
-    return one.names == other.names and all(_equal(a, b) for a, b in pairs)
-
-
-def _equal(a: Array | None, b: Array | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b, equal_nan=True)
+def _content(sample: object) -> object:
+    """Return what two joint states of the same measurement have in common; other samples equal nothing."""
+    if not isinstance(sample, JointReading):
+        return object()
+    return sample.names, *(None if x is None else x.tobytes() for x in (sample.position, sample.effort))
