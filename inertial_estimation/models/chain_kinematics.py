@@ -86,7 +86,7 @@ class ChainKinematics:
     @property
     def prismatic(self) -> tuple[bool, ...]:
         """Which of `joints` are prismatic, so that their positions are lengths."""
-        return tuple(not self._turns(joint) for joint in self._joint_ids)
+        return tuple(j not in self.robot.turning_joints for j in self._index)
 
     def placement_basis(self) -> Array:
         """Return the placement errors of each joint that its position offset cannot represent.
@@ -95,9 +95,8 @@ class ChainKinematics:
             Directions of the twist (linear, angular), orthonormal, shape (n, 5, 6).
         """
         bases = []
-        for joint in self._joint_ids:
-            axis = self._axis(joint)
-            turns = self._turns(joint)
+        for joint, prismatic in zip(self._joint_ids, self.prismatic, strict=True):
+            axis, turns = self._axis(joint), not prismatic
             free = linear_algebra.svd((axis[3:] if turns else axis[:3])[None])[2][1:]
             basis = np.zeros((5, 6))
             basis[:2, slice(3, 6) if turns else slice(0, 3)] = free
@@ -111,9 +110,6 @@ class ChainKinematics:
         data = model.createData()
         model.calc(data, pin.neutral(self.robot.model))  # of all joints: it takes its own part of it
         return np.asarray(data.S).reshape(6)
-
-    def _turns(self, joint: int) -> bool:
-        return float(np.abs(self._axis(joint)[3:]).max()) > 0.5
 
     def poses(self, q: Array, offsets: Array, twists: Array | None = None) -> FramePoses:
         """Return the poses at measured positions plus offsets.

@@ -114,10 +114,6 @@ class InertialParameters:
         moments = [inertia[i, j] for i, j in _MOMENT_INDEX]
         return np.array([self.mass, *(self.mass * c), *moments])
 
-    def to_pinocchio(self) -> pin.Inertia:
-        """Return Pinocchio's spatial inertia."""
-        return pin.Inertia(self.mass, self.com_F, self.inertia_Fcm)
-
     def expressed_in(self, T_AF: pin.SE3) -> "InertialParameters":
         """Return the same body in another frame.
 

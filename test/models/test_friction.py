@@ -37,11 +37,6 @@ def test_each_term_acts_on_its_own_joint_and_opposes_motion():
     assert len(torque) == model.size == 8
 
 
-def test_averaged_sign_replaces_that_of_the_mean_velocity():
-    model = FrictionModel((0,), ("a",), ("coulomb",), 1, 0.02)
-    assert model.regressor(np.zeros(1), np.array([5.0]), np.zeros(1), np.array([0.25]))[0, 0] == 0.25
-
-
 def test_unknown_terms_are_named():
     with pytest.raises(ConfigurationError, match="no friction term stiction; there are coulomb"):
         FrictionModel((0,), ("a",), ("stiction",), 1, 0.02)

@@ -26,7 +26,7 @@ def test_any_mass_and_centre_make_a_consistent_body(mass, com) -> None:
 
 def test_point_load_within_reach_is_found_again() -> None:
     point = pin.Inertia(10.0, LOAD_POINT, np.zeros((3, 3)))
-    whole = NOMINAL.to_pinocchio() + point
+    whole = pin.Inertia.FromDynamicParameters(NOMINAL.vector) + point
     body = trunk_inertia(NOMINAL, whole.mass, np.array(whole.lever), reach=1.0)
     np.testing.assert_allclose(body.inertia_Fcm, whole.inertia, atol=1e-9)
     load = payload_inertia("trunk", NOMINAL, body)
