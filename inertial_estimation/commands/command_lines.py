@@ -14,7 +14,7 @@ KINDS = ("humanoid", "quadruped", "arm")
 MODEL_FORMATS = ("urdf", "mjcf", "sdf")
 METHODS = ("least-squares", "truncated-svd", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
 SEARCHES = ("optimiser", "random", "grid")
-OBJECTIVES = ("later_readings", "reference", "likelihood", "calibration", "torque")
+OBJECTIVES = ("later_readings", "reference", "likelihood", "torque")
 ROBOTS = ("arm", "panda", "talos")
 PAYLOAD_KG = 5.44  # 12 lb
 HOIST_S = 3.0  # [s]
@@ -151,7 +151,7 @@ def tune(parser: argparse.ArgumentParser) -> None:
     )
     objective = (
         "what is made small: for the tilt later_readings or, with --reference, reference (then the "
-        "default); for the filter likelihood (default), calibration or torque; repeat it for both"
+        "default); for the filter likelihood (default) or torque; repeat it for both"
     )
     parser.add_argument("--objective", action="append", default=[], choices=OBJECTIVES, help=objective)
     _add_search(parser)

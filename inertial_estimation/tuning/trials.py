@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import MeasurementError
@@ -53,7 +52,6 @@ OBJECTIVES = {
         Objective("later_readings", TILT_NODE, "tilt against later readings, rms", "deg", squared=True),
         Objective("reference", TILT_NODE, "tilt against the reference, rms", "deg", squared=True),
         Objective("likelihood", INERTIAL_NODE, "negative log-likelihood of an innovation, per row"),
-        Objective("calibration", INERTIAL_NODE, "distance of the NIS from chi-square"),
         Objective("torque", INERTIAL_NODE, "held-out residual over the nominal one, rms", "", squared=True),
     )
 }
@@ -185,34 +183,6 @@ class LikelihoodTrials(FilterTrials):
         return self.checked(self.means(self.updates(values, parts), negative_log_likelihood, report), parts)
 
 
-def kolmogorov_distance(nis: Array, rows: int) -> float:
-    """Return the largest difference between the distribution of the NIS and chi-square, 0 to 1.
-
-    Args:
-        nis: Normalised innovations squared, shape (n,).
-        rows: Rows of the measurement.
-    """
-    levels = np.sort(chi2.cdf(nis, rows))
-    n = len(levels)
-    if not n:
-        return math.nan
-    steps = np.arange(n + 1) / n
-    return float(max(np.abs(levels - steps[1:]).max(), np.abs(levels - steps[:-1]).max()))
-
-
-class CalibrationTrials(FilterTrials):
-    """Scores the filter by the distance of the distribution of its NIS from chi-square."""
-
-    def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
-        """Score the NIS; see `Trials.scores`."""
-        found = list(self.updates(values, parts))
-        blocks = self.division.blocks_at(np.array([stamp_ns for stamp_ns, _update in found], dtype=np.int64))
-        nis = np.array([update.nis for _stamp_ns, update in found])
-        rows, count = len(found[-1][1].innovation) if found else 1, len(self.division.part_of_block)
-        distances = [kolmogorov_distance(nis[blocks == k], rows) for k in range(count)]
-        return self.checked(np.array(distances), parts)
-
-
 class TorqueTrials(FilterTrials):
     """Scores what the filter has learnt by the residual of data from which it did not learn.
 
@@ -244,6 +214,5 @@ class TorqueTrials(FilterTrials):
 
 FILTER_TRIALS: dict[str, type[FilterTrials]] = {
     "likelihood": LikelihoodTrials,
-    "calibration": CalibrationTrials,
     "torque": TorqueTrials,
 }

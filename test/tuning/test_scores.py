@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Decision
-from inertial_estimation.tuning.trials import kolmogorov_distance, negative_log_likelihood
+from inertial_estimation.tuning.trials import negative_log_likelihood
 
 ROWS = 6
 
@@ -39,10 +38,3 @@ def test_it_is_the_density_of_a_normal_distribution_but_for_outliers():
 def test_what_was_not_compared_has_no_score():
     y = np.ones(ROWS)
     assert np.isnan(negative_log_likelihood(update(y, 1.0, Decision.CALIBRATING)))
-
-
-def test_the_distance_from_chi_square():
-    exact = chi2.ppf((np.arange(500) + 0.5) / 500, ROWS)
-    assert kolmogorov_distance(exact, ROWS) == pytest.approx(0.001, abs=1e-6)
-    assert kolmogorov_distance(4.0 * exact, ROWS) > 0.5
-    assert np.isnan(kolmogorov_distance(np.array([]), ROWS))

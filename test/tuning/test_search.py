@@ -1,11 +1,9 @@
 """Searches on a storage that processes share: complete, repeatable, unharmed by a killed process."""
 
 import itertools
-import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,19 +155,6 @@ def test_a_trial_whose_process_was_killed_before_it_began_runs_with_its_own_valu
     monkeypatch.setattr(study_storage, "PATIENCE_S", 1.0)
     assert run_trials(wanted, bowl) == 6
     assert values_of(trials_of(wanted)) == values_of(trials_of(alone))
-
-
-def test_a_killed_process_has_ended_also_while_nobody_has_asked_for_its_exit_code():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    try:
-        assert study_storage._started(process.pid)
-        process.kill()
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert Path(f"/proc/{process.pid}/stat").exists()
-        assert not study_storage._started(process.pid)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_a_storage_that_cannot_be_opened_is_named(tmp_path):
