@@ -60,7 +60,7 @@ def replay(parser: argparse.ArgumentParser) -> None:
     r"""Run a rosbag2 recording through the same estimators as the nodes, without ROS.
 
     Writes tables of the estimates (--format csv), a bag of them with their inputs (--format mcap),
-    metrics.json, report.html and figures. A simulated or synthetic recording is compared with its
+    metrics.json and report.html. A simulated or synthetic recording is compared with its
     truth. The command compare shows results side by side.
 
     Examples:
@@ -187,7 +187,7 @@ def compare(parser: argparse.ArgumentParser) -> None:
     """Compare results of replay or identify: values, and what differs in recordings and settings.
 
     The first folder is what the others are compared with. With --output the table is also written as
-    compare.csv, and report.html shows it with the curves of all results, one over the other.
+    compare.csv, and report.html shows it with the curves of all results and their differences.
 
     Examples:
       inertial-estimation compare results/shipped results/tuned --output results/compared
