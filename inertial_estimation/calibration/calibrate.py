@@ -34,6 +34,108 @@ from inertial_estimation.signals import Array
 HELD_SIGMA = 1e-9  # prior standard deviation of unknowns that are held
 MENTIONED_SHARE = 0.8  # ratio of weighted squares below which unwritten combinations are mentioned
 MOST_GROUPS = 12  # into which the samples are divided to be left out in turn, neighbours together
+OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
+PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
+
+MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTask:
+    """Problem and options of a calibration.
+
+    Attributes:
+        kind: "flat-feet", "plane" or "marker".
+        make: Builds the problem on all samples for given prior knowledge.
+        config: Prior knowledge.
+        held_out: Which samples are held out of the fit, shape (K,).
+        choose: Whether leave-one-out over the fitted samples selects the priors (`OFFSET_SIGMAS`,
+            `PLACEMENT_SIGMAS`) instead of `config`.
+        leave_one_out: Whether the final fit is also evaluated by leave-one-out.
+        exact_description: Whether the selection excludes placement errors.
+        write_combinations: Whether offsets that are known only in combination are also written. They lower
+            the residuals, with values that the priors select among those consistent with the samples.
+    """
+
+    kind: str
+    make: MakeProblem
+    config: CalibrationConfig
+    held_out: NDArray[np.bool_]
+    choose: bool = False
+    leave_one_out: bool = False
+    exact_description: bool = False
+    write_combinations: bool = False
+
+
+def calibrate(
+    task: CalibrationTask, progress: Callable[[str], None] = lambda _what: None
+) -> CalibrationReport:
+    """Calibrate.
+
+    Offsets and their identifiability are those of a fit without placement errors, since only offsets are
+    applied to a robot. The residuals "after", left out and held out are those of the fit with placement
+    errors, where these are allowed.
+
+    Args:
+        task: Problem and options.
+        progress: Called with a description of the current step.
+
+    Returns:
+        The report.
+
+    Raises:
+        MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
+        ConfigurationError: If all samples are held out.
+    """
+    config, trials, fitted = task.config, tuple[Trial, ...](), np.flatnonzero(~task.held_out)
+    _check_rows(task.make(config), len(fitted))
+    if task.choose:
+        config, trials = _chosen(task, fitted, progress)
+    progress("fit")
+    everything = task.make(config)
+    problem = everything.subset(fitted)
+    solution = solve(problem, robust=config.robust)
+    alone, of_alone = _offsets_alone(task, config, trials, problem, solution, fitted)
+    limits = alone.unknowns.by_kind(config.identifiable_sigma, config.prismatic_identifiable_sigma)
+    knowledge = offset_knowledge(alone.unknowns, of_alone, limits)
+    joints = _joints(alone, of_alone, knowledge)
+    x_before = with_offsets(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
+    keep = np.array([is_written(joint, task.write_combinations) for joint in joints])
+    trial = applied_errors(alone, of_alone, keep, config) if keep.any() else None
+    known, keep = keep, keep & (trial is not None and trial.gains)
+    x_written = with_offsets(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
+    left_out = None
+    if task.leave_one_out:
+        progress("leave one out")
+        left_out = leave_one_out(problem, solution, robust=config.robust)
+    held_out = np.flatnonzero(task.held_out)
+    test = everything.subset(held_out) if len(held_out) else None
+    channels = _channels(problem, test, solution, (x_before, x_written), left_out, trial)
+    return CalibrationReport(
+        kind=task.kind,
+        joints=joints,
+        rank=knowledge.rank,
+        rank_with_placements=offset_knowledge(problem.unknowns, solution, limits).rank,
+        unknown_combinations=knowledge.unknown_combinations,
+        channels=channels,
+        noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
+        nuisances=_nuisances(problem, solution),
+        samples=len(fitted),
+        held_out=len(held_out),
+        outliers=int((solution.weights < 0.5).sum()),
+        heights_before=_heights(everything, solution.sigma, x_before),
+        written_heights=_heights(everything, solution.sigma, x_written),
+        is_held_out=task.held_out.astype(float),
+        trials=trials,
+        iterations=solution.iterations,
+        converged=solution.converged,
+        warnings=(
+            *_warnings(joints, solution, knowledge, channels, bool(keep.any())),
+            *_refusal(joints, known, trial),
+            *combinations_note(problem, solution, joints, channels, config),
+        ),
+        written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,110 +269,6 @@ def combinations_note(
     return (
         f"{sum(informed) - sum(alone)} offsets known only in combination are not written; with them "
         f"(--write-combinations) these samples have {', '.join(changes)}",
-    )
-
-
-OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
-PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
-
-MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
-
-
-@dataclass(frozen=True, eq=False)
-class CalibrationTask:
-    """Problem and options of a calibration.
-
-    Attributes:
-        kind: "flat-feet", "plane" or "marker".
-        make: Builds the problem on all samples for given prior knowledge.
-        config: Prior knowledge.
-        held_out: Which samples are held out of the fit, shape (K,).
-        choose: Whether leave-one-out over the fitted samples selects the priors (`OFFSET_SIGMAS`,
-            `PLACEMENT_SIGMAS`) instead of `config`.
-        leave_one_out: Whether the final fit is also evaluated by leave-one-out.
-        exact_description: Whether the selection excludes placement errors.
-        write_combinations: Whether offsets that are known only in combination are also written. They lower
-            the residuals, with values that the priors select among those consistent with the samples.
-    """
-
-    kind: str
-    make: MakeProblem
-    config: CalibrationConfig
-    held_out: NDArray[np.bool_]
-    choose: bool = False
-    leave_one_out: bool = False
-    exact_description: bool = False
-    write_combinations: bool = False
-
-
-def calibrate(
-    task: CalibrationTask, progress: Callable[[str], None] = lambda _what: None
-) -> CalibrationReport:
-    """Calibrate.
-
-    Offsets and their identifiability are those of a fit without placement errors, since only offsets are
-    applied to a robot. The residuals "after", left out and held out are those of the fit with placement
-    errors, where these are allowed.
-
-    Args:
-        task: Problem and options.
-        progress: Called with a description of the current step.
-
-    Returns:
-        The report.
-
-    Raises:
-        MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
-        ConfigurationError: If all samples are held out.
-    """
-    config, trials, fitted = task.config, tuple[Trial, ...](), np.flatnonzero(~task.held_out)
-    _check_rows(task.make(config), len(fitted))
-    if task.choose:
-        config, trials = _chosen(task, fitted, progress)
-    progress("fit")
-    everything = task.make(config)
-    problem = everything.subset(fitted)
-    solution = solve(problem, robust=config.robust)
-    alone, of_alone = _offsets_alone(task, config, trials, problem, solution, fitted)
-    limits = alone.unknowns.by_kind(config.identifiable_sigma, config.prismatic_identifiable_sigma)
-    knowledge = offset_knowledge(alone.unknowns, of_alone, limits)
-    joints = _joints(alone, of_alone, knowledge)
-    x_before = with_offsets(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
-    keep = np.array([is_written(joint, task.write_combinations) for joint in joints])
-    trial = applied_errors(alone, of_alone, keep, config) if keep.any() else None
-    known, keep = keep, keep & (trial is not None and trial.gains)
-    x_written = with_offsets(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
-    left_out = None
-    if task.leave_one_out:
-        progress("leave one out")
-        left_out = leave_one_out(problem, solution, robust=config.robust)
-    held_out = np.flatnonzero(task.held_out)
-    test = everything.subset(held_out) if len(held_out) else None
-    channels = _channels(problem, test, solution, (x_before, x_written), left_out, trial)
-    return CalibrationReport(
-        kind=task.kind,
-        joints=joints,
-        rank=knowledge.rank,
-        rank_with_placements=offset_knowledge(problem.unknowns, solution, limits).rank,
-        unknown_combinations=knowledge.unknown_combinations,
-        channels=channels,
-        noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
-        nuisances=_nuisances(problem, solution),
-        samples=len(fitted),
-        held_out=len(held_out),
-        outliers=int((solution.weights < 0.5).sum()),
-        heights_before=_heights(everything, solution.sigma, x_before),
-        written_heights=_heights(everything, solution.sigma, x_written),
-        is_held_out=task.held_out.astype(float),
-        trials=trials,
-        iterations=solution.iterations,
-        converged=solution.converged,
-        warnings=(
-            *_warnings(joints, solution, knowledge, channels, bool(keep.any())),
-            *_refusal(joints, known, trial),
-            *combinations_note(problem, solution, joints, channels, config),
-        ),
-        written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
 
 
