@@ -373,7 +373,7 @@ class InertialEstimate:
         nis: Normalised innovation squared, y' S^-1 y; `nis_bound` is the gate's bound on it.
         accepted: Whether the measurement corrected the state.
         decision: What became of the measurement.
-        information_eigenvalues: Of the information relative to the prior, ascending; below one: not informed.
+        information_eigenvalues: Of the information relative to the prior, ascending; not informed below 3.
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
         noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.

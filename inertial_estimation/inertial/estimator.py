@@ -16,7 +16,7 @@ from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale
-from inertial_estimation.inertial.posterior import Posterior
+from inertial_estimation.inertial.posterior import INFORMED, Posterior, informed_part
 from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -24,6 +24,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation, Meas
 from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
 from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 QUANTILE = 0.999  # of the NIS that is reported as its bound
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
@@ -237,8 +238,11 @@ class InertialEstimator:
         self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
-        self._published.take(posterior.at.pi_C, posterior.body_covariances)
-        self.information = relative_information(posterior.P[:k, :k], model.unknowns.whitening[:k, :k])
+        informed, informed_C = informed_part(model.unknowns, posterior, self._centre), posterior.at.pi_C
+        if self.supervisor is not None:
+            informed_C = parameters_from_log_cholesky(informed.x[:n].reshape(-1, 10))
+        self._published.take(posterior.at.pi_C, posterior.body_covariances, informed_C)
+        self.information = informed.information
         assert step.equation.state is not None
         self._last = InertialEstimate(
             step.stamp_ns,
@@ -250,13 +254,21 @@ class InertialEstimator:
             outcome.accepted,
             outcome.decision,
             self.information,
-            int(np.count_nonzero(self.information > 1.0)),
+            int(np.count_nonzero(self.information > INFORMED)),
             dict(zip(model.friction_names, posterior.x[n:k].tolist(), strict=True)),
             self.noise.factors(),
             self.located,
             model.named_errors(posterior.x[k:], posterior.P[k:, k:], step.equation.state.tau),
         )
         return self._last
+
+    @property
+    def _centre(self) -> Array:
+        return self.filter.centre if isinstance(self.filter, InformationFilter) else self.filter.posterior.x
+
+    def informed_parts(self) -> dict[str, list[str]]:
+        """Return what the data inform of each published link, by its name."""
+        return self._published.informed_parts()
 
     def _advance(self, dt: float) -> LinkEstimates:
         """Move what is published towards the estimates, over the time since the last step [s]."""
@@ -369,19 +381,6 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
         point_L=point,
         upright=h.kind is Kind.PRESS,
     )
-
-
-def relative_information(P: Array, whitening: Array) -> Array:
-    """Return the eigenvalues of the information of the data relative to the prior's, ascending.
-
-    0: the data say nothing of a direction, 1: as much as the prior, 100: sigma is a tenth of the prior's.
-
-    Args:
-        P: Covariance, shape (n, n).
-        whitening: Inverse of the Cholesky factor of that of the prior, shape (n, n).
-    """
-    mu = linear_algebra.eigvalsh(whitening @ P @ whitening.T)[::-1]
-    return frozen_array("information", 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0)
 
 
 def _chi_square(freedom: int) -> float:

@@ -5,7 +5,7 @@ import numpy as np
 from inertial_estimation.errors import NumericalError
 from inertial_estimation.inertial.information import GroupedInformation, RowBlock
 from inertial_estimation.inertial.noise import NoiseScale
-from inertial_estimation.inertial.posterior import Posterior, most_probable
+from inertial_estimation.inertial.posterior import Posterior, informed_part, most_probable
 from inertial_estimation.inertial.unknowns import Unknowns
 from inertial_estimation.signals import Array
 
@@ -97,13 +97,13 @@ class InformationFilter:
         self.data.open(columns, covariance, self.noise.weights)
 
     def expect(self, body: int) -> None:
-        """Expect a body to be as it is estimated now: with a load, and no more as the description has it.
+        """Expect a body to be as the data say now: with a load, and no more as the description has it.
 
         Args:
             body: Its number.
         """
         place = self.unknowns.of_body(body)
-        self.centre[place] = self.posterior.x[place]
+        self.centre[place] = informed_part(self.unknowns, self.posterior, self.centre).x[place]
 
     def add_body(self, unknowns: Unknowns) -> None:
         """Estimate one more body, the last of other unknowns; the data say nothing of it so far.

@@ -7,6 +7,7 @@ import numpy as np
 from inertial_estimation.errors import listing
 from inertial_estimation.inertial.estimator import InertialEstimator
 from inertial_estimation.inertial.hypotheses import Kind
+from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.inertial.supervisor import Phase, Supervisor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Health, HealthLevel
@@ -77,7 +78,7 @@ def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
 def _figures(estimator: InertialEstimator) -> dict[str, str]:
     values = {f"steps {decision.value}": str(n) for decision, n in estimator.steps.items()}
     information = estimator.information
-    values["informed directions"] = f"{np.count_nonzero(information > 1.0)} of {len(information)}"
+    values["informed directions"] = f"{np.count_nonzero(information > INFORMED)} of {len(information)}"
     supervisor = estimator.supervisor
     if supervisor is not None:
         values |= {
@@ -91,6 +92,8 @@ def _figures(estimator: InertialEstimator) -> dict[str, str]:
         for parameter, (seen, used) in estimator.noise.factors().items():
             values[f"{parameter}: seen / stated"] = f"{seen:.3g}"
             values[f"{parameter}: used / stated"] = f"{used:.3g}"
+    for link, parts in estimator.informed_parts().items():
+        values[f"informed {link}"] = ", ".join(parts) or "nothing, it is nominal"
     at, P = estimator.posterior.at, estimator.posterior.P
     for i, body in enumerate(estimator.model.bodies):
         slope = at.G[i, 0]

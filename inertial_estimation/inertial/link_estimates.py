@@ -8,10 +8,12 @@ from typing import overload
 import numpy as np
 
 from inertial_estimation.inertial.hand_over import HandOver
+from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
+PARTS = ("mass", "com x", "com y", "com z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 INERTIA_ENTRIES = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
 UPPER_ENTRIES = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # xx, xy, xz, yy, yz, zz
@@ -222,7 +224,7 @@ class PublishedLinks:
         to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10, 10)
         names = tuple(body.link for body in bodies)
         self._idle = self._bodies = BodyEstimates(names, to_link, nominal_C, nominal_C, idle_covariance_C)
-        self._hand_over = HandOver(nominal_C)
+        self._hand_over, self._target_C = HandOver(nominal_C), nominal_C
         self._last: LinkEstimates | None = None
         self.set_estimated(())
 
@@ -236,12 +238,19 @@ class PublishedLinks:
         self._hand_over.reset()
         self._last = None
 
-    def take(self, pi_C: Array, covariance_C: Array) -> None:
+    def informed_parts(self) -> dict[str, list[str]]:
+        """Return the parts of each estimated link that the data inform: half of the prior's deviation."""
+        variances, idle = (one.covariance.diagonal(0, 1, 2) for one in (self._bodies, self._idle))
+        known = (1.0 + INFORMED) * variances < idle
+        return {self._idle.names[i]: [PARTS[j] for j in np.flatnonzero(known[i])] for i in self._places}
+
+    def take(self, pi_C: Array, covariance_C: Array, informed_C: Array | None = None) -> None:
         """Take estimates of the estimated bodies; nothing is done where they are those taken before.
 
         Args:
             pi_C: Their parameters in C, shape (n, 10).
             covariance_C: Their covariances, shape (n, 10, 10); of another array, they are new ones.
+            informed_C: What is handed over, where the data do not inform all of them, shape (n, 10).
         """
         if covariance_C is self._taken:
             return
@@ -249,6 +258,9 @@ class PublishedLinks:
         estimate, covariances = idle.nominal_C.copy(), idle.covariance_C.copy()
         estimate[self._places], covariances[self._places] = pi_C, covariance_C
         self._bodies = replace(idle, estimate_C=estimate, covariance_C=covariances)
+        self._target_C = estimate.copy()
+        if informed_C is not None:
+            self._target_C[self._places] = informed_C
         self._last = None
 
     def advance(self, limit: float = 0.0, followed: Sequence[int] = ()) -> LinkEstimates:
@@ -260,6 +272,6 @@ class PublishedLinks:
         """
         if self._last is None or not self._hand_over.has_arrived:
             places = [self._places[body] for body in followed]
-            published_C = self._hand_over.advance(self._bodies.estimate_C, limit, places)
+            published_C = self._hand_over.advance(self._target_C, limit, places)
             self._last = LinkEstimates(self._bodies, published_C)
         return self._last

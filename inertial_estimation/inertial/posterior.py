@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from inertial_estimation.inertial.unknowns import Linearisation, Unknowns
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
 
 LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
 SMALLEST_DECREASE = 0.02  # of the cost, expected of a step, at which the minimum counts as reached: 0.2 sigma
 MOST_STEPS = 4  # of one update; the next one goes on from there
+INFORMED = 3.0  # information over the prior's from which on a direction counts as known: half of its sigma
 HALVINGS = 8  # of a step that does not lower the cost
 
 
@@ -91,6 +93,32 @@ def most_probable(
             break
     gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
     return Posterior(at, _covariance(gauss, n, unknowns.prior_covariance), steps)
+
+
+class InformedPart(NamedTuple):
+    """What the data say of a state."""
+
+    x: Array  # state with the directions that they do not inform as in the prior, shape (n,)
+    information: Array  # of the data over that of the prior, per direction, ascending, shape (k,)
+
+
+def informed_part(unknowns: Unknowns, posterior: Posterior, centre: Array) -> InformedPart:
+    """Return the state with what the data do not inform left at the mean of the prior.
+
+    Information of 0: the data say nothing of a direction, 1: as much as the prior, 100: its sigma is a tenth.
+
+    Args:
+        unknowns: Prior and map.
+        posterior: State and covariance.
+        centre: Mean of the prior, shape (n,).
+    """
+    k, (root, whitening) = unknowns.n_inferred, unknowns.prior_root
+    mu, V = linear_algebra.eigh(whitening @ posterior.P[:k, :k] @ whitening.T)
+    information = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
+    V = V[:, information > INFORMED]
+    x = centre.copy()
+    x[:k] += root @ (V @ (V.T @ (whitening @ (posterior.x - centre)[:k])))
+    return InformedPart(x, frozen_array("information", information[::-1]))
 
 
 def _cost(Lambda: Array, eta: Array, prior: Array, centre: Array, at: Linearisation) -> float:

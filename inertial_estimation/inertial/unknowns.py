@@ -144,10 +144,10 @@ class Unknowns:
         return information
 
     @cached_property
-    def whitening(self) -> Array:
-        """Inverse of the Cholesky factor of the prior covariance, shape (n, n)."""
-        whitening: Array = linear_algebra.inv(linear_algebra.cholesky(self.prior_covariance))
-        return whitening
+    def prior_root(self) -> tuple[Array, Array]:
+        """Cholesky factor of the prior covariance of bodies and friction, and its inverse, (k, k) each."""
+        root = linear_algebra.cholesky(self.prior_covariance[: self.n_inferred, : self.n_inferred])
+        return root, linear_algebra.inv(root)
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array]:
