@@ -82,6 +82,7 @@ class InertialEstimator:
         filter: The filter.
         supervisor: What it learns; None for the filters for comparison.
         noise: Scale of the stated noise.
+        published: The published links.
         information: That of the data relative to the prior's, ascending, shape (n,).
         bias: Constant bias of the rows, where a calibration has measured it.
         steps: Number of steps by decision.
@@ -111,8 +112,8 @@ class InertialEstimator:
                 self._switch_on,
             )
         self.bias = ResidualBias(len(rows), CALIBRATION_S, REST_SPEED)
-        self._published = PublishedLinks(model.published, model.idle_covariances())
-        self._published.set_estimated(model.bodies)
+        self.published = PublishedLinks(model.published, model.idle_covariances())
+        self.published.set_estimated(model.bodies)
         self._bound = _chi_square(len(rows))
         self.learning = True
         self.steps: dict[Decision, int] = {}
@@ -140,7 +141,7 @@ class InertialEstimator:
         self.filter.reset()
         if self.supervisor is not None:
             self.supervisor.reset()
-        self._published.reset()
+        self.published.reset()
         self.steps.clear()
         self._since = math.inf  # time since the last measurement [s]
         self._last: InertialEstimate | None = None  # the last one that followed a measurement
@@ -238,10 +239,12 @@ class InertialEstimator:
         self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
         n = model.unknowns.n_inertial
-        informed, informed_C = informed_part(model.unknowns, posterior, self._centre), posterior.at.pi_C
+        centre = self.filter.centre if isinstance(self.filter, InformationFilter) else posterior.x
+        informed = informed_part(model.unknowns, posterior, centre)
+        informed_C = None  # the papers' filters publish all that they estimate
         if self.supervisor is not None:
             informed_C = parameters_from_log_cholesky(informed.x[:n].reshape(-1, 10))
-        self._published.take(posterior.at.pi_C, posterior.body_covariances, informed_C)
+        self.published.take(posterior.at.pi_C, posterior.body_covariances, informed_C)
         self.information = informed.information
         assert step.equation.state is not None
         self._last = InertialEstimate(
@@ -262,21 +265,13 @@ class InertialEstimator:
         )
         return self._last
 
-    @property
-    def _centre(self) -> Array:
-        return self.filter.centre if isinstance(self.filter, InformationFilter) else self.filter.posterior.x
-
-    def informed_parts(self) -> dict[str, list[str]]:
-        """Return what the data inform of each published link, by its name."""
-        return self._published.informed_parts()
-
     def _advance(self, dt: float) -> LinkEstimates:
         """Move what is published towards the estimates, over the time since the last step [s]."""
         rate = self.config.hand_over_rate
         if self.supervisor is None:
-            return self._published.advance(rate * dt)
+            return self.published.advance(rate * dt)
         limit = self.supervisor.hand_over_rate(rate) * dt
-        return self._published.advance(limit, tuple(self.supervisor.loads.varying))
+        return self.published.advance(limit, tuple(self.supervisor.loads.varying))
 
     def between(self, stamp_ns: int, dt: float) -> InertialEstimate | None:
         """Hand over the parameters at a step without a measurement; None before the first measurement.
@@ -327,7 +322,7 @@ class InertialEstimator:
         assert self.supervisor is not None
         links = self.supervisor.table.candidates.links
         self.supervisor.bodies = self.model.estimated_candidates(links)
-        self._published.set_estimated(self.model.bodies)
+        self.published.set_estimated(self.model.bodies)
 
 
 def built_filter(

@@ -92,7 +92,7 @@ def _figures(estimator: InertialEstimator) -> dict[str, str]:
         for parameter, (seen, used) in estimator.noise.factors().items():
             values[f"{parameter}: seen / stated"] = f"{seen:.3g}"
             values[f"{parameter}: used / stated"] = f"{used:.3g}"
-    for link, parts in estimator.informed_parts().items():
+    for link, parts in estimator.published.informed_parts().items():
         values[f"informed {link}"] = ", ".join(parts) or "nothing, it is nominal"
     at, P = estimator.posterior.at, estimator.posterior.P
     for i, body in enumerate(estimator.model.bodies):
