@@ -28,7 +28,7 @@ def leg_rows(folder: Path) -> list[Row]:
 
     config = identification_config(load_configs([CONFIG])).robot
     robot = robot_from_config(config, read_urdf(config.urdf)).robot
-    observer = MomentumObserver(robot, gain=GAIN, armature=np.full(robot.n_joints, ARMATURE))
+    observer = MomentumObserver(robot, gain=GAIN, armature=ARMATURE)
     forces = ContactForces(robot, [ContactFrames(FOOT, FOOT, FOOT)])
     errors, peak = [], 0.0
     for q, v, tau, force in _samples(folder, robot, config):

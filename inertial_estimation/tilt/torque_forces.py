@@ -35,7 +35,7 @@ class TorqueForces:
         self._joints = np.array(robot.joints_to(*(contact.frame for contact in setup.contacts)), dtype=int)
         names = robot.joint_names
         limbs = robot.without([name for j, name in enumerate(names) if j not in self._joints])
-        self._observer = MomentumObserver(limbs, gain=GAIN, armature=np.zeros(len(self._joints)))
+        self._observer = MomentumObserver(limbs, gain=GAIN)
         self._forces = ContactForces(limbs, setup.contacts)
         self._longest = longest
         self._known = np.zeros(len(setup.contacts))
