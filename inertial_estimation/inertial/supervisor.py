@@ -20,7 +20,6 @@ from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Ki
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
-TOGETHER = 2  # blocks that are learned at once then, by one solution
 FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
 AFTER_LOAD = 0  # the same until a new load is known
 AFTER_LOAD_BLOCKS = 16  # for which it is
@@ -318,9 +317,9 @@ class Supervisor:
         delay = DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
         if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
             delay = AFTER_LOAD
-        old = len(self.waiting) - delay
-        if old >= (TOGETHER if delay == DELAY else 1):
-            self._learn(*(self.waiting.popleft() for _ in range(old)))
+        old = [self.waiting.popleft() for _ in range(len(self.waiting) - delay)]
+        if old:
+            self._learn(*old)
 
     def _hold(self, block: BankBlock, verdict: Verdict) -> None:
         self._event.held_s += block.rows.dt

@@ -9,7 +9,7 @@ from support.inertial_scenes import MEMORY, ArmScene
 from inertial_estimation.inertial.bank import Bank, BankBlock
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.hypotheses import Kind
-from inertial_estimation.inertial.supervisor import DELAY, TOGETHER, Phase, Supervisor
+from inertial_estimation.inertial.supervisor import DELAY, Phase, Supervisor
 
 BEFORE, EVENT = 120, 12  # blocks
 
@@ -46,7 +46,7 @@ def test_data_that_agree_are_learned_with_a_delay_and_never_an_event(seed):
     watched = Watched(seed)
     assert watched.supervisor.progress.events == 0
     assert watched.supervisor.phase is Phase.LEARNING
-    assert DELAY <= len(watched.supervisor.waiting) < DELAY + TOGETHER
+    assert len(watched.supervisor.waiting) == DELAY
     assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
 
 
