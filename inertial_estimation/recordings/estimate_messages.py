@@ -30,6 +30,7 @@ from inertial_estimation.spatial.rotations import (
 )
 
 UNKNOWN_VARIANCE = 1e6  # of what nothing informs [m^2, m^2/s^2, rad^2/s^2]: 1 km, far beyond any base
+LEAST_ROTATION = 1e-8  # variance of a yaw that is zero by definition, as at the start [rad^2]
 
 
 def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
@@ -64,7 +65,7 @@ def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_fra
     R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
     pose, twist = (part.covariance.reshape(6, 6) for part in (msg.pose, msg.twist))  # views
     pose[:3, :3] = min(estimate.position_variance, UNKNOWN_VARIANCE) * np.eye(3)
-    pose[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T
+    pose[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T + LEAST_ROTATION * np.eye(3)
     velocity = estimate.velocity_covariance_B
     twist[:3, :3] = UNKNOWN_VARIANCE * np.eye(3) if velocity is None else velocity
     across, along = np.nan_to_num(estimate.gyro_bias_variances, nan=UNKNOWN_VARIANCE)

@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.inertial.located_events import LocatedEvents
 from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.inertial.pipeline import InertialPipeline
@@ -22,11 +23,14 @@ from inertial_estimation.recordings.estimate_messages import external_wrench_of,
 from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import event_to_array, torque_command_to_msg
-from inertial_estimation.ros.outputs import CovarianceOutputs, MarkerOutput, TelemetryOutput
+from inertial_estimation.ros.outputs import Figures, MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.signals import InertialEstimate, StampedInertia, TorqueCommand
+from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 from inertial_estimation.telemetry import InertialTelemetry
+
+COVARIANCES = "link_covariances"
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,30 @@ class InertialNodeConfig(PipelineNodeConfig):
 
     options: InertialNodeOptions = section(InertialNodeOptions, prefix="")
     pipeline: InertialPipelineConfig = section(InertialPipelineConfig, prefix="")
+
+
+class CovarianceOutputs:
+    """Publishes the covariance of the ten parameters of every estimated link, one topic per link."""
+
+    def __init__(self, node: PipelineNode[InertialNodeConfig], links: Sequence[str]) -> None:
+        """Create the publishers.
+
+        Args:
+            node: Node that publishes.
+            links: Estimated links, in the order of the estimates.
+        """
+        self._outputs = [
+            Figures(node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
+            for link in links
+        ]
+
+    def send(self, estimate: InertialEstimate) -> None:
+        """Publish the covariances whose topics have subscribers."""
+        for figures, link in zip(self._outputs, estimate.links, strict=True):
+            figures.send(
+                estimate.stamp_ns,
+                lambda link=link: upper_triangle(parameter_covariance(link)).tolist(),  # type: ignore[misc]
+            )
 
 
 class InertialEkfNode(PipelineNode[InertialNodeConfig]):

@@ -1,4 +1,4 @@
-"""Outputs for plots and viewers: named figures as sensor_msgs/JointState, covariances and markers."""
+"""Outputs for plots and viewers: named figures as sensor_msgs/JointState, and markers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -8,16 +8,13 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
-from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.recordings.estimate_messages import figures_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerPace, MarkerTypes
-from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.robot_node import RobotNode
-from inertial_estimation.signals import InertialEstimate, seconds
-from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+from inertial_estimation.signals import seconds
 from inertial_estimation.telemetry import Telemetry
 
-TELEMETRY, MARKERS, COVARIANCES = "~/telemetry", "~/markers", "link_covariances"
+TELEMETRY, MARKERS = "~/telemetry", "~/markers"
 ASK_PERIOD_NS = 100_000_000
 
 EstimateT = TypeVar("EstimateT")
@@ -79,30 +76,6 @@ class TelemetryOutput(Generic[EstimateT]):
             return list(self._telemetry.values(estimate, age_s))
 
         self._figures.send(stamp_ns, values)
-
-
-class CovarianceOutputs:
-    """Publishes the covariance of the ten parameters of every estimated link, one topic per link."""
-
-    def __init__(self, node: RobotNode[Any], links: Sequence[str]) -> None:
-        """Create the publishers.
-
-        Args:
-            node: Node that publishes.
-            links: Estimated links, in the order of the estimates.
-        """
-        self._outputs = [
-            Figures(node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
-            for link in links
-        ]
-
-    def send(self, estimate: InertialEstimate) -> None:
-        """Publish the covariances whose topics have subscribers."""
-        for figures, link in zip(self._outputs, estimate.links, strict=True):
-            figures.send(
-                estimate.stamp_ns,
-                lambda link=link: upper_triangle(parameter_covariance(link)).tolist(),  # type: ignore[misc]
-            )
 
 
 class MarkerOutput:
