@@ -29,7 +29,7 @@ class DataSet:
         unloaded: Whether data of the robot without the load are among them.
         samples: Finite samples.
         duration_s: Their time span, gaps left out [s].
-        shortest_s: Length of the shortest stretch that gives a row [s], 0 before the first one.
+        shortest_s: Length of the shortest segment that gives a row [s], 0 before the first one.
     """
 
     def __init__(self, models: Sequence[RowModel], setup: RobotSetup) -> None:
@@ -44,7 +44,7 @@ class DataSet:
         self._force_range = np.full(3, np.inf), np.full(3, -np.inf)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
-        """Take a stretch; samples that are not finite are left out and counted.
+        """Take a segment; samples that are not finite are left out and counted.
 
         Args:
             block: The signals.

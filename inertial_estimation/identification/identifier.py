@@ -78,7 +78,7 @@ class Identifier:
         self._typical = typical_deviations(self.parameters, self._deviation)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False, validation: bool = False) -> None:
-        """Add a stretch of data.
+        """Add a segment of data.
 
         Args:
             block: The signals.
@@ -94,10 +94,10 @@ class Identifier:
         (self._validation if validation else self._training).push(block, unloaded=unloaded)
 
     def rows(self, block: SignalBlock) -> RowBlock:
-        """Return the rows of one stretch of data, for figures; the fit does not change.
+        """Return the rows of one segment of data, for figures; the fit does not change.
 
         Raises:
-            MeasurementError: If the stretch is too short for a row.
+            MeasurementError: If the segment is too short for a row.
         """
         made = [rows for part in finite_runs(block) for rows in self.row_model.rows(part)]
         if not made:
@@ -202,7 +202,7 @@ class Identifier:
         data = self._training
         if not data.stacks[0].rows:
             raise MeasurementError(
-                f"{data.duration_s:.3g} s of data give no row; expected stretches without gaps of "
+                f"{data.duration_s:.3g} s of data give no row; expected segments without gaps of "
                 f"{data.shortest_s:.3g} s or more, and joints faster than the stiction speed"
             )
         if data.at_rest and data.unloaded:

@@ -2,7 +2,7 @@
 
 Signals are smoothed and differentiated, the equation is evaluated several times within each window, and the
 rows are smoothed by the same filter, so that regressor columns (friction signs, inertias) and torques are
-filtered alike. Both steps use whole windows only: there are no rows near the ends of a stretch.
+filtered alike. Both steps use whole windows only: there are no rows near the ends of a segment.
 """
 
 from collections.abc import Iterator
@@ -117,7 +117,7 @@ class RowTiming:
 
     @property
     def shortest_s(self) -> float:
-        """Length of the shortest stretch that gives a row [s]."""
+        """Length of the shortest segment that gives a row [s]."""
         return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.half)
 
     def smoothed(self, rows: Array) -> Array:
@@ -208,10 +208,10 @@ class RowModel:
         return RowTiming.of_step(self._smoothing, step_s, self._effort_window)
 
     def rows(self, block: SignalBlock, *, unloaded: bool = False) -> Iterator[RowBlock]:
-        """Yield the rows of a stretch, a bounded number at once.
+        """Yield the rows of a segment, a bounded number at once.
 
         Args:
-            block: The stretch.
+            block: The segment.
             unloaded: Whether the robot does not carry the load that is among the unknowns.
 
         Raises:

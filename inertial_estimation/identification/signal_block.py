@@ -1,4 +1,4 @@
-"""Stretches of uniformly sampled measurements, in which a recording streams through the identification."""
+"""Segments of uniformly sampled measurements, in which a recording streams through the identification."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class SignalBlock:
 
 
 def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
-    """Yield the stretches of a block in which every signal is finite; the block itself if all samples are."""
+    """Yield the segments of a block in which every signal is finite; the block itself if all samples are."""
     good = np.ones(block.size, dtype=bool)
     for name in SIGNALS:
         if (values := getattr(block, name)) is not None:

@@ -1,4 +1,4 @@
-"""Runs an identification on streamed recordings, and keeps a stretch of each for figures."""
+"""Runs an identification on streamed recordings, and keeps a segment of each for figures."""
 
 import math
 from collections import Counter
@@ -29,7 +29,7 @@ SHOWN_S = 10.0  # length of the part of the data that is drawn
 
 @dataclass(frozen=True, eq=False)
 class TorqueTrace:
-    """Rows measured and predicted over a stretch of a recording.
+    """Rows measured and predicted over a segment of a recording.
 
     Attributes:
         recording: Name of the recording.
@@ -57,8 +57,8 @@ class IdentificationRun:
         urdf: Description with the chosen method's bodies in place; None where one is inconsistent.
         refusal: Why there is no description; empty where there is one.
         model: The chosen method's bodies with their posterior.
-        training: A stretch of the fitted data, None where it gives no rows.
-        validation: A stretch of the other data, None where it gives no rows.
+        training: A segment of the fitted data, None where it gives no rows.
+        validation: A segment of the other data, None where it gives no rows.
     """
 
     report: IdentificationReport

@@ -1,4 +1,4 @@
-"""A recording as a stream of uniformly sampled stretches, in memory that does not grow with it."""
+"""A recording as a stream of uniformly sampled segments, in memory that does not grow with it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,16 +22,16 @@ from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-LONGEST_S = 60.0  # of a stretch: a longer one is cut, which costs the rows near the cut
+LONGEST_S = 60.0  # of a segment: a longer one is cut, which costs the rows near the cut
 WAIT_S = 1.5  # of silence from which no joint state waits for an input; else for half of it [s]
 MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
 REPORT_MESSAGES = 2000  # messages between two reports of the progress
 FEWEST_ROWS_FOR_STEP = 200  # samples to find a step from
-GAPS = "gaps, where a new stretch begins"
+GAPS = "gaps, where a new segment begins"
 
 
 class BlockStream:
-    """Reads a recording once in the order of its log and yields stretches without a gap.
+    """Reads a recording once in the order of its log and yields segments without a gap.
 
     Messages are taken as online (`RobotInputs`): joint states in parts, units, clocks, frames, delays, even
     stamps. Joint states set the times, at which the IMU and wrenches are interpolated; samples that lack one
@@ -134,7 +134,7 @@ class BlockStream:
         if not self.samples:
             raise RecordingError(self._nothing())
 
-    def _complete(self, sample: AlignedSample) -> Iterator["_Stretch"]:
+    def _complete(self, sample: AlignedSample) -> Iterator["_Segment"]:
         """Put a sample into the grid if it lacks nothing; yield what the grid has made."""
         joints = self._inputs.joints
         for name in sample.missing:
@@ -153,13 +153,13 @@ class BlockStream:
             yield from self._grid.rest()
         yield from self._grid.push(sample.time_ns, np.concatenate(parts))
 
-    def _blocks(self, stretches: Iterable["_Stretch"]) -> Iterator[SignalBlock]:
-        """Yield stretches of the grid as blocks."""
+    def _blocks(self, segments: Iterable["_Segment"]) -> Iterator[SignalBlock]:
+        """Yield segments of the grid as blocks."""
         n, m = self._setup.robot.n_joints, len(self._contacts)
         imu = 3 if IMU in self._inputs.streams else 0
         widths = {"q": n, "v": n * self._velocities, "tau": n * self._efforts}
         widths |= {"f_I": imu, "w_I": imu, "wrenches": 6 * m}
-        for start_ns, step_ns, rows in stretches:
+        for start_ns, step_ns, rows in segments:
             ends = np.cumsum(list(widths.values()))[:-1]
             columns = dict(zip(widths, np.split(rows, ends, axis=1), strict=True))
             signals = {name: np.ascontiguousarray(one) for name, one in columns.items() if widths[name]}
@@ -181,20 +181,20 @@ class BlockStream:
         return "; ".join((good, *hints))
 
 
-_Stretch = tuple[int, float, Array]
+_Segment = tuple[int, float, Array]
 """Time of the first row [ns], time between rows [ns], and the rows."""
 
 
 class _Grid:
-    """Resamples rows onto their median step, by linear interpolation; a wide gap begins a new stretch."""
+    """Resamples rows onto their median step, by linear interpolation; a wide gap begins a new segment."""
 
     def __init__(self, gap_ns: int) -> None:
         """Begin without a row; neighbours at most a gap [ns] apart are interpolated between."""
         self._gap_ns, self._step_ns, self.gaps = gap_ns, 0.0, 0
         self._times, self._rows = list[int](), list[Array]()
 
-    def push(self, time_ns: int, row: Array) -> Iterator[_Stretch]:
-        """Take a row after those before; yield a stretch that is complete."""
+    def push(self, time_ns: int, row: Array) -> Iterator[_Segment]:
+        """Take a row after those before; yield a segment that is complete."""
         if self._times:
             is_gap = time_ns - self._times[-1] > self._gap_ns
             self.gaps += is_gap
@@ -203,8 +203,8 @@ class _Grid:
         self._times.append(time_ns)
         self._rows.append(row)
 
-    def rest(self) -> Iterator[_Stretch]:
-        """Yield what is left, and begin a new stretch."""
+    def rest(self) -> Iterator[_Segment]:
+        """Yield what is left, and begin a new segment."""
         times, rows = np.array(self._times, dtype=np.int64), np.array(self._rows)
         self._times, self._rows = [], []
         if not self._step_ns and len(times) > 1:

@@ -217,7 +217,7 @@ def external_wrenches(estimates: Sequence[InertialEstimate]) -> list[dict[str, A
 
 
 def _episodes(estimates: Sequence[InertialEstimate], cause: Cause) -> Iterator[Found]:
-    """Yield the stretches in which a kind of cause was found, a load by the sign of its mass."""
+    """Yield the segments in which a kind of cause was found, a load by the sign of its mass."""
     episode: Found = []
     for estimate in estimates:
         located = estimate.located

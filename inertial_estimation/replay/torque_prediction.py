@@ -1,4 +1,4 @@
-"""Torques that identified parameters predict on a stretch of a recording of an arm.
+"""Torques that identified parameters predict on a segment of a recording of an arm.
 
 Independent of the filter and of its windows: inverse dynamics of the exported URDF, plus friction, on
 joint states that went through one zero-phase filter, against the measured torques through the same.
@@ -24,7 +24,7 @@ from inertial_estimation.models.zero_phase import triangle_weights
 from inertial_estimation.replay.metrics import low_pass_zero_phase
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
-EDGE_S = 0.3  # time excluded at both ends of the stretch, where the filter lacks samples on one side [s]
+EDGE_S = 0.3  # time excluded at both ends of the segment, where the filter lacks samples on one side [s]
 
 
 def prediction_error(

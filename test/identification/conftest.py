@@ -61,7 +61,7 @@ class Scene:
         return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
 
     def recording(self, identifier, x, seed, *, seconds=4.0, scale=1.0, torque_noise=0.0, moving=None):
-        """What sensors of the true robot read during a random motion, as one stretch."""
+        """What sensors of the true robot read during a random motion, as one segment."""
         rng = np.random.default_rng(seed)
         robot = self.true_robot(identifier, x)
         config = identifier._config

@@ -1,4 +1,4 @@
-"""Rows keep away from the ends of a stretch, whatever is computed at once, and say what they need."""
+"""Rows keep away from the ends of a segment, whatever is computed at once, and say what they need."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_row_rate_and_distance_from_the_ends(arm):
     assert (block.stamps_ns[-1] - made.stamps_ns[-1]) * 1e-9 >= 0.09
 
 
-def test_samples_that_are_not_finite_break_a_stretch_and_are_counted(arm):
+def test_samples_that_are_not_finite_break_a_segment_and_are_counted(arm):
     identifier, block = arm
     tau = block.tau.copy()
     tau[300:303, 2] = np.nan
@@ -82,7 +82,7 @@ def test_missing_signals_are_named(arm, name):
         identifier.push(wrong)
 
 
-def test_a_stretch_that_is_too_short_says_what_is_needed(arm):
+def test_a_segment_that_is_too_short_says_what_is_needed(arm):
     identifier, block = arm
     with pytest.raises(MeasurementError, match=r"give no row, expected 0\.\d+ s"):
         identifier.rows(block.part(0, 50))

@@ -127,7 +127,7 @@ def test_irregular_stamps_and_other_rates_are_interpolated_at_the_median_step():
     assert not [name for name in made.dropped if "gap" in name]
 
 
-def test_a_gap_begins_a_new_stretch_and_is_not_interpolated_over():
+def test_a_gap_begins_a_new_segment_and_is_not_interpolated_over():
     stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 200, START + 2_000_000_000)]
     blocks = list(stream(recording(stamps), timeout=0.05).blocks())
     assert [block.size for block in blocks] == [300, 200]
@@ -162,7 +162,7 @@ def test_bad_readings_are_counted_by_reason_and_good_ones_remain():
     assert sum(made.dropped.values()) == 3
 
 
-def test_a_clock_that_jumps_back_begins_a_new_stretch():
+def test_a_clock_that_jumps_back_begins_a_new_segment():
     stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 300, START - 10_000_000_000)]
     entries = [RecordingEntry("/joint_states", START + k, joints(s)) for k, s in enumerate(stamps)]
     blocks = list(stream(MemoryRecording(tuple(entries), TYPES)).blocks())
