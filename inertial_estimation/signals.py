@@ -345,7 +345,7 @@ class Decision(Enum):
         WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
         CALIBRATING: A calibration averages the residual.
         CALIBRATED: The average has become the bias of the measured rows.
-        FROZEN: Learning is suspended by the watch, since no load explains the data.
+        FROZEN: Learning is suspended by the supervisor, since no load explains the data.
         PUSHED: Learning waits while a push, or a fault of one input, explains the data.
     """
 
@@ -370,7 +370,7 @@ class InertialEstimate:
         links: One estimate per estimated link, in the configured order.
         row_names: Names of the measurement rows.
         innovation: Measured minus predicted, per row [Nm, N].
-        nis: Normalised innovation squared, y' S^-1 y; `nis_bound` is the gate's bound on it.
+        nis: Normalised innovation squared, y' S^-1 y; `nis_bound` is its 99.9 % quantile.
         accepted: Whether the measurement corrected the state.
         decision: What became of the measurement.
         information_eigenvalues: Of the information relative to the prior, ascending; not informed below 3.

@@ -517,9 +517,3 @@ PARTS: Mapping[str, Callable[[Table], Part | None]] = {
     "torques": torques,
     "whole body": whole_body,
 }
-
-
-def judged(table: Table) -> dict[str, Part]:
-    """Return how well each part agrees that the table tells of."""
-    found = {name: part(table) for name, part in PARTS.items()}
-    return {name: part for name, part in found.items() if part is not None and np.isfinite(part.log)}

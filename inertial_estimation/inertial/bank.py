@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
-from inertial_estimation.inertial.hypotheses import (
+from inertial_estimation.inertial.cause_table import (
     NOISE_FACTORS,
     NOISE_POWER,
     TABLE,

@@ -54,8 +54,8 @@ class GateConfig:
 
     reopen_after: float = parameter(
         0.1,
-        "Rejection that lasts this long is taken for a change of the parameters (a payload) instead of an "
-        "impact, and the covariance is enlarged; of the filters for comparison. 0: nothing is rejected.",
+        "Of the filters for comparison: rejection that lasts this long is taken for a change of the "
+        "parameters (a payload) instead of an impact, and the covariance is enlarged. 0: nothing is rejected.",
         unit="s",
         lower=0.0,
         upper=10.0,

@@ -8,10 +8,10 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inertial.bank import BankBlock
+from inertial_estimation.inertial.cause_table import CauseTable, InputNames, Kind
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.hypotheses import CauseTable, InputNames, Kind
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel

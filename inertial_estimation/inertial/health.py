@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.errors import listing
+from inertial_estimation.inertial.cause_table import Kind
 from inertial_estimation.inertial.estimator import InertialEstimator
-from inertial_estimation.inertial.hypotheses import Kind
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.inertial.supervisor import Phase, Supervisor
 from inertial_estimation.located_cause import Cause

@@ -1,4 +1,4 @@
-"""Events of the locator: a cause has become certain, has moved to another link, or has ended."""
+"""Events of the supervisor: a cause has become certain, has moved to another link, or has ended."""
 
 from dataclasses import dataclass
 from enum import Enum

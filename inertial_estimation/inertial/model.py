@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from inertial_estimation.inertial.bank import Bank
+from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
-from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import PublishedLinks
 from inertial_estimation.inertial.noise import NoiseScale, row_groups

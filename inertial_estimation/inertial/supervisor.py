@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import chdtri
 
 from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
+from inertial_estimation.inertial.cause_table import CauseColumns, CauseTable, Kind
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.hypotheses import CauseColumns, CauseTable, Kind
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned

@@ -10,8 +10,8 @@ import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inertial.cause_table import InputNames
 from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
-from inertial_estimation.inertial.hypotheses import InputNames
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.joints import JOINTS

@@ -1,4 +1,4 @@
-"""Parameters of the inputs: times, waits, ranges, units, names, frames."""
+"""Parameters of the inputs: times, units, names, frames."""
 
 from dataclasses import dataclass
 from typing import Any

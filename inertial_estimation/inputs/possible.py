@@ -1,4 +1,4 @@
-"""Is a reading possible: finite, inside what the sensor and the robot can give. Nothing else is dropped."""
+"""Is a reading possible: finite, inside what the sensor and the robot can give."""
 
 from collections.abc import Sequence
 from enum import Enum

@@ -7,8 +7,8 @@ import pytest
 from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.bank import Bank, BankBlock
+from inertial_estimation.inertial.cause_table import Kind
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.hypotheses import Kind
 from inertial_estimation.inertial.supervisor import DELAY, Phase, Supervisor
 
 BEFORE, EVENT = 120, 12  # blocks

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.inertial.hypotheses import CauseTable, InputNames
+from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.noise import NoiseScale, row_groups
 from inertial_estimation.inertial.unknowns import BodyPrior, Unknowns

@@ -1,6 +1,6 @@
 """The table of causes that may explain innovations, and their columns in one block of equations.
 
-A hypothesis is a row of the table: what its amplitudes do to the rows, how large they are expected, how often
+A `Row` of the table is a cause: what its amplitudes do to the rows, how large they are expected, how often
 it begins, whether its amplitudes stay the same or are new in every block, and how messages name it.
 """
 
