@@ -55,7 +55,7 @@ class GateConfig:
     reopen_after: float = parameter(
         0.1,
         "Of the filters for comparison: rejection that lasts this long is taken for a change of the "
-        "parameters (a payload) instead of an impact, and the covariance is enlarged. 0: nothing is rejected.",
+        "parameters (a payload) instead of an impact, and enlarges the covariance. 0: nothing is rejected.",
         unit="s",
         lower=0.0,
         upper=10.0,
