@@ -364,7 +364,7 @@ class Supervisor:
             self.waiting.popleft()
             onset -= 1
         while len(self.waiting) > LONGEST_WINDOW:
-            del self.waiting[CONTEXT]
+            del self.waiting[min(onset, CONTEXT)]  # the first one of the event
 
     def _believed(self, found: FoundCause) -> bool:
         h = found.hypothesis
