@@ -135,10 +135,9 @@ class Figure:
 
 
 def thinned(label: str, x: ArrayLike, y: ArrayLike, style: str = "line", colour: int | None = None) -> Series:
-    """Return a curve of at most `MAX_POINTS` points of many, evenly chosen."""
+    """Return a curve of about `MAX_POINTS` points of many; see `decimated`."""
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    step = max(1, -(-len(xs) // MAX_POINTS))
-    return Series(label, xs[::step], ys[::step], style, colour=colour)
+    return decimated(Series(label, xs, ys, style, colour=colour), MAX_POINTS)
 
 
 def decimated(one: Series, points: int) -> Series:

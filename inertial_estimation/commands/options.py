@@ -48,10 +48,10 @@ def names(parser: argparse.ArgumentParser, option: str, metavar: str, meaning: s
     parser.add_argument(option, nargs="+", action="extend", default=[], metavar=metavar, help=meaning)
 
 
-def repeated(parser: argparse.ArgumentParser, option: str, metavar: str, meaning: str) -> None:
+def repeated(parser: argparse.ArgumentParser, option: str, metavar: str, meaning: str) -> argparse.Action:
     """Declare an option with one value, which may be repeated."""
-    told = f"{meaning}; repeat it for more"
-    parser.add_argument(option, action="append", default=[], metavar=metavar, help=told)
+    meaning += "; repeat it for more"
+    return parser.add_argument(option, action="append", default=[], metavar=metavar, help=meaning)
 
 
 def bag(parser: argparse.ArgumentParser) -> None:
@@ -116,9 +116,8 @@ def workers(
 
 def param(parser: argparse.ArgumentParser, form: str = "NODE.NAME=VALUE") -> None:
     """Declare ``--param`` with the form of its values."""
-    param = "override a parameter of the files ('/**' is the section of all nodes); repeat it for more"
-    action = parser.add_argument("--param", action="append", default=[], metavar=form, help=param)
-    completed_by(action, parameter_names)
+    meaning = "override a parameter of the files ('/**' is the section of all nodes)"
+    completed_by(repeated(parser, "--param", form, meaning), parameter_names)
 
 
 def rrd(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ filtered alike. Both steps use whole windows only: there are no rows near the en
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -138,7 +139,7 @@ class RowTiming:
         smooth[..., -4], smooth[..., -3] = measured - smooth[..., -4], measured
         return smooth
 
-    @property
+    @cached_property
     def independent(self) -> float:
         """Rows of white noise equivalent to one of these: 1 / sum of the autocorrelation of the rows.
 

@@ -14,7 +14,12 @@ from inertial_estimation.inertial.unknowns import Linearisation, Unknowns, with_
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
-QUANTILE = 0.999  # of the innovation gate
+QUANTILE = 0.999  # of the innovation gate, and of the bound that is reported with a NIS
+
+
+def nis_bound(rows: int) -> float:
+    """Return the quantile of the normalised innovation squared of a number of rows."""
+    return float(chdtri(rows, 1.0 - QUANTILE))
 
 
 class LogCholeskyEkf:
@@ -87,9 +92,9 @@ class LogCholeskyEkf:
 
     def _accepts(self, y: Array, H: Array, R: Array, dt: float) -> bool:
         nis = float(y @ linear_algebra.solve(H @ self.posterior.P @ H.T + R, y))
-        accepted = nis <= chdtri(len(y), 1.0 - QUANTILE)
+        accepted = nis <= nis_bound(len(y))
         self._rejected_s = max(0.0, self._rejected_s + (-dt if accepted else dt))
-        return bool(accepted)
+        return accepted
 
     def _reopen(self) -> None:
         n, P = self.unknowns.n_inertial, self.posterior.P.copy()

@@ -9,14 +9,14 @@ import numpy as np
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inertial.bank import BankBlock
 from inertial_estimation.inertial.cause_table import CauseTable, InputNames, Kind
-from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
+from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf, nis_bound
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale
-from inertial_estimation.inertial.posterior import INFORMED, Posterior, informed_part
+from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
 from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -26,7 +26,6 @@ from inertial_estimation.signals import Array, Decision, InertialEstimate, froze
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
-QUANTILE = 0.999  # of the NIS that is reported as its bound
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
 LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
@@ -83,7 +82,7 @@ class InertialEstimator:
         supervisor: What it learns; None for the filters for comparison.
         noise: Scale of the stated noise.
         published: The published links.
-        information: That of the data relative to the prior's, ascending, shape (n,).
+        informed: What the data say of the state.
         bias: Constant bias of the rows, where a calibration has measured it.
         steps: Number of steps by decision.
         learning: Whether parameters are estimated; while False they are frozen and residuals reported.
@@ -114,7 +113,7 @@ class InertialEstimator:
         self.bias = ResidualBias(len(rows), CALIBRATION_S, REST_SPEED)
         self.published = PublishedLinks(model.published, model.idle_covariances())
         self.published.set_estimated(model.bodies)
-        self._bound = _chi_square(len(rows))
+        self._bound = nis_bound(len(rows))
         self.learning = True
         self.steps: dict[Decision, int] = {}
         self.set_config(config)
@@ -145,7 +144,8 @@ class InertialEstimator:
         self.steps.clear()
         self._since = math.inf  # time since the last measurement [s]
         self._last: InertialEstimate | None = None  # the last one that followed a measurement
-        self.information: Array = np.zeros(self.model.unknowns.n_inferred)
+        unknowns = self.model.unknowns
+        self.informed = InformedPart(unknowns.nominal, np.zeros(unknowns.n_inferred))
 
     def set_learning(self, learning: bool) -> None:
         """Switch learning on or off; what waits to be learned is learned before."""
@@ -245,7 +245,7 @@ class InertialEstimator:
         if self.supervisor is not None:
             informed_C = parameters_from_log_cholesky(informed.x[:n].reshape(-1, 10))
         self.published.take(posterior.at.pi_C, posterior.body_covariances, informed_C)
-        self.information = informed.information
+        self.informed = informed
         assert step.equation.state is not None
         self._last = InertialEstimate(
             step.stamp_ns,
@@ -256,8 +256,8 @@ class InertialEstimator:
             self._bound,
             outcome.accepted,
             outcome.decision,
-            self.information,
-            int(np.count_nonzero(self.information > INFORMED)),
+            informed.information,
+            informed.directions,
             dict(zip(model.friction_names, posterior.x[n:k].tolist(), strict=True)),
             self.noise.factors(),
             self.located,
@@ -376,9 +376,3 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
         point_L=point,
         upright=h.kind is Kind.PRESS,
     )
-
-
-def _chi_square(freedom: int) -> float:
-    from scipy.special import chdtri
-
-    return float(chdtri(freedom, 1.0 - QUANTILE))

@@ -7,7 +7,6 @@ import numpy as np
 from inertial_estimation.errors import listing
 from inertial_estimation.inertial.cause_table import Kind
 from inertial_estimation.inertial.estimator import InertialEstimator
-from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.inertial.supervisor import Phase, Supervisor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Health, HealthLevel
@@ -77,8 +76,8 @@ def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
 
 def _figures(estimator: InertialEstimator) -> dict[str, str]:
     values = {f"steps {decision.value}": str(n) for decision, n in estimator.steps.items()}
-    information = estimator.information
-    values["informed directions"] = f"{np.count_nonzero(information > INFORMED)} of {len(information)}"
+    informed = estimator.informed
+    values["informed directions"] = f"{informed.directions} of {len(informed.information)}"
     supervisor = estimator.supervisor
     if supervisor is not None:
         values |= {

@@ -101,6 +101,11 @@ class InformedPart(NamedTuple):
     x: Array  # state with the directions that they do not inform as in the prior, shape (n,)
     information: Array  # of the data over that of the prior, per direction, ascending, shape (k,)
 
+    @property
+    def directions(self) -> int:
+        """Number of directions that the data inform."""
+        return int(np.count_nonzero(self.information > INFORMED))
+
 
 def informed_part(unknowns: Unknowns, posterior: Posterior, centre: Array) -> InformedPart:
     """Return the state with what the data do not inform left at the mean of the prior.

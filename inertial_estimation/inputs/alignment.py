@@ -13,7 +13,7 @@ import numpy as np
 
 from inertial_estimation.errors import InertialEstimationError, listing
 from inertial_estimation.inputs.clocks import Times
-from inertial_estimation.inputs.config import JUMP_NS, InputConfig
+from inertial_estimation.inputs.config import JUMP_NS, WAIT_SHARE, InputConfig
 from inertial_estimation.inputs.possible import REPORTED_NS, DropReason
 from inertial_estimation.inputs.stream import Stream
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -85,7 +85,7 @@ class Aligner:
         self.driver, self.timeout = driver, config.timeout
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
-        limits = (0.5 * config.timeout, config.timeout if max_gap is None else max_gap, half_window)
+        limits = (WAIT_SHARE * config.timeout, config.timeout if max_gap is None else max_gap, half_window)
         period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
         self._limits = Limits(period_ns, *(round(NANOSECONDS * limit) for limit in limits))
         self._mean = np.zeros(driver.spec.width)

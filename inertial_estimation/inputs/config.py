@@ -18,6 +18,7 @@ JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("p
 JOINT_UNITS |= {"rad/s": ("velocity", 1.0), "deg/s": ("velocity", DEGREE), "rpm": ("velocity", TURN / 60.0)}
 JOINT_UNITS |= {"Nm": ("effort", 1.0), "mNm": ("effort", 1e-3), "Ncm": ("effort", 0.01)}
 JOINT_UNITS |= {"kgcm": ("effort", 0.01 * STANDARD_GRAVITY)}
+WAIT_SHARE = 0.5  # of the timeout of an input, for which a step waits for it
 JUMP_NS = NANOSECONDS  # gap that discards what changes quickly; difference between two different clocks
 
 

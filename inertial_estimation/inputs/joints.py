@@ -14,6 +14,7 @@ from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import (
     JOINT_UNITS,
     TURN,
+    WAIT_SHARE,
     InputConfig,
     JointNameConfig,
     RobotInputConfig,
@@ -32,9 +33,7 @@ RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
 QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
-VELOCITY_WINDOW_NS = (
-    NANOSECONDS // 50
-)  # of positions a velocity is derived from: 20 ms, a longer one adds lag
+VELOCITY_WINDOW_NS = NANOSECONDS // 50  # of positions for a derived velocity; a longer one adds lag
 FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
@@ -148,10 +147,8 @@ class JointVelocity:
             times, rows = self._ring.newest(FEWEST_SAMPLES)
         spanned = len(times) < len(self._ring) or time_ns - times[0] >= VELOCITY_WINDOW_NS
         if len(times) < FEWEST_SAMPLES or not spanned:
-            return (
-                DropReason.NO_VELOCITY,
-                f"it is derived from {seconds(VELOCITY_WINDOW_NS):g} s of positions",
-            )
+            window = f"{seconds(VELOCITY_WINDOW_NS):g} s"
+            return DropReason.NO_VELOCITY, f"it is derived from {window} of positions"
         v[derived] = (end_slope_weights(seconds(times - times[-1])) @ rows)[derived]
         return None
 
@@ -458,7 +455,7 @@ class _Join:
 
     def __init__(self, whole: JointPart, config: InputConfig, *, partial: bool) -> None:
         self._whole, self._config, self._partial = whole, config, partial
-        self._lost_ns = round(1.5 * NANOSECONDS * config.timeout)
+        self._lost_ns = round((1.0 + WAIT_SHARE) * NANOSECONDS * config.timeout)
         self._parts: list[JointPart] = []
         self._owners = np.full(len(whole.joints), -1)  # number of the part that each joint is taken from
         self._aligner: Aligner | None = None  # None: the rows of the whole part are used

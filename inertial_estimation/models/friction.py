@@ -247,6 +247,16 @@ def _known(what: str, unit: str, *, simulated: bool = True, of: str = "joints") 
     )
 
 
+def _smoothing_speed(text: str) -> Any:
+    """Declare the speed of a sign model, `CoulombLaw`."""
+    return parameter(CoulombLaw.smoothing_speed, text, unit="rad/s", lower=1e-6, upper=10.0)
+
+
+def _presliding(text: str) -> Any:
+    """Declare its travel."""
+    return parameter(CoulombLaw.presliding, text, unit="rad", lower=0.0, upper=1.0)
+
+
 @dataclass(frozen=True)
 class NominalFriction:
     """Friction that is known, as `inertial-estimation identify` writes it.
@@ -282,21 +292,13 @@ class NominalFriction:
     coupling_coulomb: tuple[float, ...] = _known("Coulomb friction", "Nm", of="couplings")
     coupling_viscous: tuple[float, ...] = _known("viscous friction coefficient", "Nm s/rad", of="couplings")
     coupling_armature: tuple[float, ...] = _known("rotor inertia", "kg m^2", of="couplings")
-    smoothing_speed: float = parameter(
-        CoulombLaw.smoothing_speed,
+    smoothing_speed: float = _smoothing_speed(
         "Speed over which the Coulomb term of known friction changes sign, as tanh(v / speed); where "
-        "friction is known, it holds for estimated friction as well.",
-        unit="rad/s",
-        lower=1e-6,
-        upper=10.0,
+        "friction is known, it holds for estimated friction as well."
     )
-    presliding: float = parameter(
-        CoulombLaw.presliding,
+    presliding: float = _presliding(
         "Travel over which the Coulomb term of known friction changes sign after a reversal (Dahl's "
-        "model); it holds for estimated friction as well. The simulator does not model it.",
-        unit="rad",
-        lower=0.0,
-        upper=1.0,
+        "model); it holds for estimated friction as well. The simulator does not model it."
     )
 
     def by_joint(self, robot: RobotModel) -> dict[str, Array]:
@@ -357,21 +359,13 @@ class FrictionConfig:
         "joint_6'); their friction and rotor inertia (coulomb, viscous, armature of friction.terms) are "
         "estimated.",
     )
-    smoothing_speed: float = parameter(
-        CoulombLaw.smoothing_speed,
+    smoothing_speed: float = _smoothing_speed(
         "Speed over which the Coulomb term of estimated friction changes sign, as tanh(v / speed); larger "
-        "is smoother.",
-        unit="rad/s",
-        lower=1e-6,
-        upper=10.0,
+        "is smoother."
     )
-    presliding: float = parameter(
-        CoulombLaw.presliding,
+    presliding: float = _presliding(
         "Travel over which the Coulomb term of estimated friction changes sign after a reversal (Dahl's "
-        "model); 0 lets it depend on the speed alone.",
-        unit="rad",
-        lower=0.0,
-        upper=1.0,
+        "model); 0 lets it depend on the speed alone."
     )
     share: float = parameter(
         0.1,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
 from inertial_estimation.signals import (
@@ -19,7 +20,7 @@ from inertial_estimation.signals import (
 )
 
 LINK_PARAMETERS = ("mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-INFORMED_SHARE = 0.5  # of the prior standard deviation; one above it is not called measured
+INFORMED_SHARE = (1.0 + INFORMED) ** -0.5  # of the prior standard deviation, that of what is not informed
 
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
