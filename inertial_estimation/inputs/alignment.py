@@ -82,14 +82,25 @@ class Aligner:
         have arrived up to half a window [s] beyond a step, for `window`. It is interpolated over gaps of at
         most `max_gap` [s] (None: the timeout).
         """
-        self.driver, self.timeout = driver, config.timeout
+        self.driver, self._max_gap = driver, max_gap
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
-        limits = (WAIT_SHARE * config.timeout, config.timeout if max_gap is None else max_gap, half_window)
-        period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
-        self._limits = Limits(period_ns, *(round(NANOSECONDS * limit) for limit in limits))
+        self._period = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
+        self._half = round(NANOSECONDS * half_window)
+        self.timeout = config.timeout
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
+
+    @property
+    def timeout(self) -> float:
+        """Age beyond which an input is lost [s]; waits and gaps follow from it."""
+        return self._timeout
+
+    @timeout.setter
+    def timeout(self, timeout: float) -> None:
+        gap = timeout if self._max_gap is None else self._max_gap
+        wait_ns, gap_ns = (round(NANOSECONDS * length) for length in (WAIT_SHARE * timeout, gap))
+        self._timeout, self._limits = timeout, Limits(self._period, wait_ns, gap_ns, self._half)
 
     def _begin(self, continuity: Continuity) -> None:
         """Begin with the first row of the driver that is there."""
