@@ -299,7 +299,7 @@ class ControllerPipeline(TakesReadings):
         changed = replace_runtime_value(self.config, name, value)
         self.supervisor.set_config(changed)
         self._adaptation.config = changed.adaptation
-        self.inputs.aligner.timeout = changed.robot.inputs.timeout
+        self.inputs.aligner.set_timeout(changed.robot.inputs.timeout)
         self.config = changed
 
     def _start_over(self) -> None:

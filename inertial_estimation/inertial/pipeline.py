@@ -144,7 +144,7 @@ class InertialPipeline(TakesReadings):
         """
         config = replace_runtime_value(self.config, name, value)
         self.config = config
-        self.inputs.aligner.timeout = config.robot.inputs.timeout
+        self.inputs.aligner.set_timeout(config.robot.inputs.timeout)
         self.estimator.set_config(config)
 
     def estimated_model(self) -> EstimatedModel:

@@ -65,7 +65,7 @@ class Limits(NamedTuple):
 
 
 class Aligner:
-    """Emits the rows of a driver together with those of other streams; `timeout` [s] may be changed."""
+    """Emits the rows of a driver together with those of other streams."""
 
     def __init__(
         self,
@@ -82,25 +82,21 @@ class Aligner:
         have arrived up to half a window [s] beyond a step, for `window`. It is interpolated over gaps of at
         most `max_gap` [s] (None: the timeout).
         """
-        self.driver, self._max_gap = driver, max_gap
+        self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
-        self._period = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
-        self._half = round(NANOSECONDS * half_window)
-        self.timeout = config.timeout
+        period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
+        self._limits = Limits(period_ns, 0, 0, round(NANOSECONDS * half_window))
+        self.set_timeout(config.timeout)
+        if max_gap is not None:
+            self._limits = self._limits._replace(gap=round(NANOSECONDS * max_gap))
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
 
-    @property
-    def timeout(self) -> float:
-        """Age beyond which an input is lost [s]; waits and gaps follow from it."""
-        return self._timeout
-
-    @timeout.setter
-    def timeout(self, timeout: float) -> None:
-        gap = timeout if self._max_gap is None else self._max_gap
-        wait_ns, gap_ns = (round(NANOSECONDS * length) for length in (WAIT_SHARE * timeout, gap))
-        self._timeout, self._limits = timeout, Limits(self._period, wait_ns, gap_ns, self._half)
+    def set_timeout(self, timeout: float) -> None:
+        """Take the age beyond which an input is lost [s], with the wait and the gap that follow from it."""
+        wait_ns, gap_ns = (round(NANOSECONDS * share * timeout) for share in (WAIT_SHARE, 1.0))
+        self.timeout, self._limits = timeout, self._limits._replace(wait=wait_ns, gap=gap_ns)
 
     def _begin(self, continuity: Continuity) -> None:
         """Begin with the first row of the driver that is there."""

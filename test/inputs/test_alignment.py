@@ -90,7 +90,7 @@ def test_gaps_are_not_interpolated_over():
 
 def test_a_timeout_that_is_changed_changes_the_gaps_that_are_interpolated_over():
     robot = inputs(parameters(inputs__timeout=0.1))
-    robot.aligner.timeout = 1.0
+    robot.aligner.set_timeout(1.0)
     samples = [sample for one in feed(robot, 1.0, drop=(1,)) for sample in one.ready()]
     assert len(samples) > 480
     assert not any(sample.missing for sample in samples)
