@@ -97,14 +97,8 @@ class ControllerNodeOptions(PipelineNodeOptions):
         "Whether no command is sent until the inertias of all links in inertias.links have arrived; a "
         "simulated robot hangs on its hoist meanwhile.",
     )
-    command: str = parameter(
-        "joint_state",
-        "Form of the torque command: JointState by joint name on joint_torque_commands, or an array of "
-        "numbers on joint_effort_commands (forward_command_controller).",
-        choices=("joint_state", "effort_array"),
-    )
     command_joints: tuple[str, ...] = parameter(
         (),
-        "Joints of the effort array, in the order of its numbers; required when `command` is effort_array, "
-        "and refused otherwise.",
+        "Joints of an array of efforts on joint_effort_commands (forward_command_controller), in the order "
+        "of its numbers; empty sends a JointState by joint name on joint_torque_commands.",
     )

@@ -20,6 +20,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 LOWEST_PENDULUM = 0.1  # of the height of the centre of mass [m]
+INTEGRAL_GAIN = 1.0  # k_i on the error of the DCM [1/s^2]
 INTEGRAL_LIMIT = 0.04  # of the shift of the centre of pressure by the integral (anti-windup) [m]
 Point = tuple[float, float]
 
@@ -32,8 +33,9 @@ def pendulum_frequency(height: float) -> float:
 class DcmFeedback:
     """Finds the centre of pressure that brings the divergent component of motion (DCM) to its reference."""
 
-    def __init__(self) -> None:
-        """Begin without an integral."""
+    def __init__(self, integral: float = INTEGRAL_GAIN) -> None:
+        """Begin with an integral of zero, which grows by a gain k_i [1/s^2]."""
+        self._gain = integral
         self.reset()
 
     def reset(self) -> None:
@@ -58,7 +60,7 @@ class DcmFeedback:
             Centre of pressure inside the support polygon [m], shape (2,).
         """
         if not self._saturated:
-            self._integral = self._integral + h * config.integral / omega * error
+            self._integral = self._integral + h * self._gain / omega * error
             length = math.hypot(*self._integral.tolist())
             self._integral *= min(1.0, INTEGRAL_LIMIT / max(length, INTEGRAL_LIMIT))
         x, y = (p_ref + (1.0 + config.gain / omega) * error + self._integral).tolist()

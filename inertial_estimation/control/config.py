@@ -50,14 +50,6 @@ class PostureConfig:
         upper=1e4,
         runtime=True,
     )
-    leg_weight: float = parameter(
-        1e-4,
-        "Weight of the squared acceleration error of a joint between the base and a contact; small, since "
-        "base tasks and feet determine these joints.",
-        lower=1e-8,
-        upper=1e4,
-        runtime=True,
-    )
     joints: tuple[str, ...] = parameter(
         (), "Joints with an individual posture stiffness, by name or shell pattern."
     )
@@ -96,40 +88,18 @@ class BalanceConfig:
         upper=50.0,
         runtime=True,
     )
-    integral: float = parameter(
-        1.0,
-        "Integral gain on the error of the divergent component of motion (DCM); 0 disables integral action.",
-        unit="1/s^2",
-        lower=0.0,
-        upper=50.0,
-        runtime=True,
-    )
-    margin: float = parameter(
-        0.015,
-        "Distance that the desired centre of pressure keeps from the edges of the soles.",
-        unit="m",
-        lower=0.0,
-        upper=0.2,
-        runtime=True,
-    )
 
 
 @dataclass(frozen=True)
 class ReferenceConfig:
     """How fast references may move: a jump becomes a smooth motion, at full rate after a quarter second."""
 
-    height_rate: float = parameter(
-        0.3, "Largest rate of the smoothed reference of the base height.", unit="m/s", lower=1e-3, upper=10.0
-    )
     angle_rate: float = parameter(
         1.0,
         "Largest rate of the smoothed references of the base's roll and pitch.",
         unit="rad/s",
         lower=1e-3,
         upper=10.0,
-    )
-    joint_rate: float = parameter(
-        2.5, "Largest rate of the smoothed references of the joints.", unit="rad/s", lower=1e-3, upper=100.0
     )
 
 
@@ -165,39 +135,6 @@ class WalkingConfig:
         upper=1.0,
         runtime=True,
     )
-    touchdown_force: float = parameter(
-        30.0,
-        "Normal force on a swing foot from which it counts as having touched down.",
-        unit="N",
-        lower=1.0,
-        upper=1e4,
-        runtime=True,
-    )
-    step_adjustment: float = parameter(
-        0.15,
-        "Largest shift of a foothold in reaction to a push that the centre of pressure cannot correct; 0 "
-        "disables step adjustment.",
-        unit="m",
-        lower=0.0,
-        upper=1.0,
-        runtime=True,
-    )
-    least_width: float = parameter(
-        0.14,
-        "Smallest lateral distance between the feet that an adjusted step keeps.",
-        unit="m",
-        lower=0.0,
-        upper=1.0,
-        runtime=True,
-    )
-    longest_step: float = parameter(
-        0.4,
-        "Longest step that is accepted; a walk command with longer steps is refused.",
-        unit="m",
-        lower=0.0,
-        upper=2.0,
-        runtime=True,
-    )
     follow_slope: float = parameter(
         0.0,
         "Robots with point feet: fraction of the slope of the plane through the feet to which the base "
@@ -212,11 +149,6 @@ class WalkingConfig:
 class CrawlConfig:
     """How a robot on four or more points walks: one foot at a time, at rest in between."""
 
-    sequence: tuple[str, ...] = parameter(
-        (),
-        "Contacts in the order in which they step; empty takes the left side rear to front, then the right "
-        "side.",
-    )
     margin: float = parameter(
         0.05,
         "Smallest distance of the centre of mass from the edges of the polygon of the supporting feet.",
@@ -342,22 +274,6 @@ class ControllerConfig:
         "Factor on the URDF's effort limits that gives the torque limits of the controller.",
         lower=0.01,
         upper=10.0,
-    )
-    armature: float = parameter(
-        0.0,
-        "Rotor inertia, reflected to the joint side, that the controller assumes at every joint.",
-        unit="kg m^2",
-        lower=0.0,
-        upper=100.0,
-    )
-    fallback_damping: float = parameter(
-        5.0,
-        "Joint damping d of the command tau = -d v that is sent while the robot's state cannot be used or "
-        "the quadratic program has no solution; smaller where a joint's inertia is too little for it.",
-        unit="Nms/rad",
-        lower=0.0,
-        upper=1e3,
-        runtime=True,
     )
     base_height: TaskConfig = section(TaskConfig)
     base_orientation: TaskConfig = section(TaskConfig)

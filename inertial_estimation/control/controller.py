@@ -6,7 +6,6 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.control.balance import (
     DcmFeedback,
@@ -33,7 +32,7 @@ from inertial_estimation.control.tasks import (
 )
 from inertial_estimation.control.walking.biped import BipedGait
 from inertial_estimation.control.walking.crawl import CrawlGait
-from inertial_estimation.control.walking.gait import Gait, GaitPhase, SupportTarget, Tick
+from inertial_estimation.control.walking.gait import Gait, GaitPhase, StepLimits, SupportTarget, Tick
 from inertial_estimation.errors import ConfigurationError, NumericalError, did_you_mean
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
@@ -49,6 +48,7 @@ from inertial_estimation.signals import Array, JointSample
 from inertial_estimation.spatial.rotations import roll_pitch_of
 
 LEGS_TO_CRAWL = 4  # three are left to stand on
+LEG_WEIGHT, REDUNDANT_LEG_WEIGHT = 1e-4, 0.1  # of the posture of a joint that carries a contact
 FORCE_LIMIT = 2.5  # largest normal force of one contact, as a multiple of the robot's weight
 
 
@@ -106,13 +106,13 @@ class PostureGains(NamedTuple):
     weight: Array
 
     @classmethod
-    def of(cls, config: PostureConfig, joint_names: Sequence[str], legs: NDArray[np.bool_]) -> "PostureGains":
+    def of(cls, config: PostureConfig, joint_names: Sequence[str], legs: Array) -> "PostureGains":
         """Resolve the patterns.
 
         Args:
             config: Gains, with exceptions by joint.
             joint_names: Names in the model's order.
-            legs: Which joints carry a contact, shape (n_joints,).
+            legs: Weights of the joints that carry a contact, shape (n_joints,); NaN of the others.
 
         Raises:
             ConfigurationError: If a pattern matches no joint, or their number is not that of the values.
@@ -131,21 +131,34 @@ class PostureGains(NamedTuple):
                     f"{did_you_mean(pattern, joint_names, 'the model has')}"
                 )
             k[found] = stiffness
-        weight = np.where(legs, config.leg_weight, config.weight)
-        return cls(k, 2.0 * np.sqrt(k), weight)  # critically damped
+        return cls(k, 2.0 * np.sqrt(k), np.where(np.isnan(legs), config.weight, legs))  # critically damped
 
 
-def inner_points(contact: Contact, margin: float) -> Array:
-    """Return the corners of a sole moved inwards by a margin [m], in the contact frame [m], shape (k, 3)."""
+def leg_weights(robot: RobotModel, frames: Sequence[str], contacts: Sequence[Contact]) -> Array:
+    """Return the posture weight of every joint that carries a contact, shape (n_joints,); NaN of the others.
+
+    It is small, since the tasks of the base and the feet determine these joints; not all of them where a
+    limb has more than the numbers of a foot's placement.
+    """
+    weights = np.full(robot.n_joints, np.nan)
+    for frame, contact in zip(frames, contacts, strict=True):
+        limb = robot.joints_to(frame)
+        determined = len(limb) <= (6 if contact.is_sole else 3)
+        weights[limb] = np.fmax(weights[limb], LEG_WEIGHT if determined else REDUNDANT_LEG_WEIGHT)
+    return weights
+
+
+def inner_points(contact: Contact) -> Array:
+    """Return the corners of a sole moved inwards by its margin, in the contact frame [m], shape (k, 3)."""
     arms = contact.points_C - contact.centre_C
-    return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
+    return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - contact.margin, 0.0), arms)
 
 
-def make_gait(contacts: Sequence[Contact], config: ControllerConfig) -> Gait:
+def make_gait(contacts: Sequence[Contact], config: ControllerConfig, limits: StepLimits) -> Gait:
     """Return a crawl for four or more points, else a walk on two soles, which stands on other contacts."""
     if len(contacts) >= LEGS_TO_CRAWL and not any(contact.is_sole for contact in contacts):
-        return CrawlGait(contacts, config.walking, config.crawl)
-    return BipedGait(contacts, config.walking, config.balance.margin)
+        return CrawlGait(contacts, config.walking, config.crawl, limits)
+    return BipedGait(contacts, config.walking, limits)
 
 
 class WholeBodyController:
@@ -173,16 +186,19 @@ class WholeBodyController:
         """
         contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]
-        self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
+        rotors = config.robot.nominal_friction.by_joint(robot)["armature"]
+        self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=rotors)
         self.tau_max = config.torque_scale * self.dynamics.limits.effort
-        self._legs = np.isin(np.arange(robot.n_joints), robot.joints_to(*contact_frames))
+        self._legs = leg_weights(robot, contact_frames, contacts)
         home = stance_positions(config.stance, robot)
         height = _height(self.dynamics.at_rest(home)) if robot.floating_base else 0.0
         self.references = References(config.references, robot, self.dynamics.limits, home, height)
-        self.gait = make_gait(contacts, config)
+        limits = StepLimits.of(height, STANDARD_GRAVITY * robot.total_mass)
+        self.gait = make_gait(contacts, config, limits)
         self._feedback = DcmFeedback()
         self._builder = ProgramBuilder(contacts, self.dynamics.nv, self.tau_max)
         self._solver = QpSolver(self._builder.size)
+        self._support = [inner_points(contact) for contact in contacts]
         self._joint_rows = np.eye(self.dynamics.nv)[robot.n_base :]
         self.set_config(config)
         self.interrupted = True
@@ -193,8 +209,6 @@ class WholeBodyController:
         self.gait.set_config(config.walking, config.crawl)
         joints = self.dynamics.robot.joint_names
         self._posture = PostureGains.of(config.posture, joints, self._legs)
-        margin = config.balance.margin
-        self._support = [inner_points(contact, margin) for contact in self._builder.contacts]
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
@@ -248,7 +262,7 @@ class WholeBodyController:
         """
         reference, slope = self.references.joints, np.sqrt(self._posture.stiffness)
         s: Array = (joints.v - reference.rate) + slope * (joints.q - reference.position)
-        return np.where(self._legs, 0.0, s) if self.dynamics.robot.floating_base else s
+        return np.where(np.isnan(self._legs), s, 0.0) if self.dynamics.robot.floating_base else s
 
     def _take_over(self, state: DynamicsState) -> None:
         """Start references and gait from where the robot is."""

@@ -24,6 +24,7 @@ from inertial_estimation.signals import Array
 
 PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
+EDGE_MARGIN, EDGE_SHARE = 0.015, 0.25  # of a sole [m], and at most of half its shorter side
 NORMAL = 2  # of the coordinates of a force, the normal one
 FORCE_WEIGHT = 1e-3  # w_f, small: it only settles what the tasks leave open
 SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
@@ -45,6 +46,12 @@ class Contact(NamedTuple):
     def dim(self) -> int:
         """Number of force coordinates: 6 for a sole, 3 for a point."""
         return int(self.cone.shape[1])
+
+    @property
+    def margin(self) -> float:
+        """Distance that the desired centre of pressure keeps from the edges of a sole [m]; 0 for a point."""
+        half = 0.5 * np.ptp(self.points_C[:, :2], axis=0).min()
+        return min(EDGE_MARGIN, EDGE_SHARE * float(half))
 
     @property
     def is_sole(self) -> bool:

@@ -10,6 +10,7 @@ from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, JointReading
 
+HEIGHT_RATE, JOINT_RATE = 0.3, 2.5  # largest rates of the references of base height and joints [m/s], [rad/s]
 SPEED_UP_S = 0.25  # in which a reference reaches its largest rate
 RATE_HOLD = 0.05  # how long the rate of a target counts without a new target [s]
 HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
@@ -186,7 +187,7 @@ class References:
         indices = np.array([self._robot.joint_index(name) for name in reading.names], dtype=int)
         position = np.clip(reading.position, self._limits.lower[indices], self._limits.upper[indices])
         self.clipped += bool((position != reading.position).any())
-        limit, rate = self._config.joint_rate, reading.velocity
+        limit, rate = JOINT_RATE, reading.velocity
         self._asked_joints[0][indices] = position
         self._asked_joints[1][indices] = 0.0 if rate is None else np.clip(rate, -limit, limit)
         self.joints.set_target(*self._asked_joints)
@@ -197,20 +198,19 @@ class References:
         if problem:
             self.refuse(f"base reference: {problem}")
             return
-        limits = {"height_rate": self._config.height_rate}
+        limits = {"height_rate": HEIGHT_RATE}
         limits |= dict.fromkeys(("roll_rate", "pitch_rate"), self._config.angle_rate)
         bounded = {name: float(np.clip(getattr(reference, name), -m, m)) for name, m in limits.items()}
         self._asked_base = replace(reference, **bounded)
         self._aim_base()
 
     def _start(self, q: Array, height: float, roll: float, pitch: float) -> None:
-        c = self._config
         self.joints, self.height, self.tilt = (
             SmoothReference(start, rate, rate / SPEED_UP_S)
             for start, rate in (
-                (q, c.joint_rate),
-                (np.array([height]), c.height_rate),
-                (np.array([roll, pitch]), c.angle_rate),
+                (q, JOINT_RATE),
+                (np.array([height]), HEIGHT_RATE),
+                (np.array([roll, pitch]), self._config.angle_rate),
             )
         )
 

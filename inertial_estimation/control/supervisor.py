@@ -25,6 +25,7 @@ SPEED_SCALE = 3.0  # of the URDF's limits of speed
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
 FREE_SPEED = 50.0  # limit of joints without one in the URDF [rad/s]
 BASE_SPEED, BASE_RATE = 10.0, 20.0  # largest plausible [m/s], [rad/s]
+FALLBACK_DAMPING = 5.0  # d of tau = -d v, while the state cannot be used; less for light joints [Nms/rad]
 RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it was beyond the limit
 
 
@@ -201,7 +202,7 @@ class ControlSupervisor:
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
         self.controller.set_config(config)
-        self._damping = np.minimum(config.fallback_damping, self._most_damping)
+        self._damping = np.minimum(FALLBACK_DAMPING, self._most_damping)
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""

@@ -107,13 +107,13 @@ class WholeBodyDynamics:
         limits: Limits of its joints in the URDF.
     """
 
-    def __init__(self, robot: RobotModel, frames: Sequence[str], *, armature: float = 0.0) -> None:
+    def __init__(self, robot: RobotModel, frames: Sequence[str], *, armature: Array | float = 0.0) -> None:
         """Copy the model and find the frames.
 
         Args:
             robot: The robot.
             frames: Frames whose motion is computed.
-            armature: Rotor inertia seen at every joint [kg m^2].
+            armature: Rotor inertia seen at the joints, shape (n_joints,) or one for all [kg m^2].
 
         Raises:
             ModelError: If a frame does not exist.

@@ -78,7 +78,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
     def _create_command_output(self, options: ControllerNodeOptions) -> None:
         self._convert: Callable[[TorqueCommand], Any]
         names = tuple(self.pipeline.robot.joint_names)
-        if options.command == "joint_state":
+        if not options.command_joints:
             self._command = self.add_output(JointState, "joint_torque_commands")
             self._convert = partial(torque_command_to_msg, msg=JointState(name=list(names)))
             return
@@ -150,12 +150,11 @@ def _check_command_joints(joints: Sequence[str], driven: Sequence[str]) -> list[
     """Return the joints of the robot that are not in the order of an effort array.
 
     Raises:
-        ConfigurationError: If the order is empty, names a joint twice, or one the robot does not have.
+        ConfigurationError: If the order names a joint twice, or one the robot does not have.
     """
     unknown = [joint for joint in joints if joint not in driven]
     twice = sorted({joint for joint in joints if joints.count(joint) > 1})
-    problems = ["it is empty, but 'command' is 'effort_array'"] if not joints else []
-    problems += [f"it has {listing(unknown)}, which the robot does not"] if unknown else []
+    problems = [f"it has {listing(unknown)}, which the robot does not"] if unknown else []
     problems += [f"it has {listing(twice)} more than once"] if twice else []
     if problems:
         raise ConfigurationError(

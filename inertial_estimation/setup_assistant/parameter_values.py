@@ -12,7 +12,6 @@ from inertial_estimation.configuration.node_names import (
     TILT_NODE,
 )
 from inertial_estimation.identification.held_links import identifiable_links
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
@@ -20,12 +19,10 @@ from inertial_estimation.setup_assistant.survey import FORCE, WRENCH, Survey
 from inertial_estimation.simulation.config import REALISTIC
 
 RATE_HZ = 333.0
-TOUCHDOWN = 0.035  # of the weight
 SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
 STIFFNESS, STIFFEST = 100.0, 300.0  # of the base's orientation [1/s^2]
 LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small legged robots [Nm, N]
-WIDTH, STEP_LENGTH, STEP_HEIGHT = 0.7, 0.45, 0.07  # of the stance's width; of the height of the base
-MARGIN = 0.25  # of half a sole's width, that the centre of pressure keeps from its edge
+STEP_HEIGHT = 0.07  # of the height of the base
 
 
 @dataclass(frozen=True)
@@ -160,22 +157,9 @@ def _controller(survey: Survey) -> tuple[Entry, ...]:
     if stiffness > STIFFNESS:
         gains = {"stiffness": _rounded(stiffness)}
         entries.append(Entry("base_orientation", gains, "stiffer, since the robot is small"))
-    weight = survey.robot.total_mass * STANDARD_GRAVITY
-    walking: dict[str, Any] = {"touchdown_force": _rounded(max(min(30.0, TOUCHDOWN * weight), 1.0))}
-    soles = [contact.sole for contact in survey.contacts if contact.sole]
-    if soles:
-        walking["least_width"] = _rounded(min(0.14, WIDTH * survey.stance_width))
-        walking["longest_step"] = _rounded(min(0.4, STEP_LENGTH * survey.height))
-        walking["swing_height"] = _rounded(min(0.05, STEP_HEIGHT * survey.height))
-        half = min(min(sole[1] - sole[0], sole[3] - sole[2]) for sole in soles) / 2.0
-        entries.append(
-            Entry("balance", {"margin": _rounded(min(0.015, MARGIN * half))}, "m, of the soles' edges")
-        )
-    entries.append(Entry("walking", walking))
-    held = 6 if soles else FORCE
-    if max(len(leg.joints) for leg in survey.decision.legs) > held:
-        said = "the feet do not determine all joints of a leg"
-        entries.append(Entry("posture", {"leg_weight": 0.1}, said))
+    if any(contact.sole for contact in survey.contacts):
+        height = _rounded(min(0.05, STEP_HEIGHT * survey.height))
+        entries.append(Entry("walking", {"swing_height": height}))
     if survey.decision.kind is Kind.QUADRUPED:
         entries.append(Entry("crawl", {"dwell": 0.4}, "s: long enough at rest for trunk_payload"))
     return tuple(entries)

@@ -9,6 +9,7 @@ from scipy.optimize import minimize, nnls
 from scipy.spatial import ConvexHull
 
 from inertial_estimation.control.balance import (
+    INTEGRAL_GAIN,
     INTEGRAL_LIMIT,
     DcmFeedback,
     PressureSegment,
@@ -47,9 +48,15 @@ def test_reference_integrated_forwards_ends_on_the_last_pressure_point() -> None
     assert dcm_of_plan([PressureSegment((0.0, 0.0), (0.3, 0.1), 0.0)], OMEGA) == (0.3, 0.1)
 
 
-def simulate(config: BalanceConfig, offset: float, shift: np.ndarray, seconds: float = 8.0):
+def simulate(
+    config: BalanceConfig,
+    offset: float,
+    shift: np.ndarray,
+    seconds: float = 8.0,
+    integral: float = INTEGRAL_GAIN,
+):
     """Error of a pendulum whose true centre of mass is off along x from the measured one."""
-    feedback, h = DcmFeedback(), 0.003
+    feedback, h = DcmFeedback(integral), 0.003
     com, velocity, errors = shift.copy(), np.zeros(2), []
     for _ in range(int(seconds / h)):
         xi = com - [offset, 0.0] + velocity / OMEGA
@@ -61,19 +68,19 @@ def simulate(config: BalanceConfig, offset: float, shift: np.ndarray, seconds: f
 
 
 def test_error_decays_at_the_rate_of_the_gain() -> None:
-    errors = simulate(BalanceConfig(integral=0.0, gain=4.0), 0.0, np.array([0.02, -0.01]))
+    errors = simulate(BalanceConfig(gain=4.0), 0.0, np.array([0.02, -0.01]), integral=0.0)
     assert errors[int(0.5 / 0.003)] / errors[0] == pytest.approx(np.exp(-4.0 * 0.5), rel=0.05)
 
 
 def test_integral_takes_out_the_error_of_a_wrong_mass_distribution() -> None:
-    without = simulate(BalanceConfig(integral=0.0), 0.015, np.zeros(2))
-    with_integral = simulate(BalanceConfig(integral=1.0), 0.015, np.zeros(2), 12.0)
+    without = simulate(BalanceConfig(), 0.015, np.zeros(2), integral=0.0)
+    with_integral = simulate(BalanceConfig(), 0.015, np.zeros(2), 12.0)
     assert without[-1] > 0.01
     assert with_integral[-1] < 0.002
 
 
 def test_integral_stays_within_its_limit() -> None:
-    feedback, config = DcmFeedback(), BalanceConfig(integral=20.0)
+    feedback, config = DcmFeedback(integral=20.0), BalanceConfig()
     for error in [np.array([0.01, -0.01])] * 1000 + [np.zeros(2)]:
         reached = feedback.centre_of_pressure(config, error, np.zeros(2), TRIANGLE, OMEGA, 0.01)
     assert np.linalg.norm(reached) == pytest.approx(INTEGRAL_LIMIT)

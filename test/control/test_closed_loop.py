@@ -8,7 +8,7 @@ from support.control_robots import PANDA_HOME, ClosedLoop, config_of, pipeline_o
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller import ControlState
-from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.references import HEIGHT_RATE, JOINT_RATE, WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading
 from inertial_estimation.simulation.config import REALISTIC
@@ -86,7 +86,7 @@ def test_a_robot_on_its_brakes_is_taken_over_where_it_stands(robot, fault) -> No
     speeds = []
     assert loop.run(1.0, lambda _: speeds.append(np.abs(loop.simulation.truth().v).max()))
     assert set(loop.states) == {ControlState.CONTROL}
-    assert max(speeds[10:]) < 2.0 * loop.pipeline.config.references.joint_rate, "smoothly"
+    assert max(speeds[10:]) < 2.0 * JOINT_RATE, "smoothly"
     assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.01)
     assert np.abs(loop.simulation.truth().v).max() < 0.05
     counts = loop.pipeline.supervisor.counts
@@ -114,7 +114,7 @@ def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:
     speeds = []
     assert loop.run(2.0, lambda _: speeds.append(loop.simulation.truth().base.v_WB_B[2]))
     assert loop.simulation.truth().base.p_WB[2] - start == pytest.approx(-0.06, abs=0.003)
-    assert max(np.abs(speeds)) < 1.2 * loop.pipeline.config.references.height_rate
+    assert max(np.abs(speeds)) < 1.2 * HEIGHT_RATE
 
 
 def test_the_pelvis_leans_25_degrees_and_back_within_two_seconds() -> None:

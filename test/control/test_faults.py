@@ -304,7 +304,7 @@ def test_an_inertia_an_hour_ahead_does_not_shut_out_the_next_ones(talos) -> None
         (lambda p: p.push_base_reference(BaseReference(1e9)), "height 1e+09 m"),
         (lambda p: p.push_base_reference(BaseReference(0.9, pitch=2.0)), "angle of 2 rad"),
         (lambda p: p.push_walk_command(WalkCommand(10**9, 0.1)), "expected at most 1000"),
-        (lambda p: p.push_walk_command(WalkCommand(2, -3.0)), "walking.longest_step"),
+        (lambda p: p.push_walk_command(WalkCommand(2, -3.0)), "0.5 of the height"),
         (lambda p: p.push_joint_reference(JointReading(0, ("wing",), [0.0])), "no joint wing"),
         (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [np.nan])), "not finite"),
         (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [1e30])), "beyond 1000 rad"),

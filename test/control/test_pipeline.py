@@ -9,6 +9,7 @@ from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import QpSolver
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.supervisor import FALLBACK_DAMPING
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.inputs.joints import VELOCITY_WINDOW_NS
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
@@ -199,7 +200,7 @@ def test_an_unsolved_program_is_answered_by_damping_with_the_reason(fresh, monke
     (command,) = fresh.tick(0)
     assert fresh.last.state is ControlState.DAMPING
     assert "iterations exhausted" in fresh.last.reason
-    np.testing.assert_allclose(command.tau, -0.3 * fresh.config.fallback_damping, atol=5.0)
+    np.testing.assert_allclose(command.tau, -0.3 * FALLBACK_DAMPING, atol=5.0)
     assert (command.tau < 0.0).all()
 
 

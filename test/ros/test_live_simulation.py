@@ -241,7 +241,7 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
 
 def test_controller_sends_an_array_in_the_order_it_is_told(world, arm):
     """As to a forward_command_controller; joint states without velocities, as many drivers send them."""
-    given = {"command": "effort_array", "command_joints": "[elbow, shoulder]"}
+    given = {"command_joints": "[elbow, shoulder]"}
     remapped = "joint_effort_commands:=/forward_effort_controller/commands"
     node = world.start("whole_body_controller", "-r", remapped, robot=arm, **given)
     commands = world.listen(Float64MultiArray, "/forward_effort_controller/commands", 200)
@@ -303,7 +303,7 @@ def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_ov
         ("simulator", {"viewer": "true"}, "the viewer needs a display"),
         (
             "whole_body_controller",
-            {"command": "effort_array", "command_joints": "[elbow, wrist, elbow]"},
+            {"command_joints": "[elbow, wrist, elbow]"},
             "it has wrist, which the robot does not; it has elbow more than once",
         ),
     ],

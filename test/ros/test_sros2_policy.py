@@ -24,7 +24,7 @@ STARTS = {  # ways to start a node that together make it use all it may
     "trunk_payload": [("hyq", {"ground_forces": "measured"})],
     "whole_body_controller": [
         ("talos", {}),
-        ("talos", {"command": "effort_array", "command_joints": "[arm_left_4_joint]"}),
+        ("talos", {"command_joints": "[arm_left_4_joint]"}),
     ],
     "simulator": [("talos", {"disturbances": "['{kind: ball, link: arm_left_5_link, mass: 1, start: 1}']"})],
 }

@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from inertial_estimation.control.walking.gait import (
     Gait,
     GaitContext,
     GaitPhase,
+    StepLimits,
     SupportTarget,
     SwingPath,
     Tick,
@@ -37,6 +39,8 @@ START_S = 1.0  # duration of the transfer before the first step, and of that aft
 LEVEL_M = 0.02  # by which a foot counts as ahead of the other
 LEAST_CAPACITY = 0.05  # of a foot on the ground in a transfer
 LOAD_RAMP = 0.3  # share of a transfer in which a landed foot is loaded and one about to leave is unloaded
+MOST_SHIFT = 0.15  # of the landing in reaction to a push that the centre of pressure cannot correct [m]
+CLEARANCE = 0.02  # least distance between two soles [m]
 SHIFT_RATE, SHIFT_ACCELERATION = 1.5, 20.0  # of the place of landing [m/s], [m/s^2]
 LAST_CHANGE_S = 0.08  # before the touchdown, in which the place is kept
 
@@ -48,6 +52,7 @@ class BipedContext(GaitContext):
     Attributes:
         contacts: The contacts; the left one has the index 0.
         reach: How far the centre of pressure can move from the centre of each sole [m], shape (2,) each.
+        least_width: Smallest lateral distance between the feet that an adjusted step keeps [m].
         home: Places of the feet at the start, in axes of the heading [m], shape (n, 2).
         kept: Steps that remain for after the hold.
         length: Distance of a step forward [m].
@@ -58,6 +63,7 @@ class BipedContext(GaitContext):
 
     contacts: tuple[Contact, ...]
     reach: list[Array]
+    least_width: float
     home: Array = field(default_factory=lambda: np.zeros((0, 2)))
     kept: int = 0
     length: float = 0.0
@@ -153,22 +159,22 @@ class StepAdjustment:
         self._target = (0.0, 0.0)
 
     def shift(
-        self, config: WalkingConfig, left_over: Array, landing: Array, remaining: float, h: float
+        self, least_width: float, left_over: Array, landing: Array, remaining: float, h: float
     ) -> Array:
         """Follow what the sole cannot correct; return the shift of the landing [m], shape (2,).
 
         Args:
-            config: How far a step may be moved, and how near the feet may come.
+            least_width: How near the feet may come [m].
             left_over: Error of the DCM at touchdown that will be left, heading frame [m], shape (2,).
             landing: Planned place of landing [m], shape (3,).
             remaining: Time until touchdown [s].
             h: Time since the last call [s].
         """
         if remaining > LAST_CHANGE_S:
-            limit, planned = config.step_adjustment, float(landing[1])
-            x, y = np.clip(left_over, -limit, limit).tolist()
+            planned = float(landing[1])
+            x, y = np.clip(left_over, -MOST_SHIFT, MOST_SHIFT).tolist()
             side = math.copysign(1.0, planned)
-            y = side * max(side * (planned + y), min(config.least_width, abs(planned))) - planned
+            y = side * max(side * (planned + y), min(least_width, abs(planned))) - planned
             if (x, y) != self._target:
                 self._target = (x, y)
                 self._reference.set_target(np.array([x, y]))
@@ -354,7 +360,7 @@ class _Swing(BipedPhase):
         force, progress = forces[self._foot] if forces else None, self._elapsed / self._duration
         if force is None:
             return progress >= 1.0
-        if progress >= EARLY_TOUCHDOWN and force > self._context.walking.touchdown_force:
+        if progress >= EARLY_TOUCHDOWN and force > self._context.limits.touchdown_force:
             return True
         return self._elapsed >= self._duration + LATE_TOUCHDOWN_S
 
@@ -363,7 +369,7 @@ class _Swing(BipedPhase):
         context, c, s = self._context, math.cos(yaw), math.sin(yaw)
         error_H = np.array([[c, s], [-s, c]]) @ error
         left_over = uncorrected_error(error_H, context.reach[self._stance], tick.omega, remaining)
-        return self._adjustment.shift(context.walking, left_over, landing, remaining, tick.h)
+        return self._adjustment.shift(context.least_width, left_over, landing, remaining, tick.h)
 
 
 def _point(centre: Array) -> Point:
@@ -375,17 +381,21 @@ class BipedGait(Gait):
 
     _context: BipedContext
 
-    def __init__(self, contacts: Sequence[Contact], walking: WalkingConfig, margin: float) -> None:
+    def __init__(self, contacts: Sequence[Contact], walking: WalkingConfig, limits: StepLimits) -> None:
         """Stand.
 
         Args:
             contacts: The contacts.
             walking: Durations and heights.
-            margin: Distance the centre of pressure keeps from the edges of a sole [m].
+            limits: Of its steps.
         """
         sides = [0.5 * np.ptp(contact.points_C[:, :2], axis=0) for contact in contacts]
-        reach = [np.maximum(side - margin, 0.0) for side in sides]
-        self._context = BipedContext(contacts=tuple(contacts), reach=reach, walking=walking)
+        reach = [side - contact.margin for side, contact in zip(sides, contacts, strict=True)]
+        width = sum(float(side[1]) for side in sides[:2]) + CLEARANCE
+        self._new = partial(
+            BipedContext, contacts=tuple(contacts), reach=reach, least_width=width, limits=limits
+        )
+        self._context = self._new(walking=walking)
         self._state: BipedPhase = Standing(self._context)
 
     @property
@@ -395,8 +405,7 @@ class BipedGait(Gait):
 
     def reset(self) -> None:
         """Stand; discard the requested and completed steps and the initial positions of the feet."""
-        context = self._context
-        self._context = BipedContext(contacts=context.contacts, reach=context.reach, walking=context.walking)
+        self._context = self._new(walking=self._context.walking)
         self._state = Standing(self._context)
 
     def set_config(self, walking: WalkingConfig, crawl: CrawlConfig) -> None:
@@ -419,7 +428,7 @@ class BipedGait(Gait):
                 f"cannot walk on {len(contacts)} contacts, expected two with soles (stance.soles), or "
                 "four or more points"
             )
-        check_walk(command, context.walking)
+        check_walk(command, context.limits.longest)
         if not self._state.stepping or context.held:
             context.asked, context.kept = command, 0
             return

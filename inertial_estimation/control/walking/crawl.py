@@ -25,6 +25,7 @@ from inertial_estimation.control.walking.gait import (
     Gait,
     GaitContext,
     GaitPhase,
+    StepLimits,
     SupportTarget,
     SwingPath,
     Tick,
@@ -50,7 +51,7 @@ class CrawlContext(GaitContext):
     """Data that outlive a phase.
 
     Attributes:
-        crawl: Durations, sequence, margin.
+        crawl: Durations, margin.
         plan: What is left of the walk.
         ground: Places of the feet.
         body: Motion of the centre of mass.
@@ -254,13 +255,13 @@ class _Swing(CrawlPhase):
         A force shows it, where there is a sensor; and that the foot does not follow its way down: a light leg
         hardly presses.
         """
-        walking, progress = self._context.walking, self._elapsed / self._path.duration
+        context, progress = self._context, self._elapsed / self._path.duration
         foot, wanted = tick.state.frames[self.swing], self.swing_reference(frame)
         force = tick.forces[self.swing] if tick.forces else None
-        slow = foot.velocity[2] - wanted.velocity[2] > 0.5 * walking.touchdown_speed
+        slow = foot.velocity[2] - wanted.velocity[2] > 0.5 * context.walking.touchdown_speed
         behind = foot.p_BF_W[2] - wanted.p_BF_W[2] > TOUCH_LAG_M
         return bool(
-            (progress >= LIFTED_SHARE and force is not None and force > walking.touchdown_force)
+            (progress >= LIFTED_SHARE and force is not None and force > context.limits.touchdown_force)
             or (progress >= EARLY_TOUCHDOWN and behind)
             or (progress >= 1.0 and slow)
         )
@@ -314,23 +315,29 @@ class CrawlGait(Gait):
 
     _context: CrawlContext
 
-    def __init__(self, contacts: Sequence[Contact], walking: WalkingConfig, crawl: CrawlConfig) -> None:
+    def __init__(
+        self, contacts: Sequence[Contact], walking: WalkingConfig, crawl: CrawlConfig, limits: StepLimits
+    ) -> None:
         """Stand.
 
         Args:
             contacts: The contacts, points.
             walking: Heights, touchdown.
-            crawl: Durations, sequence, margin.
-
-        Raises:
-            ~inertial_estimation.errors.ConfigurationError: If `crawl.sequence` is not one of all the feet.
+            crawl: Durations, margin.
+            limits: Of its steps.
         """
         self._n_feet = len(contacts)
-        plan = CrawlPlan([contact.name for contact in contacts], crawl.sequence)
+        plan = CrawlPlan([contact.name for contact in contacts])
         ground = WalkingGround([np.zeros(3)] * self._n_feet, 0.0)
         body, loads = BodyMotion(ground.middle), np.ones(self._n_feet)
         self._context = CrawlContext(
-            walking=walking, crawl=crawl, plan=plan, ground=ground, body=body, loads=loads
+            walking=walking,
+            crawl=crawl,
+            limits=limits,
+            plan=plan,
+            ground=ground,
+            body=body,
+            loads=loads,
         )
         self._state: CrawlPhase = Standing(self._context)
 
@@ -361,7 +368,7 @@ class CrawlGait(Gait):
 
     def command(self, command: WalkCommand) -> None:
         """Walk from now on, in swings of single feet; see `Gait.command`."""
-        check_walk(command, self._context.walking)
+        check_walk(command, self._context.limits.longest)
         self._context.asked = command
 
     def hold(self, held: bool) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 from inertial_estimation.control.balance import Point, nearest_inside, region_within
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.walking.ground import turn_between
-from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
 
 MARGIN_SHARES = 1.0, 0.8, 0.6, 0.4, 0.2, 0.05  # of the margin, where the polygon is too narrow for it
@@ -36,28 +35,16 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
     return sum(x for x, _ in feet) / len(feet), sum(y for _, y in feet) / len(feet)
 
 
-def foot_sequence(names: Sequence[str], asked: Sequence[str], home: Array) -> tuple[int, ...]:
-    """Return the order in which the feet step.
+def foot_sequence(home: Array) -> list[int]:
+    """Return the order in which the feet step: those of the left from the rear to the front, then the right.
 
-    Without one asked for: the feet of the left side from the rear to the front, then those of the right. Two
-    swings of one side then share a region for the centre of mass, and a rear foot goes before the front one.
+    Two swings of one side share a region for the centre of mass, and a rear foot goes before the front one.
 
     Args:
-        names: Names of the contacts.
-        asked: Names in the order wanted; empty: found from the places.
         home: Places of the feet, x forwards, y to the left [m], shape (n, 2 or 3).
-
-    Raises:
-        ConfigurationError: If the order asked for is not one of all the feet.
     """
-    if asked:
-        if sorted(asked) != sorted(names):
-            raise ConfigurationError(
-                f"crawl.sequence is {listing(asked)}, expected each contact once: {listing(names)}"
-            )
-        return tuple(list(names).index(name) for name in asked)
     middle = float(home[:, 1].mean())
-    return tuple(sorted(range(len(names)), key=lambda i: (home[i, 1] < middle, home[i, 0])))
+    return sorted(range(len(home)), key=lambda i: (home[i, 1] < middle, home[i, 0]))
 
 
 class CrawlPlan:
@@ -70,18 +57,9 @@ class CrawlPlan:
         heading: Direction of the line in the ground frame [rad].
     """
 
-    def __init__(self, names: Sequence[str], asked_sequence: Sequence[str]) -> None:
-        """Stand.
-
-        Args:
-            names: Names of the contacts.
-            asked_sequence: Names in the order they step; empty: found from the places of the feet.
-
-        Raises:
-            ~inertial_estimation.errors.ConfigurationError: If the sequence is not one of all the feet.
-        """
-        self._names, self._asked_sequence = tuple(names), tuple(asked_sequence)
-        foot_sequence(names, asked_sequence, np.zeros((len(names), 2)))  # to be refused now
+    def __init__(self, names: Sequence[str]) -> None:
+        """Stand on the contacts of these names."""
+        self._names = tuple(names)
         self.reset()
 
     def reset(self) -> None:
@@ -100,7 +78,7 @@ class CrawlPlan:
         centre = places[:, :2].mean(axis=0)
         if self._home is None:
             self._home = places[:, :2] - centre
-            self._order = list(foot_sequence(self._names, self._asked_sequence, places))
+            self._order = foot_sequence(places)
         self.heading = turn_between(self._home, places[:, :2] - centre)
         c, s = math.cos(self.heading), math.sin(self.heading)
         self._forward = np.array([c, s])

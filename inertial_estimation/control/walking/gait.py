@@ -18,6 +18,8 @@ from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3
 
 MOST_STEPS = 1000  # of a walk command; one with more is refused
+STEP_SHARE = 0.5  # longest step, of the height of the base in the home posture
+TOUCHDOWN_SHARE = 0.035  # of the weight: the force on a swing foot that shows the ground
 EARLY_TOUCHDOWN = 0.6  # share of a swing after which the ground under the foot ends it
 LATE_TOUCHDOWN_S = 0.15  # for which a foot that finds no ground goes on down after the planned touchdown
 
@@ -66,18 +68,32 @@ class SupportTarget(NamedTuple):
     fresh: bool = False  # whether the reference begins where the robot is, so that no error of before counts
 
 
+class StepLimits(NamedTuple):
+    """What follows for steps from the size and the weight of a robot."""
+
+    longest: float  # step that is accepted [m]
+    touchdown_force: float  # normal force on a swing foot, from which it stands [N]
+
+    @classmethod
+    def of(cls, height: float, weight: float) -> "StepLimits":
+        """Return those of a robot with its base at a height [m] and of a weight [N]."""
+        return cls(STEP_SHARE * height, TOUCHDOWN_SHARE * weight)
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class GaitContext:
     """Data of a gait that outlive its phases.
 
     Attributes:
         walking: Durations and heights.
+        limits: Of its steps.
         asked: Walk requested that the feet have not begun; None: there is none.
         held: Whether the robot is requested to stand, even during an unfinished walk.
         made: Swings landed since the last reset.
     """
 
     walking: WalkingConfig
+    limits: StepLimits
     asked: WalkCommand | None = None
     held: bool = False
     made: int = 0
@@ -135,16 +151,16 @@ class Gait(ABC):
         """Return what is wanted of the feet now."""
 
 
-def check_walk(command: WalkCommand, walking: WalkingConfig) -> None:
+def check_walk(command: WalkCommand, longest: float) -> None:
     """Check length and number of the steps of a command.
 
     Raises:
-        ConfigurationError: If they are longer than `walking.longest_step`, or more than `MOST_STEPS`.
+        ConfigurationError: If they are longer than allowed [m], or more than `MOST_STEPS`.
     """
-    if abs(command.length) > walking.longest_step:
+    if abs(command.length) > longest:
         raise ConfigurationError(
-            f"steps of {command.length:g} m, expected at most walking.longest_step, "
-            f"{walking.longest_step:g} m"
+            f"steps of {command.length:g} m, expected at most {longest:.2g} m, {STEP_SHARE:g} of the "
+            "height of the base"
         )
     if command.steps > MOST_STEPS:
         raise ConfigurationError(f"{command.steps:.4g} steps, expected at most {MOST_STEPS}")
