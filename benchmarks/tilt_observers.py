@@ -15,8 +15,8 @@ from vqf import VQF
 from benchmarks.referee.recordings import ICUB, command, datasets
 from inertial_estimation import BagRecording, ImuSample, build_pipelines, load_configs
 from inertial_estimation.recordings.recording import read_orientations
-from inertial_estimation.replay.metrics import tilt_errors, verticals
-from inertial_estimation.replay.result_files import read_trusted
+from inertial_estimation.replay.metrics import verticals
+from inertial_estimation.replay.reference import read_trusted, tilt_errors
 
 OBSERVERS: Mapping[str, tuple[str, ...]] = {  # parameters of the tilt observer
     "filter (default)": (),
@@ -69,7 +69,7 @@ def main() -> None:
         errors = tilt_errors(
             stamps, verticals(xyzw) @ R_BI.T, reference, trusted, settle_ns=round(1e9 * args.settle)
         )
-        report(name, {key: np.degrees(value) for key, value in vars(errors.summary).items()})
+        report(name, {key: np.degrees(value) for key, value in errors.summary._asdict().items()})
 
 
 def report(name: str, found: Mapping[str, float]) -> None:

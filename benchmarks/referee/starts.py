@@ -18,8 +18,8 @@ def icub_starts(seed: int) -> list[Row]:
     from benchmarks.referee.recordings import ICUB, datasets
     from inertial_estimation import BagRecording, build_pipelines, load_configs, replay_recording
     from inertial_estimation.recordings.recording import read_orientations
-    from inertial_estimation.replay.metrics import interpolated, tilt_errors
-    from inertial_estimation.replay.result_files import read_trusted
+    from inertial_estimation.replay.metrics import interpolated
+    from inertial_estimation.replay.reference import read_trusted, tilt_errors
 
     path, urdf = datasets() / ICUB[0], str(datasets() / "icub_walking/iCubGenova04.urdf")
     if not path.exists():
@@ -37,7 +37,7 @@ def icub_starts(seed: int) -> list[Row]:
 
     def truth(stamps: np.ndarray) -> np.ndarray:
         known = np.interp(stamps, errors.stamps_ns, errors.trusted.astype(float))
-        verticals = interpolated(stamps, errors.stamps_ns, errors.reference_B)
+        verticals = interpolated(stamps, errors.stamps_ns, errors.reference)
         return np.where(known[:, None] == 1.0, verticals, np.nan)
 
     return start_rows("iCub", recording, build, truth, seed)

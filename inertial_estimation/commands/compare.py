@@ -7,8 +7,7 @@ import io
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
 from inertial_estimation.comparison.comparison import Comparison, Row, compare
-from inertial_estimation.comparison.result_values import value_text
-from inertial_estimation.comparison.run_result import read_results
+from inertial_estimation.comparison.results import read_results, value_text
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder, write_text
 

@@ -21,9 +21,10 @@ from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.node_outputs import write_estimates_bag
+from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
-from inertial_estimation.replay.replay_metrics import ReplayReference, read_reference, replay_results
-from inertial_estimation.replay.result_files import ESTIMATES_BAG
+from inertial_estimation.replay.results import replay_results
+from inertial_estimation.replay.tables import ESTIMATES_BAG
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
@@ -48,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
             evaluation = replay_results(
                 result, pipelines=pipelines, reference=reference, hold_out_ns=_hold_out(result, args)
             )
-            view.show_reference(evaluation.tilt_errors)
-        print_input_warnings(result, evaluation)
+            view.show_reference(evaluation.errors.get("tilt"))
+        print_input_warnings(result)
         evaluation.metrics["provenance"] = arguments.provenance_of(
             args,
             OPTIONS,
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         evaluation.metrics["provenance"]["options"]["reference"] = topic  # the one that was found
         with result_folder(folder, OWN_FILES) as partial:
             if args.format != "mcap":
-                write_tables(partial, result, evaluation, pipelines)
+                write_tables(partial, evaluation, pipelines)
             if args.format != "csv":
                 inputs = [*topics.present_in(recording.topics), *([topic] if topic else [])]
                 write_estimates_bag(partial / ESTIMATES_BAG, recording, inputs, result, pipelines)

@@ -14,16 +14,13 @@ from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.payload.estimate import Phase
-from inertial_estimation.replay.consistency import NOISE_BAND, nis_sentence
 from inertial_estimation.replay.replay import ReplayRun
-from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.result_files import (
-    BASE_ERRORS,
+from inertial_estimation.replay.results import BASE_ERRORS, NOISE_BAND, ReplayResults, nis_sentence
+from inertial_estimation.replay.tables import (
     ESTIMATES_BAG,
     METRICS_FILE,
     REPORT_FILE,
     TABLES,
-    result_tables,
     write_result_table,
 )
 from inertial_estimation.signals import Health
@@ -45,22 +42,22 @@ def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> 
             write_replay_report(folder / REPORT_FILE, evaluation)
 
 
-def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
+def write_tables(folder: Path, evaluation: ReplayResults, pipelines: Pipelines) -> None:
     """Write the estimates of a replay to a folder, as tables."""
-    for name, table in result_tables(run, evaluation, pipelines).items():
+    for name, table in evaluation.tables.items():
         write_result_table(folder / name, table)
-    if len(evaluation.inertial.stamps_ns) and pipelines.inertial is not None:
+    if evaluation.links and pipelines.inertial is not None:
         write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
 
 
-def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
+def print_input_warnings(result: ReplayRun) -> None:
     """Print what is wrong with the inputs on stderr, a short line each.
 
     Raises:
         RecordingError: If the estimators gave no estimate at all.
     """
     wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
-    estimated = len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload
+    estimated = result.base or result.inertial or result.payload
     if wrong or not estimated:
         said = dict.fromkeys(_said(health) for health in wrong or result.health)
         print("\n".join(one_line(text, limit=WIDEST) for text in said), file=sys.stderr)

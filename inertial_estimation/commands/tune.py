@@ -23,7 +23,7 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NOD
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder, write_json, write_text
 from inertial_estimation.parallel import open_workers
-from inertial_estimation.replay.replay_metrics import ReplayReference, read_reference
+from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.tuning.outcome import (
     JudgedMetric,
     as_json,

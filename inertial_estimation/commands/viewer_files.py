@@ -24,10 +24,9 @@ if TYPE_CHECKING:  # packages of the simulation and the viewer, which a command 
     from inertial_estimation.payload.estimate import PayloadEstimate
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import Recording
-    from inertial_estimation.replay.metrics import TiltErrors
     from inertial_estimation.replay.payload_response import PayloadScene
+    from inertial_estimation.replay.reference import ReferenceErrors, ReplayReference
     from inertial_estimation.replay.replay import ReplayWatcher
-    from inertial_estimation.replay.replay_metrics import ReplayReference
     from inertial_estimation.simulation.sensors import SensorReadings
     from inertial_estimation.view.demo_run_view import DemoRunView
     from inertial_estimation.view.estimate_view import EstimateView
@@ -49,12 +48,12 @@ class ReplayView:
     watcher: ReplayWatcher | None = None
     view: RobotView | None = None
 
-    def show_reference(self, errors: TiltErrors | None) -> None:
+    def show_reference(self, errors: ReferenceErrors | None) -> None:
         """Add the reference after its alignment, which needs the whole replay; None: there is none."""
         if self.view is not None and errors is not None:
             good = errors.trusted
             stamps = errors.stamps_ns[good]
-            self.view.show_truth(stamps, errors.reference_B[good], errors.errors[good])
+            self.view.show_truth(stamps, errors.reference[good], errors.errors[good])
 
 
 @contextmanager

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inertial_estimation.comparison.result_values import Value
-from inertial_estimation.comparison.run_result import RunResult
+from inertial_estimation.comparison.results import RunResult, Value
 from inertial_estimation.errors import listing
 
 SMALLEST_CHANGE = 5e-4  # relative, below which a value is called the same
@@ -114,12 +113,7 @@ def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
 def _described(
     provenance: Mapping[str, Any], everywhere: Collection[str]
 ) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield what is compared of a provenance as texts, by group and name.
-
-    Args:
-        provenance: Where a result came from.
-        everywhere: Nodes and tools whose parameters all results have; others are only named.
-    """
+    """Yield a provenance as texts by group and name; parameters of nodes that not all have only by name."""
     version = provenance.get("version", {})
     for name in ("package", "commit", "modified"):
         if name in version:

@@ -21,7 +21,7 @@ from inertial_estimation.plots.page import (
     write_page,
 )
 from inertial_estimation.plots.replay_figures import TIME_LABEL
-from inertial_estimation.replay.result_files import ERRORS_FILE, TELEMETRY_FILES
+from inertial_estimation.replay.tables import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
 MOST_LINKS = 8  # drawn over time: those whose masses differ most between the results

@@ -4,135 +4,116 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.figures import GREY, INK, Figure, Level, Mark, Panel, Series, spans_of
 from inertial_estimation.plots.page import with_sigma
-from inertial_estimation.recordings.truth_file import TrueInertias
-from inertial_estimation.replay.base_errors import BaseErrors, yaws
-from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, PayloadSeries, TiltSeries
-from inertial_estimation.replay.metrics import FILTER_CUTOFF, TiltErrors
-from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.time_axis import TimeAxis
+from inertial_estimation.replay.metrics import FILTER_CUTOFF
+from inertial_estimation.replay.reference import ReferenceErrors
+from inertial_estimation.replay.results import ReplayResults
+from inertial_estimation.replay.tables import (
+    BASE_FILE,
+    STATE_FILE,
+    TELEMETRY_FILES,
+    TRUNK_FILE,
+    TimeAxis,
+    vectors,
+    xyz,
+)
 from inertial_estimation.replay.torque_errors import TorqueSeries
 from inertial_estimation.signals import Array, Decision
+from inertial_estimation.telemetry import GATE_DECISIONS
 
 TIME_LABEL = "time since the start of the recording [s]"
-AXES = ("x", "y", "z")
-DIAGONAL = [4, 7, 9]  # places of xx, yy and zz among the ten parameters
 MOST_ROWS = 12  # torques drawn: those with the largest errors
 MOST_SIGMA = 10.0  # times the largest error up to which the tilt's standard deviation is shown
-
-Forces = Mapping[str, tuple[NDArray[np.int64], Array]]
-
-
-class Panels:
-    """Panels of one replay: one time axis, and the begin of the hold-out in each."""
-
-    def __init__(self, time: TimeAxis) -> None:
-        begin, end = time.at(time.begin_ns), time.at(time.end_ns)
-        self.limits = (begin, max(end, begin + 1e-3))
-        held = time.hold_out_ns
-        self.marks = () if held is None else (Mark(time.at(held), "hold-out"),)
-
-    def of(
-        self, title: str, y_label: str, series: Sequence[Series], *, marks: Sequence[Mark] = (), **more: Any
-    ) -> Panel:
-        """Return a panel over time; further arguments are those of `Panel`."""
-        limits, marks = self.limits, (*self.marks, *marks)
-        return Panel(title, TIME_LABEL, y_label, series, x_limits=limits, marks=marks, **more)
 
 
 def replay_figures(results: ReplayResults) -> list[Figure]:
     """Return the figures for which there are estimates.
 
     Args:
-        results: Series and metrics of the replay.
+        results: Tables and metrics of the replay.
     """
-    time, tilt, inertial, truth = results.time, results.tilt, results.inertial, results.truth
-    panels, found = Panels(time), []
-    if len(tilt.stamps_ns):
-        found.append(figure_of_tilt(tilt, results.tilt_errors, time, results.forces))
-        found.append(figure_of_base(tilt, results.base_errors, time))
-        t = time.of(tilt.stamps_ns)
-        biases = 1e3 * tilt.gyro_biases_I
-        lines = [Series(f"{axis} {biases[-1, k]:+.2f}", t, biases[:, k]) for k, axis in enumerate(AXES)]
-        title = "Gyroscope bias in the IMU frame, with its final value"
-        found.append(Figure("Gyroscope bias", [panels.of(title, "bias [mrad/s]", lines)]))
+    found = []
+    if BASE_FILE in results.tables:
+        found += [figure_of_tilt(results), figure_of_base(results), figure_of_bias(results)]
     if results.torques is not None:
-        found.append(figure_of_torques(results.torques, time))
-    if len(inertial.stamps_ns):
-        found.append(figure_of_masses(inertial, time, truth))
-        found += [figure_of_coms(inertial, time, truth), figure_of_inertias(inertial, time, truth)]
-        found.append(figure_of_nis(inertial, time))
-    if results.payload is not None:
-        found.append(figure_of_trunk(results.payload, time, truth))
+        found.append(figure_of_torques(results.torques, results.time))
+    if results.links:
+        found += [figure_of_masses(results), figure_of_coms(results), figure_of_moments(results)]
+        found.append(figure_of_nis(results))
+    if TRUNK_FILE in results.tables:
+        found.append(figure_of_trunk(results))
     return found
 
 
-def figure_of_tilt(
-    series: TiltSeries, errors: TiltErrors | None, time: TimeAxis, forces: Forces | None = None
-) -> Figure:
-    """Draw the inclination of the vertical along the base's axes, its error, contact forces and contacts.
-
-    Args:
-        series: Base estimates.
-        errors: Against a reference, None without one.
-        time: The time axis.
-        forces: Magnitude of the contact forces by contact: stamps [ns] and values [N].
-    """
-    panels, t = Panels(time), time.of(series.stamps_ns)
-    flight = np.array([not contacts for contacts in series.contacts])
-    air = spans_of(t, flight, "no contact") if not flight.all() else []
-    drawn = []
-    for k, name in enumerate(("along x (minus the pitch)", "along y (roll)")):
-        lines = [Series("estimate", t, _inclination(series.tilts_B[:, k]), colour=k)]
-        if errors is not None:
-            reference = np.where(errors.trusted, _inclination(errors.reference_B[:, k]), np.nan)
-            lines.insert(0, Series("reference", time.of(errors.stamps_ns), reference, "reference"))
-        title = f"Vertical in the base frame, {name}"
-        drawn.append(panels.of(title, "inclination [deg]", lines, spans=air))
-    drawn.append(_tilt_error(panels, errors, series, time))
-    if forces:
-        lines = [Series(name, time.of(stamps), values, "thin") for name, (stamps, values) in forces.items()]
-        drawn.append(panels.of("Measured contact forces, magnitude", "force [N]", lines))
-    contacts = sorted({contact for contacts in series.contacts for contact in contacts})
-    if contacts:
-        used = [np.array([contact in now for now in series.contacts]) for contact in contacts]
-        drawn.append(
-            panels.of("Contacts in use by the observer", "", list(_bars(t, used, contacts)), rows=contacts)
-        )
-    return Figure("Tilt and contacts", drawn)
+def _panel(time: TimeAxis, title: str, y_label: str, series: Sequence[Series], **more: Any) -> Panel:
+    """Return a panel over the time of the replay, with the begin of the hold-out."""
+    begin, end = time.at(time.begin_ns), time.at(time.end_ns)
+    held = time.hold_out_ns
+    marks = () if held is None else (Mark(time.at(held), "hold-out"),)
+    marks = (*marks, *more.pop("marks", ()))
+    limits = (begin, max(end, begin + 1e-3))
+    return Panel(title, TIME_LABEL, y_label, series, x_limits=limits, marks=marks, **more)
 
 
-def _bars(t: Array, flags: Sequence[NDArray[np.bool_]], names: Sequence[str]) -> Iterator[Series]:
+def _bars(t: Array, flags: Mapping[str, Any]) -> Iterator[Series]:
     """Yield a bar in the row of each name, where its flag is set."""
-    for row, used in enumerate(flags):
+    for row, used in enumerate(flags.values()):
         ends = [(span.start, span.end, np.nan) for span in spans_of(t, used)]
-        x = np.array(ends).ravel() if ends else np.zeros(0)
+        x = np.array(ends).ravel()
         yield Series("", np.nan_to_num(x, nan=t[-1]), np.where(np.isnan(x), np.nan, row), "bars", colour=row)
 
 
-def _tilt_error(panels: Panels, errors: TiltErrors | None, series: TiltSeries, time: TimeAxis) -> Panel:
-    sigma = np.degrees(series.tilt_sigmas)
-    own = Series(
-        f"the estimate's sigma, median {np.median(sigma):.3g} deg", time.of(series.stamps_ns), sigma, colour=5
-    )
+def _banded(label: str, t: Array, values: Array, sigmas: Array, colour: int) -> Series:
+    return Series(label, t, values, "line", values - 2.0 * sigmas, values + 2.0 * sigmas, colour)
+
+
+def figure_of_tilt(results: ReplayResults) -> Figure:
+    """Draw the inclination of the vertical along the base's axes, its error, contact forces and contacts."""
+    time, base, errors = results.time, results.tables[BASE_FILE], results.errors.get("tilt")
+    t, used = time.of(base["stamp_ns"]), [names.split() for names in base["contacts"]]
+    contacts = sorted({name for names in used for name in names})
+    flight = np.array([not names for names in used])
+    air = spans_of(t, flight, "no contact") if contacts else []
+    drawn = []
+    for k, (axis, name) in enumerate((("x", "x (minus the pitch)"), ("y", "y (roll)"))):
+        lines = [Series("estimate", t, _inclination(base[f"tilt_{axis}"]), colour=k)]
+        if errors is not None:
+            reference = np.where(errors.trusted, _inclination(errors.reference[:, k]), np.nan)
+            lines.insert(0, Series("reference", time.of(errors.stamps_ns), reference, "reference"))
+        title = f"Vertical in the base frame, along {name}"
+        drawn.append(_panel(time, title, "inclination [deg]", lines, spans=air))
+    sigmas = results.tables[TELEMETRY_FILES[TILT_NODE]]["tilt/sigma [rad]"]
+    drawn.append(_tilt_error(errors, t, np.degrees(sigmas), time))
+    if results.forces:
+        lines = [Series(name, time.of(at), values, "thin") for name, (at, values) in results.forces.items()]
+        drawn.append(_panel(time, "Measured contact forces, magnitude", "force [N]", lines))
+    if contacts:
+        flags = {name: np.array([name in names for names in used]) for name in contacts}
+        title = "Contacts in use by the observer"
+        drawn.append(_panel(time, title, "", list(_bars(t, flags)), rows=contacts))
+    return Figure("Tilt and contacts", drawn)
+
+
+def _tilt_error(errors: ReferenceErrors | None, t: Array, sigma: Array, time: TimeAxis) -> Panel:
+    own = Series(f"the estimate's sigma, median {np.median(sigma):.3g} deg", t, sigma, colour=5)
+    high = float(np.quantile(sigma, 0.9))  # the initial one is far larger
     if errors is None:
-        limits = (0.0, 1.3 * float(np.quantile(sigma, 0.9)) + 1e-6)  # the initial one is far larger
-        return panels.of("Standard deviation of the tilt", "sigma [deg]", [own], y_limits=limits)
-    t, degrees = time.of(errors.stamps_ns), np.degrees(errors.errors)
-    error = Series("error", t, np.where(errors.trusted, degrees, np.nan), "thin", colour=3)
-    mean, rms, p95, largest = (float(np.degrees(value)) for value in vars(errors.summary).values())
-    top = max(largest, min(float(np.quantile(sigma, 0.9)), MOST_SIGMA * largest), 1e-6)
-    return panels.of(
+        title = "Standard deviation of the tilt"
+        return _panel(time, title, "sigma [deg]", [own], y_limits=(0.0, 1.3 * high + 1e-6))
+    degrees = np.where(errors.trusted, np.degrees(errors.errors), np.nan)
+    mean, rms, p95, largest = np.degrees(errors.summary).tolist()
+    return _panel(
+        time,
         f"Tilt error: mean {mean:.3f}, rms {rms:.3f}, 95 % {p95:.3f}, max {largest:.2f} deg",
         "error [deg]",
-        [error, own],
+        [Series("error", time.of(errors.stamps_ns), degrees, "thin", colour=3), own],
         levels=[Level(rms, "rms")],
-        spans=spans_of(t, ~errors.trusted, "not trusted"),
-        y_limits=(0.0, 1.15 * top),
+        spans=spans_of(time.of(errors.stamps_ns), ~errors.trusted, "not trusted"),
+        y_limits=(0.0, 1.15 * max(largest, min(high, MOST_SIGMA * largest), 1e-6)),
     )
 
 
@@ -141,80 +122,46 @@ def _inclination(component: Array) -> Array:
     return inclination
 
 
-def figure_of_base(series: TiltSeries, errors: BaseErrors | None, time: TimeAxis) -> Figure:
-    """Draw yaw, position and velocity of the base, and the aligned reference.
-
-    Args:
-        series: Base estimates.
-        errors: Against a reference, None without one.
-        time: The time axis.
-    """
-    panels, t = Panels(time), time.of(series.stamps_ns)
-    drawn = (
-        (np.degrees(yaws(series.quaternions_xyzw))[:, None], "yaw [deg]", "Yaw (its origin is arbitrary)"),
-        (series.positions_W, "position [m]", "Position in the world (drifts)"),
-        (series.velocities_B, "velocity [m/s]", "Velocity in the base frame"),
-    )
-    references = list(_base_references(errors, time)) or [None] * 3
-    found = []
-    for (values, label, title), reference in zip(drawn, references, strict=True):
-        names = AXES if values.shape[1] == 3 else ("estimate",)
-        lines = [Series(name, t, values[:, k], colour=k) for k, name in enumerate(names)]
-        if reference is not None:
-            said = ("reference", "", "")
-            lines = [
-                Series(said[k], reference[0], y, "reference") for k, y in enumerate(reference[1].T)
-            ] + lines
-        found.append(panels.of(title, label, lines))
+def figure_of_base(results: ReplayResults) -> Figure:
+    """Draw yaw, position and velocity of the base, and the aligned reference."""
+    time, state = results.time, results.tables[STATE_FILE]
+    t, drawn = time.of(state["stamp_ns"]), []
+    for quantity, names, title, unit in (
+        ("yaw", ("yaw",), "Yaw (its origin is arbitrary)", "deg"),
+        ("position", "xyz", "Position in the world (drifts)", "m"),
+        ("velocity", ("vx", "vy", "vz"), "Velocity in the base frame", "m/s"),
+    ):
+        scale = float(np.degrees(1.0)) if unit == "deg" else 1.0
+        lines = []
+        if quantity in results.errors:
+            errors = results.errors[quantity]
+            reference = np.where(errors.trusted[:, None], scale * errors.reference, np.nan)
+            at = time.of(errors.stamps_ns)
+            lines = [Series("" if k else "reference", at, y, "reference") for k, y in enumerate(reference.T)]
+        for k, name in enumerate(names):
+            label = "estimate" if quantity == "yaw" else name[-1]
+            lines.append(Series(label, t, scale * state[name], colour=k))
+        drawn.append(_panel(time, title, f"{quantity} [{unit}]", lines))
     return Figure(
         "Yaw, position and velocity of the base",
-        found,
+        drawn,
         "Yaw and position are not observable from joints, IMU and contacts: they drift, and their origin is "
         "arbitrary. A reference is aligned by a translation and a yaw before the comparison.",
     )
 
 
-def _base_references(errors: BaseErrors | None, time: TimeAxis) -> Iterator[tuple[Array, Array] | None]:
-    """Yield times and values of the reference's yaw, position and velocity; None where it has none."""
-    if errors is None:
-        return
-    t, used = time.of(errors.stamps_ns), errors.used[:, None]
-    yield t, np.where(used, np.degrees(errors.reference_yaws)[:, None], np.nan)
-    positions = errors.reference_positions_W
-    yield None if positions is None else (t, np.where(used, positions, np.nan))
-    if errors.reference_velocities_B is None or errors.velocity_stamps_ns is None:
-        yield None
-    else:
-        known = np.asarray(errors.velocity_used)[:, None]
-        yield time.of(errors.velocity_stamps_ns), np.where(known, errors.reference_velocities_B, np.nan)
+def figure_of_bias(results: ReplayResults) -> Figure:
+    """Draw the bias of the gyroscope."""
+    base = results.tables[BASE_FILE]
+    t, biases = results.time.of(base["stamp_ns"]), 1e3 * vectors(base, xyz("gyro_bias"))
+    lines = [Series(f"{axis} {biases[-1, k]:+.2f}", t, biases[:, k]) for k, axis in enumerate("xyz")]
+    title = "Gyroscope bias in the IMU frame, with its final value"
+    return Figure("Gyroscope bias", [_panel(results.time, title, "bias [mrad/s]", lines)])
 
 
-def figure_of_masses(series: InertialSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
-    """Draw the mass of each measured body with two sigma, the published mass, and the truth.
-
-    Args:
-        series: Inertial estimates.
-        time: The time axis.
-        truth: True inertias, None where they are not known.
-    """
-    panels, t = Panels(time), time.of(series.stamps_ns)
-    drawn = []
-    for link in series.links:
-        if not link.informed[0]:
-            continue
-        nominal = float(link.masses[0] - link.payload_masses[0])
-        lines = [
-            _banded("estimate, 2 sigma", t, link.masses, link.mass_sigmas, 0),
-            Series("published", t, link.published_masses, "dashed", colour=INK),
-        ]
-        if truth is not None and link.link in truth.steps:
-            true = truth.masses(link.link, t)
-            lines.insert(0, Series(f"truth {true[-1]:.3f} kg", t, true, "reference"))
-        title = f"{link.link}: {with_sigma(link.masses[-1], link.mass_sigmas[-1])} kg at the end"
-        level = Level(nominal, f"description {nominal:.2f} kg")
-        drawn.append(panels.of(title, "mass [kg]", lines, levels=[level]))
-    left = [link.link for link in series.links if not link.informed[0]]
-    return Figure("Masses", drawn, _not_measured(left))
+def _not_informed(results: ReplayResults, link: str) -> list[str]:
+    names: list[str] = results.metrics["links"][link]["not_informed"]
+    return names
 
 
 def _not_measured(links: Sequence[str]) -> str:
@@ -223,69 +170,84 @@ def _not_measured(links: Sequence[str]) -> str:
     return f"Not measured by this recording, so that the description's value stays: {', '.join(links)}."
 
 
-def _banded(label: str, t: Array, values: Array, sigmas: Array, colour: int) -> Series:
-    return Series(label, t, values, "line", values - 2.0 * sigmas, values + 2.0 * sigmas, colour)
+def figure_of_masses(results: ReplayResults) -> Figure:
+    """Draw the mass of each measured body with two sigma, the published mass, and the truth."""
+    left = [link for link in results.links if "mass" in _not_informed(results, link)]
+    drawn = []
+    for link, table in results.links.items():
+        if link in left:
+            continue
+        t, mass, sigma = results.time.of(table["stamp_ns"]), table["identified_mass"], table["mass_sigma"]
+        lines = [
+            _banded("estimate, 2 sigma", t, mass, sigma, 0),
+            Series("published", t, table["mass"], "dashed", colour=INK),
+        ]
+        if results.truth is not None and link in results.truth.steps:
+            true = results.truth.masses(link, t)
+            lines.insert(0, Series(f"truth {true[-1]:.3f} kg", t, true, "reference"))
+        nominal = float(mass[0] - table["payload_mass"][0])
+        levels = [Level(nominal, f"description {nominal:.2f} kg")]
+        title = f"{link}: {with_sigma(mass[-1], sigma[-1])} kg at the end"
+        drawn.append(_panel(results.time, title, "mass [kg]", lines, levels=levels))
+    return Figure("Masses", drawn, _not_measured(left))
 
 
-def figure_of_coms(series: InertialSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
+def figure_of_coms(results: ReplayResults) -> Figure:
     """Draw the change of the centre of mass of each measured body in its link's frame."""
+    names = {axis: (f"com_{axis}", f"com_sigma_{axis}") for axis in "xyz"}
+    true = {
+        link: 1e3 * inertia.com_L
+        for link in results.links
+        if results.truth is not None and (inertia := results.truth.at_end(link)) is not None
+    }
+    return _figure_of_triples("Centres of mass", results, names, "mm", true)
 
-    def com(link: LinkSeries) -> tuple[Array, Array, NDArray[np.bool_], Array | None]:
-        true = truth.at_end(link.link) if truth is not None else None
-        known = None if true is None else 1e3 * true.com_L
-        return 1e3 * link.coms_L, 1e3 * link.sigmas[:, 1:4], link.informed[1:4], known
 
-    parts = {link.link: com(link) for link in series.links}
-    return _figure_of_triples("Centres of mass", series, time, parts, ("mm", AXES))
-
-
-def figure_of_inertias(series: InertialSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
+def figure_of_moments(results: ReplayResults) -> Figure:
     """Draw the change of the moments of inertia of each measured body about its centre of mass."""
-
-    def moments(link: LinkSeries) -> tuple[Array, Array, NDArray[np.bool_], Array | None]:
-        true = truth.at_end(link.link) if truth is not None else None
-        known = None if true is None else np.diagonal(true.inertia_Lcm)
-        values = np.diagonal(link.inertias_Lcm, axis1=1, axis2=2)
-        return values, link.sigmas[:, DIAGONAL], link.informed[DIAGONAL], known
-
-    parts = {link.link: moments(link) for link in series.links}
-    return _figure_of_triples("Moments of inertia", series, time, parts, ("kg m²", ("xx", "yy", "zz")))
+    names = {axes: (f"i{axes}", f"i{axes}_sigma") for axes in ("xx", "yy", "zz")}
+    true = {
+        link: inertia.inertia_Lcm.diagonal()
+        for link in results.links
+        if results.truth is not None and (inertia := results.truth.at_end(link)) is not None
+    }
+    return _figure_of_triples("Moments of inertia", results, names, "kg m²", true)
 
 
 def _figure_of_triples(
     title: str,
-    series: InertialSeries,
-    time: TimeAxis,
-    parts: Mapping[str, tuple[Array, Array, NDArray[np.bool_], Array | None]],
-    texts: tuple[str, Sequence[str]],
+    results: ReplayResults,
+    names: Mapping[str, tuple[str, str]],
+    unit: str,
+    true: Mapping[str, Array],
 ) -> Figure:
     """Draw three quantities of each body as changes from their first values.
 
     Args:
         title: Title of the figure.
-        series: Inertial estimates.
-        time: The time axis.
-        parts: By body: values, standard deviations, shape (n, 3) each, which are informed, and true values
-            at the end, shape (3,), or None.
-        texts: Unit, and names of the quantities.
+        results: Tables and metrics of the replay.
+        names: Columns of each quantity and of its standard deviation.
+        unit: Its unit.
+        true: True values at the end by body, shape (3,).
     """
-    unit, names = texts
-    panels, t = Panels(time), time.of(series.stamps_ns)
-    drawn = []
-    for link, (values, sigmas, informed, true) in parts.items():
+    drawn, left, scale = [], [], 1e3 if unit == "mm" else 1.0
+    for link, table in results.links.items():
+        t, unknown = results.time.of(table["stamp_ns"]), _not_informed(results, link)
         lines, levels = [], []
-        for k, name in enumerate(names):
-            change = values[:, k] - values[0, k]
-            if not informed[k]:
+        for k, (name, (column, sigma_column)) in enumerate(names.items()):
+            values, sigmas = scale * table[f"identified_{column}"], scale * table[sigma_column]
+            change = values - values[0]
+            if column in unknown:
                 lines.append(Series(f"{name} not measured", t, change, "dotted", colour=GREY))
                 continue
-            label = f"{name} {with_sigma(values[-1, k], sigmas[-1, k])} {unit}"
-            lines.append(_banded(label, t, change, sigmas[:, k], k))
-            if true is not None:
-                levels.append(Level(float(true[k] - values[0, k]), f"true {name} at the end"))
-        if informed.any():
-            drawn.append(panels.of(link, f"change from start [{unit}]", lines, levels=levels))
-    left = [link for link, (_values, _sigmas, informed, _true) in parts.items() if not informed.any()]
+            label = f"{name} {with_sigma(values[-1], sigmas[-1])} {unit}"
+            lines.append(_banded(label, t, change, sigmas, k))
+            if link in true:
+                levels.append(Level(float(true[link][k] - values[0]), f"true {name} at the end"))
+        if all(column in unknown for column, _sigma in names.values()):
+            left.append(link)
+        else:
+            drawn.append(_panel(results.time, link, f"change from start [{unit}]", lines, levels=levels))
     note = (
         "As change from the first estimate, which is the description's value after one measurement, with two "
         "sigma, in the axes of the link. Grey and dotted: the recording does not measure the quantity. "
@@ -293,39 +255,35 @@ def _figure_of_triples(
     return Figure(title, drawn, (note if drawn else "") + _not_measured(left))
 
 
-def figure_of_nis(series: InertialSeries, time: TimeAxis) -> Figure:
+def figure_of_nis(results: ReplayResults) -> Figure:
     """Draw the normalised innovation squared, its 95 % bounds and the gate's, and the gate's decisions."""
-    panels, t = Panels(time), time.of(series.stamps_ns)
-    rows, nis = max(len(series.row_names), 1), np.maximum(series.nis, 1e-3)
-    rejected = np.array([decision is Decision.REJECTED for decision in series.decisions])
+    table = results.tables[TELEMETRY_FILES[INERTIAL_NODE]]
+    t, nis = results.time.of(table["stamp_ns"]), np.maximum(table["nis"], 1e-3)
+    decisions = table["gate/decision"].astype(int)
+    flags = {decision: decisions == place for place, decision in enumerate(GATE_DECISIONS)}
+    accepted, rejected = table["gate/accepted"] > 0.0, flags[Decision.REJECTED]
     drawn = [
         Series(label, t[chosen], nis[chosen], style, colour=colour)
         for label, chosen, style, colour in (
-            ("accepted", series.accepted, "points", 0),
+            ("accepted", accepted, "points", 0),
             ("rejected", rejected, "crosses", 1),
-            ("not learning", ~series.accepted & ~rejected, "points", GREY),
+            ("not learning", ~accepted & ~rejected, "points", GREY),
         )
         if chosen.any()
     ]
-    if np.isfinite(series.nis_bounds).any():
-        bounds = np.where(np.isfinite(series.nis_bounds), series.nis_bounds, np.nan)
+    bounds = np.where(np.isfinite(table["nis_bound"]), table["nis_bound"], np.nan)
+    if np.isfinite(bounds).any():
         drawn.append(Series("gate", t, bounds, "dashed", colour=INK))
-    low, high = (float(value) for value in chi2.interval(0.95, rows))
-    levels = [Level(low, "95 % of chi-square"), Level(high)]
-    found = [decision for decision in Decision if decision in series.decisions]
-    flags = [np.array([one is decision for one in series.decisions]) for decision in found]
-    names = [f"{d.value} ({100 * flag.mean():.1f} %)" for d, flag in zip(found, flags, strict=True)]
+    rows = results.metrics["nis"]["expected"] if "nis" in results.metrics else 1
+    low, high = chi2.interval(0.95, rows)
+    levels = [Level(float(low), "95 % of chi-square"), Level(float(high))]
+    title = f"Normalised innovation squared (NIS) over {rows} rows"
+    named = {f"{d.value} ({100 * flag.mean():.1f} %)": flag for d, flag in flags.items() if flag.any()}
     return Figure(
         "Innovations and the gate",
         [
-            panels.of(
-                f"Normalised innovation squared (NIS) over {rows} rows",
-                "NIS [-]",
-                drawn,
-                levels=levels,
-                log=True,
-            ),
-            panels.of("Decisions of the gate", "", list(_bars(t, flags, names)), rows=names),
+            _panel(results.time, title, "NIS [-]", drawn, levels=levels, log=True),
+            _panel(results.time, "Decisions of the gate", "", list(_bars(t, named)), rows=list(named)),
         ],
     )
 
@@ -333,25 +291,23 @@ def figure_of_nis(series: InertialSeries, time: TimeAxis) -> Figure:
 def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
     """Draw rows as measured and as predicted; of rows that are no measured torque the residual alone.
 
-    Of more than `MOST_ROWS` rows those with the largest innovations are drawn. Measurements and predictions
-    went through one low-pass without delay.
+    Of more than `MOST_ROWS` rows those with the largest innovations are drawn.
 
     Args:
-        series: Rows of the measurement.
+        series: Rows of the measurement, low-passed without delay.
         time: The time axis.
     """
-    panels, t = Panels(time), time.of(series.stamps_ns)
+    t, drawn = time.of(series.stamps_ns), []
     worst = np.argsort(-np.mean(series.innovations**2, axis=0))[:MOST_ROWS]
-    drawn = []
     for row in np.sort(worst).tolist():
         measured, innovation = series.measured[:, row], series.innovations[:, row]
         lines = [Series("measured minus predicted", t, innovation, "thin", colour=3)]
         if np.isfinite(measured).all():
             predicted = Series("predicted", t, measured - innovation, "thin", colour=0)
             lines = [Series("measured", t, measured, "reference"), predicted]
-        unit = series.unit(row)
+        unit = row_unit(series.row_names[row])
         title = f"{row_title(series.row_names[row])}: {_error_text(series, row, time, unit)}"
-        drawn.append(panels.of(title, f"[{unit}]", lines))
+        drawn.append(_panel(time, title, f"[{unit}]", lines))
     count = len(series.row_names)
     some = f" The {MOST_ROWS} of {count} rows with the largest errors." if count > MOST_ROWS else ""
     return Figure(
@@ -364,21 +320,21 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
 
 
 def row_title(name: str) -> str:
-    """Return what a row of the measurement is: a joint, a row of the base, or a combination of them.
-
-    Args:
-        name: Name of the row.
-    """
+    """Return what a row of the measurement is: a joint, a row of the base, or a combination of them."""
     if name.startswith("projected_"):
         place = int(name.removeprefix("projected_")) + 1
         return f"combination {place} of joints and base that no contact force enters"
     return name.replace("base_force_", "force on the base, ").replace("base_moment_", "moment on the base, ")
 
 
+def row_unit(name: str) -> str:
+    """Return the unit of a row of the measurement."""
+    return "N" if name.startswith("base_force_") else "Nm"
+
+
 def _error_text(series: TorqueSeries, row: int, time: TimeAxis, unit: str) -> str:
     """Return the rms error of a row, after the hold-out where there is one."""
-    chosen = np.ones(len(series.stamps_ns), dtype=bool)
-    where = ""
+    chosen, where = np.ones(len(series.stamps_ns), dtype=bool), ""
     if time.hold_out_ns is not None and (series.stamps_ns >= time.hold_out_ns).any():
         chosen, where = series.stamps_ns >= time.hold_out_ns, " after the hold-out"
     error = float(np.sqrt(np.mean(series.innovations[chosen, row] ** 2)))
@@ -387,48 +343,39 @@ def _error_text(series: TorqueSeries, row: int, time: TimeAxis, unit: str) -> st
     return f"rms error{where} {error:.3g} {unit}{of}"
 
 
-def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Figure:
+def figure_of_trunk(results: ReplayResults) -> Figure:
     """Draw mass and centre of mass of the trunk, the published values, and the events.
 
     Times with a request to hold still are shaded; load changes, results and refusals are vertical lines. A
     quantity is grey and dotted, the value of the description, until it is measured.
-
-    Args:
-        series: Estimates of the trunk.
-        time: The time axis.
-        truth: True inertias, None where they are not known.
     """
-    panels, t = Panels(time), time.of(series.stamps_ns)
-    known = truth if truth is not None and series.link in truth.steps else None
-    holds = spans_of(t, series.holds, "asked to hold")
-    marks = [Mark(time.at(event.stamp_ns), event.kind) for event in series.events]
-    true = None if known is None else known.masses(series.link, t)
-    lines = _trunk_lines(t, series.masses, series.mass_sigmas, series.published_masses, true)
-    measured = np.isfinite(series.mass_sigmas[-1])
-    end = f"{series.masses[-1]:.3f} kg at the end" if measured else "mass not measured"
-    drawn = [panels.of(f"{series.link}: {end}", "mass [kg]", lines, spans=holds, marks=marks)]
-    true_coms = None if known is None else 1e3 * known.coms(series.link, t)
-    for k, name in enumerate(AXES):
-        parts = (series.coms_L, series.com_sigmas, series.published_coms_L)
-        values, sigmas, published = (1e3 * part[:, k] for part in parts)
-        true = None if true_coms is None else true_coms[:, k]
-        end = f"{values[-1]:.1f} mm at the end" if np.isfinite(sigmas[-1]) else "not measured"
-        lines = _trunk_lines(t, values, sigmas, published, true)
-        drawn.append(
-            panels.of(f"Centre of mass, {name}: {end}", f"{name} [mm]", lines, spans=holds, marks=marks)
-        )
+    time, table = results.time, results.tables[TRUNK_FILE]
+    t, link = time.of(table["stamp_ns"]), table["link"][0]
+    known = results.truth if results.truth is not None and link in results.truth.steps else None
+    true = {} if known is None else {"mass": known.masses(link, t)}
+    if known is not None:
+        true |= {
+            f"com_{axis}": 1e3 * values for axis, values in zip("xyz", known.coms(link, t).T, strict=True)
+        }
+    spans = spans_of(t, table["hold"], "asked to hold")
+    marks = [Mark(time.at(event.stamp_ns), event.kind) for event in results.events]
+    drawn = []
+    for name, sigma, title, unit in (
+        ("mass", "mass_sigma", link, "kg"),
+        *((f"com_{axis}", f"com_sigma_{axis}", f"Centre of mass, {axis}", "mm") for axis in "xyz"),
+    ):
+        scale = 1e3 if unit == "mm" else 1.0
+        values, sigmas = scale * table[f"identified_{name}"], scale * table[sigma]
+        measured = np.isfinite(sigmas)
+        lines = [Series("truth", t, true[name], "reference")] if name in true else []
+        if not measured.all():
+            before = np.where(measured, np.nan, values)
+            lines.append(Series("description, not measured", t, before, "dotted", colour=GREY))
+        if measured.any():
+            found, spread = (np.where(measured, one, np.nan) for one in (values, sigmas))
+            lines.append(_banded("identified, 2 sigma", t, found, spread, 0))
+        lines.append(Series("published", t, scale * table[name], "dashed", colour=INK))
+        end = f"{with_sigma(values[-1], sigmas[-1])} {unit} at the end" if measured[-1] else "not measured"
+        label = f"{name.replace('com_', '')} [{unit}]"
+        drawn.append(_panel(time, f"{title}: {end}", label, lines, spans=spans, marks=marks))
     return Figure("The trunk", drawn, "Grey and dotted: not measured, the value of the description.")
-
-
-def _trunk_lines(
-    t: Array, values: Array, sigmas: Array, published: Array, true: Array | None
-) -> list[Series]:
-    measured = np.isfinite(sigmas)
-    known = np.where(measured, values, np.nan)
-    lines = [] if true is None else [Series("truth", t, true, "reference")]
-    if not measured.all():
-        before = np.where(measured, np.nan, values)
-        lines.append(Series("description, not measured", t, before, "dotted", colour=GREY))
-    if measured.any():
-        lines.append(_banded("identified, 2 sigma", t, known, np.where(measured, sigmas, np.nan), 0))
-    return [*lines, Series("published", t, published, "dashed", colour=INK)]

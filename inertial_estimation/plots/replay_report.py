@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.diagnosis.finding import Verdict
-from inertial_estimation.figures import Figure
 from inertial_estimation.plots.page import (
     BAD,
     DOUBT,
@@ -24,20 +23,14 @@ from inertial_estimation.plots.page import (
     write_page,
 )
 from inertial_estimation.plots.replay_figures import replay_figures
-from inertial_estimation.replay.consistency import nis_sentence
-from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.result_files import BASE_ERRORS
+from inertial_estimation.replay.results import BASE_ERRORS, ReplayResults, nis_sentence
 
 Metrics = Mapping[str, Any]
 Checks = Sequence[Mapping[str, Any]]
 
 
 def write_replay_report(path: Path, results: ReplayResults) -> Path:
-    """Write the page.
-
-    Args:
-        path: File to write.
-        results: Series and metrics of the replay; the metrics have their provenance.
+    """Write the page of a replay whose metrics have their provenance.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
@@ -49,16 +42,16 @@ def write_replay_report(path: Path, results: ReplayResults) -> Path:
         for node, values in provenance["parameters"].items()
         for name, value in values.items()
     }
-    by_verdict = {verdict: _checks_of(metrics, verdict) for verdict in Verdict}
-    lead, tone = _lead(metrics, by_verdict)
+    checks = {verdict: _checks_of(metrics, verdict) for verdict in Verdict}
+    figures = [figure for figure in replay_figures(results) if figure.panels or figure.note]
     sections = [
-        *_checks(by_verdict),
+        *_checks(checks),
         *_tables(metrics),
-        *(Section(figure.title, [figure]) for figure in replay_figures(results) if _says_something(figure)),
+        *(Section(figure.title, [figure]) for figure in figures),
         sources(provenance, settings),
     ]
     title = f"Replay of {Path(provenance['bags'][0]['path']).name}"
-    return write_page(path, Page(title, lead, tone, list(_cards(metrics)), sections))
+    return write_page(path, Page(title, *_lead(metrics, checks), list(_cards(metrics)), sections))
 
 
 def _checks_of(metrics: Metrics, verdict: Verdict) -> Checks:
@@ -94,9 +87,8 @@ def _cards(metrics: Metrics) -> Iterator[Card]:
         against = f"against {metrics['provenance']['options']['reference']}"
         yield Card("tilt error, rms", f"{metrics['tilt_error_deg']['rms']:.3f} deg", against)
     if "tilt_sigma_deg" in metrics:
-        yield Card(
-            "sigma of the tilt", f"{metrics['tilt_sigma_deg']:.3f} deg", "median, as the estimator knows it"
-        )
+        known = f"{metrics['tilt_sigma_deg']:.3f} deg"
+        yield Card("sigma of the tilt", known, "median, as the estimator knows it")
     if "total_mass_kg" in metrics:
         yield Card("total mass", f"{metrics['total_mass_kg']:.3f} kg", implausible.get("total_mass_kg", ""))
     if "trunk" in metrics:
@@ -118,16 +110,14 @@ def _checks(by_verdict: Mapping[Verdict, Checks]) -> Iterator[Section]:
         (Verdict.WARN, "What is unusual", DOUBT),
         (Verdict.UNKNOWN, "What the recording cannot tell", ""),
     ):
-        said = [_sentence(check) for check in by_verdict[verdict]]
-        if said and tone:
-            yield Section(title, [Notes(said, tone)])
-        elif said:
-            yield Section(title, [Section(f"{len(said)} checks", [Notes(said)])])
-
-
-def _sentence(check: Mapping[str, Any]) -> str:
-    remedy = f" → {check['remedy']}" if check["remedy"] else ""
-    return f"{check['check']} of {check['subject']}: {check['sentence']}{remedy}"
+        said = [
+            f"{one['check']} of {one['subject']}: {one['sentence']}"
+            + (f" → {one['remedy']}" if one["remedy"] else "")
+            for one in by_verdict[verdict]
+        ]
+        if said:
+            notes = Notes(said, tone)
+            yield Section(title, [notes if tone else Section(f"{len(said)} checks", [notes])])
 
 
 def _tables(metrics: Metrics) -> Iterator[Section]:
@@ -155,33 +145,20 @@ def _links(metrics: Metrics) -> Iterator[str | Table]:
         "description's value."
     )
     if held is not None:
-        yield (
-            f"From {held:.2f} s on the inertial filter did not learn (hold-out, the dashed line in the "
-            "figures)."
-        )
+        yield f"From {held:.2f} s on, the dashed line in the figures, the inertial filter did not learn."
     columns = ["link", "mass [kg]", "payload [kg]", "com x [mm]", "com y [mm]", "com z [mm]"]
     columns += ["true mass [kg]", "error [sigma]"] if truth else []
     rows = []
     for name, link in metrics["links"].items():
-        row: list[str | Cell] = [name]
-        payload = link["payload_kg"]
-        row += [_known(link, "mass", link["mass_kg"], link["mass_sigma_kg"])]
-        row += [_known(link, "mass", payload, link["mass_sigma_kg"])]
+        mass_sigma, known = link["mass_sigma_kg"], link["not_informed"]
+        values = [("mass", link["mass_kg"], mass_sigma), ("mass", link["payload_kg"], mass_sigma)]
         for axis, value, sigma in zip("xyz", link["com_m"], link["com_sigma_m"], strict=True):
-            row.append(_known(link, f"com_{axis}", 1e3 * value, 1e3 * sigma))
+            values.append((f"com_{axis}", 1e3 * value, 1e3 * sigma))
+        cells = [Cell(with_sigma(v, s), "faded" if what in known else "") for what, v, s in values]
+        row: list[str | Cell] = [name, *cells]
         if truth:
             true = truth.get(name)
-            row += (
-                [number(true["true_mass_kg"]), number(true["mass_error_sigmas"])] if true else [NO_NUMBER] * 2
-            )
+            errors = () if true is None else (true["true_mass_kg"], true["mass_error_sigmas"])
+            row += [number(error) for error in errors] or [NO_NUMBER] * 2
         rows.append(row)
     yield Table(columns, rows)
-
-
-def _known(link: Mapping[str, Any], name: str, value: float, sigma: float) -> str | Cell:
-    text = with_sigma(value, sigma)
-    return Cell(text, "faded") if name in link["not_informed"] else text
-
-
-def _says_something(figure: Figure) -> bool:
-    return bool(figure.panels or figure.note)

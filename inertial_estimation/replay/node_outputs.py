@@ -24,7 +24,7 @@ from inertial_estimation.inputs.messages import (
     set_stamp,
     wrench_to_msg,
 )
-from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.payload.estimate import PayloadTelemetry
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import PayloadEvents
 from inertial_estimation.recordings.bag_writer import BagWriter
@@ -79,6 +79,35 @@ class NodeOutputs(NamedTuple):
     outputs: Callable[[NewMessage], Iterator[Output]]
 
 
+class _Node:
+    """The messages of one node, each filled again and again, and those that all nodes publish alike."""
+
+    def __init__(self, node: str, topics: Mapping[str, str], telemetry: Telemetry[Any], new: NewMessage):
+        self.messages = {topic: new(kind) for topic, kind in topics.items()}
+        self.types = MarkerTypes(partial(new, MARKER_TYPE), partial(new, POINT_TYPE))
+        self._node, self._figures, self._new = node, telemetry, new
+        self._telemetry, self._markers = f"/{node}/telemetry", f"/{node}/markers"
+        self.messages[self._telemetry].name = list(telemetry.names)
+
+    def figures(self, estimate: Any) -> Output:
+        stamp_ns, topic = estimate.stamp_ns, self._telemetry
+        values = self._figures.values(estimate, 0.0)
+        return stamp_ns, topic, figures_to_msg(stamp_ns, values, self.messages[topic])
+
+    def markers(self, stamp_ns: int, markers: list[Any]) -> Output:
+        self.messages[self._markers].markers = markers
+        return stamp_ns, self._markers, self.messages[self._markers]
+
+    def event(self, topic: str, event: Health, stamp_ns: int) -> Output:
+        new = self._new
+        status, key_value, array = (
+            partial(new, STATUS_TYPE),
+            partial(new, KEY_VALUE_TYPE),
+            new(DIAGNOSTICS_TYPE),
+        )
+        return stamp_ns, topic, event_to_msg(event, stamp_ns, self._node, array, status, key_value)
+
+
 def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
     """Return the outputs of the nodes whose estimators have run.
 
@@ -105,30 +134,8 @@ def _diagnostics(run: ReplayRun, new: NewMessage) -> Iterator[Output]:
         yield stamp_ns, DIAGNOSTICS, array
 
 
-def _telemetry(node: str, telemetry: Telemetry[Any], new: NewMessage) -> Callable[[int, Any], Output]:
-    """Return what makes the figures of an estimate and its stamp [ns]."""
-    topic, message = f"/{node}/telemetry", new(JOINT_STATE_TYPE)
-    message.name = list(telemetry.names)
-    return lambda stamp_ns, estimate: (
-        stamp_ns,
-        topic,
-        figures_to_msg(stamp_ns, telemetry.values(estimate, 0.0), message),
-    )
-
-
 def _own_topics(node: str) -> dict[str, str]:
     return {f"/{node}/telemetry": JOINT_STATE_TYPE, f"/{node}/markers": MARKERS_TYPE}
-
-
-def _markers(node: str, new: NewMessage) -> Callable[[int, list[Any]], Output]:
-    """Return what makes an array of markers at a stamp [ns]."""
-    topic, array = f"/{node}/markers", new(MARKERS_TYPE)
-
-    def drawn(stamp_ns: int, markers: list[Any]) -> Output:
-        array.markers = markers
-        return stamp_ns, topic, array
-
-    return drawn
 
 
 def _tilt_outputs(run: ReplayRun, pipelines: Pipelines, pipeline: TiltPipeline) -> NodeOutputs:
@@ -143,18 +150,17 @@ def _tilt_outputs(run: ReplayRun, pipelines: Pipelines, pipeline: TiltPipeline) 
     base = pipelines.tilt_options.base_frame or pipeline.robot.base_link
 
     def outputs(new: NewMessage) -> Iterator[Output]:
-        messages = {topic: new(kind) for topic, kind in topics.items()}
-        figures = _telemetry(TILT_NODE, TiltTelemetry(pipeline.contacts), new)
-        markers, types = _markers(TILT_NODE, new), _marker_types(new)
+        node = _Node(TILT_NODE, topics, TiltTelemetry(pipeline.contacts), new)
+        orientation, state, tilt = list(node.messages.values())[:3]
         for estimate in run.base:
-            stamp_ns = estimate.state.stamp_ns
-            orientation = orientation_to_msg(estimate.state, messages["/base_orientation"], world)
-            yield stamp_ns, "/base_orientation", orientation
-            yield stamp_ns, "/base_state", odometry_to_msg(estimate, messages["/base_state"], world, base)
-            yield stamp_ns, "/tilt", tilt_to_msg(estimate, messages["/tilt"], base)
-            yield figures(stamp_ns, estimate)
+            stamp_ns = estimate.stamp_ns
+            yield stamp_ns, "/base_orientation", orientation_to_msg(estimate.state, orientation, world)
+            yield stamp_ns, "/base_state", odometry_to_msg(estimate, state, world, base)
+            yield stamp_ns, "/tilt", tilt_to_msg(estimate, tilt, base)
+            yield node.figures(estimate)
             if stamp_ns in contacts:
-                yield markers(stamp_ns, tilt_markers(types, estimate, contacts[stamp_ns], base))
+                markers = tilt_markers(node.types, estimate, contacts[stamp_ns], base)
+                yield node.markers(stamp_ns, markers)
 
     return NodeOutputs(topics, outputs)
 
@@ -178,11 +184,10 @@ def _inertial_outputs(run: ReplayRun, pipeline: InertialPipeline) -> NodeOutputs
     telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
 
     def outputs(new: NewMessage) -> Iterator[Output]:
-        messages = {topic: new(kind) for topic, kind in topics.items()}
+        node = _Node(INERTIAL_NODE, topics, telemetry, new)
+        messages = node.messages
         for name, topic in covariances.items():
             messages[topic].name, messages[topic].header.frame_id = list(COVARIANCE_NAMES), name
-        figures = _telemetry(INERTIAL_NODE, telemetry, new)
-        markers, types = _markers(INERTIAL_NODE, new), _marker_types(new)
         events, pace = LocatedEvents(), MarkerPace()
         for estimate in run.inertial:
             stamp_ns = estimate.stamp_ns
@@ -195,16 +200,16 @@ def _inertial_outputs(run: ReplayRun, pipeline: InertialPipeline) -> NodeOutputs
             if estimate.measured:
                 residual = torque_residual_to_msg(estimate, messages["/torque_residual"])
                 yield stamp_ns, "/torque_residual", residual
-            yield figures(stamp_ns, estimate)
+            yield node.figures(estimate)
             push = external_wrench_of(estimate)
             if push is not None:
                 wrench = wrench_to_msg(push[0], messages["/external_wrench"], push[1])
                 yield stamp_ns, "/external_wrench", wrench
             event = events.take(estimate)
             if event is not None:
-                yield stamp_ns, "/load_location", _event(event.health, stamp_ns, INERTIAL_NODE, new)
+                yield node.event("/load_location", event.health, stamp_ns)
             if pace.due(stamp_ns):
-                yield markers(stamp_ns, inertial_markers(types, estimate))
+                yield node.markers(stamp_ns, inertial_markers(node.types, estimate))
 
     return NodeOutputs(topics, outputs)
 
@@ -214,50 +219,36 @@ def _trunk_outputs(run: ReplayRun, pipeline: TrunkPayloadPipeline) -> NodeOutput
     topics = {
         "/trunk_inertia": INERTIA_TYPE,
         "/payload": INERTIA_TYPE,
-        **_own_topics(PAYLOAD_NODE),
         "/base_reference": POSE_TYPE,
         "/hold": BOOL_TYPE,
         "/load_change": DIAGNOSTICS_TYPE,
+        **_own_topics(PAYLOAD_NODE),
     }
 
     def outputs(new: NewMessage) -> Iterator[Output]:
-        messages = {topic: new(kind) for topic, kind in topics.items()}
-        figures = _telemetry(PAYLOAD_NODE, PayloadTelemetry(pipeline.trunk), new)
-        markers, types = _markers(PAYLOAD_NODE, new), _marker_types(new)
-        events, held, asked, pace = PayloadEvents(), None, None, MarkerPace()
+        node = _Node(PAYLOAD_NODE, topics, PayloadTelemetry(pipeline.trunk), new)
+        messages, events, pace = node.messages, PayloadEvents(), MarkerPace()
+        held, asked = None, None
         for estimate in run.payload:
             stamp_ns = estimate.stamp_ns
             for topic, inertia in (("/trunk_inertia", estimate.trunk), ("/payload", estimate.payload)):
                 yield stamp_ns, topic, inertia_to_msg(StampedInertia(stamp_ns, inertia), messages[topic])
-            yield figures(stamp_ns, estimate)
+            yield node.figures(estimate)
             if estimate.hold != held:
                 held = messages["/hold"].data = estimate.hold
                 yield stamp_ns, "/hold", messages["/hold"]
-            reference = estimate.reference
+            reference, topic = estimate.reference, "/base_reference"
             if reference is not None and reference != asked:
-                topic = "/base_reference"
                 yield stamp_ns, topic, base_reference_to_msg(reference, messages[topic], stamp_ns)
             asked = reference
             for event in events.take(estimate):
-                yield stamp_ns, "/load_change", _event(event.health, stamp_ns, PAYLOAD_NODE, new)
+                yield node.event("/load_change", event.health, stamp_ns)
             if pace.due(stamp_ns):
-                yield markers(stamp_ns, _of_trunk(types, estimate))
+                bodies, com_sigma = (estimate.estimate, estimate.payload), estimate.com_sigma_B.tolist()
+                drawn = link_markers(node.types, 0, stamp_ns, *bodies, estimate.mass_sigma, com_sigma)
+                yield node.markers(stamp_ns, drawn)
 
     return NodeOutputs(topics, outputs)
-
-
-def _of_trunk(new: MarkerTypes, estimate: PayloadEstimate) -> list[Any]:
-    trunk, payload, com = estimate.estimate, estimate.payload, estimate.com_sigma_B.tolist()
-    return link_markers(new, 0, estimate.stamp_ns, trunk, payload, estimate.mass_sigma, com)
-
-
-def _marker_types(new: NewMessage) -> MarkerTypes:
-    return MarkerTypes(partial(new, MARKER_TYPE), partial(new, POINT_TYPE))
-
-
-def _event(event: Health, stamp_ns: int, node: str, new: NewMessage) -> Any:
-    status, key_value = partial(new, STATUS_TYPE), partial(new, KEY_VALUE_TYPE)
-    return event_to_msg(event, stamp_ns, node, new(DIAGNOSTICS_TYPE), status, key_value)
 
 
 def write_estimates_bag(
@@ -286,16 +277,10 @@ def write_estimates_bag(
     with BagWriter(path, {**copied, **made}, compressed=True) as writer:
         outputs = heapq.merge(*(node.outputs(writer.new) for node in nodes), key=itemgetter(0))
         estimates = ((stamp_ns - run.clock_offset_ns, *output) for stamp_ns, *output in outputs)
-        inputs_again = _copied(recording, copied, begin_ns)
+        raw = recording.raw_messages(copied, begin_ns)
+        inputs_again = ((log_ns, topic, data) for topic, _kind, log_ns, data in raw)
         for log_ns, topic, content in heapq.merge(inputs_again, estimates, key=itemgetter(0)):
             if topic in made:
                 writer.write(topic, log_ns, content)
             else:
                 writer.write_bytes(topic, log_ns, content)
-
-
-def _copied(
-    recording: BagRecording, topics: Collection[str], begin_ns: int
-) -> Iterator[tuple[int, str, Any]]:
-    for topic, _kind, log_ns, data in recording.raw_messages(topics, begin_ns):
-        yield log_ns, topic, data

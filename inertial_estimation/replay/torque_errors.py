@@ -1,33 +1,41 @@
 """Measured torques against those that the estimates predict, over a replay and after its hold-out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import convolve1d
 
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.robot_inputs import joints_alone
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
+from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.estimate_series import InertialSeries
+from inertial_estimation.models.zero_phase import triangle_weights
 from inertial_estimation.replay.metrics import interpolated, low_pass_zero_phase, relative_error
 from inertial_estimation.replay.replay import ReplayRun
-from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
-from inertial_estimation.signals import NANOSECONDS, Array, JointReading
+from inertial_estimation.signals import NANOSECONDS, Array, InertialEstimate, JointReading, seconds
+
+EDGE_S = 0.3  # left out at both ends of a prediction, where the filter lacks samples on one side [s]
 
 
-@dataclass(frozen=True, eq=False)
-class TorqueSeries:
-    """Rows of the measurement over time, low-passed without delay; n samples, m rows.
+class TorqueSeries(NamedTuple):
+    """Rows of the measurement over time; n samples, m rows.
 
     The prediction is the one that each measurement was compared with, before it corrected the estimates.
 
     Attributes:
-        stamps_ns: On a uniform grid [ns], shape (n,).
+        stamps_ns: Stamps [ns], shape (n,).
         row_names: Names of the rows.
         measured: Measured torques [Nm or N], shape (n, m); NaN for rows that are no measured torque.
-        innovations: Measured minus predicted [Nm or N], shape (n, m).
+        innovations: Measured minus predicted [Nm or N], shape (n, m); NaN where a row is not measured.
     """
 
     stamps_ns: NDArray[np.int64]
@@ -35,73 +43,105 @@ class TorqueSeries:
     measured: Array
     innovations: Array
 
-    def unit(self, row: int) -> str:
-        """Return the unit of a row."""
-        return "N" if self.row_names[row] in BASE_ROWS[:3] else "Nm"
+    def low_passed(self) -> "TorqueSeries | None":
+        """Return them without what is fast, on a uniform grid; None if too few, or not always measured."""
+        if not np.isfinite(self.innovations).all():
+            return None
+        known = np.isfinite(self.measured).all(axis=0)
+        try:
+            innovations = low_pass_zero_phase(self.stamps_ns, self.innovations)
+            measured = np.full_like(innovations, np.nan)
+            if known.any():
+                measured[:, known] = low_pass_zero_phase(self.stamps_ns, self.measured[:, known])
+        except MeasurementError:
+            return None
+        step_ns = int(np.median(np.diff(self.stamps_ns)))
+        stamps = self.stamps_ns[0] + step_ns * np.arange(len(innovations), dtype=np.int64)
+        return TorqueSeries(stamps, self.row_names, measured, innovations)
+
+    def relative_error(self) -> float | None:
+        """Return the norm of the innovations over that of the measured torques, both low-passed.
+
+        The innovations carry the filter's own window, which smooths them further.
+        """
+        known = np.isfinite(self.measured).all(axis=0)
+        if not len(self.stamps_ns) or not known.any():
+            return None
+        try:
+            return relative_error(self.stamps_ns, self.measured[:, known], self.innovations[:, known])
+        except MeasurementError:
+            return None
 
 
 def torque_series(
-    series: InertialSeries, efforts: Sequence[JointReading], joint_delay_s: float = 0.0
-) -> TorqueSeries | None:
+    estimates: Sequence[InertialEstimate], efforts: Sequence[JointReading], joint_delay_s: float = 0.0
+) -> TorqueSeries:
     """Return the rows of the measurement over a replay.
 
+    Rows are those of the estimate that has the most; a row that another one lacks (an input not measured
+    for a while) holds NaN there.
+
     Args:
-        series: Inertial estimates; rows named after joints carry the torque innovations.
+        estimates: Of the inertial filter, at least one; rows named after joints carry torque innovations.
         efforts: Joint readings as recorded.
         joint_delay_s: Age of joint readings at their stamps [s].
-
-    Returns:
-        The rows; None where there are too few estimates, or rows that are not always measured.
     """
-    if not np.isfinite(series.innovations).all():
-        return None
-    joints, torques = _measured_rows(series, efforts, joint_delay_s)
-    try:
-        innovations = low_pass_zero_phase(series.stamps_ns, series.innovations)
-        measured = np.full_like(innovations, np.nan)
-        if joints:
-            measured[:, joints] = low_pass_zero_phase(series.stamps_ns, torques)
-    except MeasurementError:
-        return None
-    step_ns = int(np.median(np.diff(series.stamps_ns)))
-    stamps = series.stamps_ns[0] + step_ns * np.arange(len(innovations), dtype=np.int64)
-    return TorqueSeries(stamps, series.row_names, measured, innovations)
+    rows = max((estimate.row_names for estimate in estimates), key=len)
+    stamps = np.array([estimate.stamp_ns for estimate in estimates], dtype=np.int64)
+    innovations = np.array([_by_row(estimate, rows) for estimate in estimates])
+    measured = np.full(innovations.shape, np.nan)
+    readings = [reading for reading in efforts if reading.effort is not None]
+    names = readings[0].names if readings else ()
+    joints = [i for i, row in enumerate(rows) if row in names]
+    if joints:
+        same = [reading for reading in readings if reading.names == names]
+        delay_ns = round(joint_delay_s * NANOSECONDS)
+        t = np.array([reading.stamp_ns - delay_ns - stamps[0] for reading in same], dtype=np.float64)
+        table = np.array([reading.effort for reading in same])[:, [names.index(rows[i]) for i in joints]]
+        measured[:, joints] = interpolated((stamps - stamps[0]).astype(np.float64), t, table)
+    return TorqueSeries(stamps, rows, measured, innovations)
+
+
+def _by_row(estimate: InertialEstimate, rows: tuple[str, ...]) -> Array:
+    if estimate.row_names == rows:
+        return estimate.innovation
+    values = dict(zip(estimate.row_names, estimate.innovation.tolist(), strict=True))
+    return np.array([values.get(row, np.nan) for row in rows])
 
 
 def torque_error(
-    run: ReplayRun, pipelines: Pipelines, series: InertialSeries, hold_out_ns: int | None
+    run: ReplayRun, pipelines: Pipelines, torques: TorqueSeries, hold_out_ns: int
 ) -> float | None:
     """Return the relative torque error after the hold-out: by the model of an arm, or by innovations.
 
     Args:
         run: The replay.
         pipelines: What was replayed.
-        series: Inertial estimates.
-        hold_out_ns: Stamp from which on the filter no longer learned [ns]; None: it always did.
+        torques: Rows of the measurement.
+        hold_out_ns: Stamp from which on the filter no longer learned [ns].
 
     Returns:
-        Norm of measured minus predicted over norm of measured torques; None without hold-out or torques.
+        Norm of measured minus predicted over norm of measured torques; None without torques.
     """
     values = pipelines.inertial_values
-    if hold_out_ns is None or pipelines.inertial is None:
+    if pipelines.inertial is None:
         return None
-    config = pipelines.inertial.config
-    delay_s = float(values["inputs.joint_delay"])
     if values["floating_base"]:
-        return innovation_error(series, run.efforts, hold_out_ns, delay_s)
+        later = torques.stamps_ns >= hold_out_ns
+        stamps, _rows, measured, innovations = torques
+        return TorqueSeries(stamps[later], _rows, measured[later], innovations[later]).relative_error()
+    config = pipelines.inertial.config
     urdf = pipelines.inertial.estimated_model().estimated_urdf()
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=values["locked_joints"])
-    first_ns = hold_out_ns - round(
-        EDGE_S * NANOSECONDS
-    )  # the edge is for the filter's transient, and not counted
-    later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
-    joints = [joint for joint in robot.joint_names if joint in series.row_names]
-    if not later or not joints:
+    first_ns = hold_out_ns - round(EDGE_S * NANOSECONDS)  # for the filter's transient, and not counted
+    later_readings = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
+    joints = [joint for joint in robot.joint_names if joint in torques.row_names]
+    if not later_readings or not joints:
         return None
     try:
         return prediction_error(
             robot,
-            later,
+            later_readings,
             {**config.robot.nominal_friction.values(robot), **run.inertial[-1].friction},
             joints=joints,
             coulomb=config.coulomb_law,
@@ -111,51 +151,71 @@ def torque_error(
         return None
 
 
-def innovation_error(
-    series: InertialSeries,
-    efforts: Sequence[JointReading],
-    hold_out_ns: int | None,
-    joint_delay_s: float = 0.0,
-) -> float | None:
-    """Return the norm of the torque innovations over the norm of the measured torques.
+def prediction_error(
+    robot: RobotModel,
+    readings: Sequence[JointReading],
+    friction: Mapping[str, float],
+    *,
+    joints: Sequence[str],
+    coulomb: CoulombLaw,
+    config: RobotConfig,
+) -> float:
+    """Return the norm of measured minus predicted torques over the norm of measured ones.
 
-    Both are filtered by one 10 Hz zero-phase filter, over the samples after the hold-out only. The
-    innovations carry the filter's own window, which smooths them further.
+    Independent of the filter and of its windows: inverse dynamics of the exported URDF, plus friction, on
+    joint states that went through one zero-phase filter, against the measured torques through the same. The
+    first and last `EDGE_S` are left out of both norms, for the transients of the filter.
 
     Args:
-        series: Inertial estimates; rows named after joints carry the torque innovations.
-        efforts: Joint readings as recorded.
-        hold_out_ns: Stamp from which on the filter no longer learned [ns].
-        joint_delay_s: Age of joint readings at their stamps [s].
+        robot: Fixed-base arm with the identified inertias in place.
+        readings: Joint states with effort, ascending stamps. Where one lacks velocities, the filtered
+            positions are differentiated instead.
+        friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
+        joints: Joints whose torque counts.
+        coulomb: How Coulomb friction changes sign.
+        config: Parameters of the robot, for offsets of positions, gains of drives and `effort_window`.
 
-    Returns:
-        The error, or None without a hold-out or measured torques.
+    Raises:
+        MeasurementError: If there are too few readings, or one lacks effort.
     """
-    if hold_out_ns is None:
-        return None
-    later = series.stamps_ns >= hold_out_ns
-    rows, measured = _measured_rows(series, efforts, joint_delay_s)
-    if not rows or not later.any():
-        return None
-    try:
-        return relative_error(series.stamps_ns[later], measured[later], series.innovations[later][:, rows])
-    except MeasurementError:
-        return None
+    stamps, signals = _signals(robot, readings, config)
+    if len(stamps) < 2:
+        raise MeasurementError(f"{len(stamps)} joint states are too few to judge torques by")
+    q, tau, *v_measured = (low_pass_zero_phase(stamps, signal) for signal in signals)
+    step_ns = int(np.median(np.diff(stamps)))
+    step = seconds(step_ns)
+    v = v_measured[0] if v_measured else np.gradient(q, step, axis=0)
+    a = np.gradient(v, step, axis=0)
+    dynamics = IdealSensors(robot)
+    states = (MotionState(robot.configuration(qk), vk, ak) for qk, vk, ak in zip(q, v, a, strict=True))
+    rigid = np.array([dynamics.read(state).tau for state in states])
+    sign = CoulombDirection(coulomb).along(v, step)
+    middles = urdf_limits(robot).middle
+    model = FrictionModel.of_values(robot.joint_names, friction, coulomb.smoothing_speed, middles)
+    raw = rigid + model.torques(q, v, a, sign, rigid)
+    half = round(0.5 * config.effort_window / step)
+    if half:  # the triangular window that the recorded efforts have passed
+        raw = convolve1d(raw, triangle_weights(half), axis=0, mode="nearest")
+    predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
+    edge = round(EDGE_S * NANOSECONDS / step_ns)
+    if len(tau) <= 2 * edge:
+        raise MeasurementError(f"{len(tau)} joint states are too few to judge torques by")
+    inner, columns = slice(edge, len(tau) - edge), [robot.joint_index(joint) for joint in joints]
+    error, measured = (tau - predicted)[inner, columns], tau[inner, columns]
+    return float(np.linalg.norm(error) / np.linalg.norm(measured))
 
 
-def _measured_rows(
-    series: InertialSeries, efforts: Sequence[JointReading], joint_delay_s: float
-) -> tuple[list[int], Array]:
-    """Return the rows that are measured torques, and these at the stamps of the series, shape (n, rows)."""
-    readings = [reading for reading in efforts if reading.effort is not None]
-    names = readings[0].names if readings else ()
-    rows = [i for i, name in enumerate(series.row_names) if name in names]
-    if not rows:
-        return [], np.zeros((len(series.stamps_ns), 0))
-    same = [reading for reading in readings if reading.names == names]
-    order = [names.index(series.row_names[i]) for i in rows]
-    t0, delay_ns = int(series.stamps_ns[0]), round(joint_delay_s * NANOSECONDS)
-    t = np.array([reading.stamp_ns - delay_ns - t0 for reading in same], dtype=np.float64)
-    table = np.array([reading.effort for reading in same])[:, order]
-    at = (series.stamps_ns - t0).astype(np.float64)
-    return rows, interpolated(at, t, table)
+def _signals(
+    robot: RobotModel, readings: Sequence[JointReading], config: RobotConfig
+) -> tuple[NDArray[np.int64], list[Array]]:
+    """Return stamps [ns], and positions, torques and velocities if all have them, shape (k, n) each."""
+    as_sent = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
+    sent = all(r.velocity is not None and np.isfinite(r.velocity).all() for r in readings)
+    inputs, samples = joints_alone(robot, as_sent, velocities=sent, efforts=True), list[AlignedSample]()
+    for reading in readings:
+        inputs.push_joints(reading)
+        samples += inputs.ready()
+    n, rows = robot.n_joints, np.array([sample.driver for sample in samples]).reshape(len(samples), -1)
+    stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)
+    velocities = [rows[:, n : 2 * n]] if sent else []
+    return stamps, [rows[:, :n], rows[:, 2 * n :], *velocities]

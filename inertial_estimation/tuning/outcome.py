@@ -7,8 +7,9 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.files.safe_yaml import yaml_line
+from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
+from inertial_estimation.replay.results import replay_results
 from inertial_estimation.tuning.recorded_run import Overrides, RecordedRun
 from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult

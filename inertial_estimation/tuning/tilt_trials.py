@@ -30,7 +30,7 @@ from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import build_config, parameter_values
-from inertial_estimation.replay.metrics import tilt_errors
+from inertial_estimation.replay.reference import tilt_errors
 from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
 from inertial_estimation.tilt.base_estimator import StepReadings
 from inertial_estimation.tilt.config import OBSERVERS, TiltPipelineConfig

@@ -16,7 +16,7 @@ from inertial_estimation.errors import (
     RecordingError,
 )
 from inertial_estimation.parallel import Workers
-from inertial_estimation.replay.replay_metrics import ReplayReference
+from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, Division, compared
 from inertial_estimation.tuning.recorded_run import RecordedRun

@@ -10,7 +10,7 @@ import pytest
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.comparison.comparison import compare
-from inertial_estimation.comparison.run_result import read_results
+from inertial_estimation.comparison.results import read_results
 from inertial_estimation.errors import RecordingError
 
 

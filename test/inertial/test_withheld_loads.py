@@ -11,7 +11,7 @@ from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.replay_metrics import located_loads
+from inertial_estimation.replay.results import located_loads
 from inertial_estimation.signals import Decision, ImuSample, InertialEstimate, JointReading, WrenchSample
 
 STEP_NS = 10_000_000

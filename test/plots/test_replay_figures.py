@@ -1,18 +1,19 @@
 """Figures of a replay carry the data, have units and one time axis, and say what was not measured."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from inertial_estimation.payload.report import PayloadEvent
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
-from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, PayloadSeries, TiltSeries
-from inertial_estimation.replay.metrics import TiltErrors, tilt_errors
-from inertial_estimation.replay.replay_metrics import ReplayResults
-from inertial_estimation.replay.time_axis import TimeAxis
+from inertial_estimation.replay.reference import tilt_errors
+from inertial_estimation.replay.results import ReplayResults
+from inertial_estimation.replay.tables import LINK_PARAMETERS, SIGMAS, TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries
 from inertial_estimation.signals import Decision, LinkInertia, OrientationSample
+from inertial_estimation.telemetry import GATE_DECISIONS
 
 pytest.importorskip("plotly")
 from inertial_estimation.figures import Figure, Mark, Series, Span
@@ -32,94 +33,72 @@ N = 300
 STAMPS = 1_700_000_000_000_000_000 + 10_000_000 * np.arange(N, dtype=np.int64)
 
 
-def tilt() -> TiltSeries:
-    lean = 0.1 * np.sin(0.05 * np.arange(N))
-    tilts = np.stack([lean, 0 * lean, np.sqrt(1 - lean**2)], axis=1)
-    quaternions = np.stack(
-        [0 * lean, -np.sin(0.5 * np.arcsin(lean)), 0 * lean, np.cos(0.5 * np.arcsin(lean))], 1
-    )
-    contacts = tuple(() if 100 <= k < 120 else ("foot",) for k in range(N))
-    bias = np.outer(np.linspace(0, 1, N), [1e-3, 2e-3, -3e-3])
-    return tilt_of(STAMPS, quaternions, tilts, bias, contacts)
+ORIGIN = int(STAMPS[0]) - 500_000_000  # the recording starts 0.5 s before the first estimate
+TIME = TimeAxis(ORIGIN, ORIGIN, int(STAMPS[-1]), ORIGIN + 2_000_000_000)
+LEAN = 0.1 * np.sin(0.05 * np.arange(N))
+QUATERNIONS = np.stack([0 * LEAN, -np.sin(0.5 * np.arcsin(LEAN)), 0 * LEAN, np.cos(0.5 * np.arcsin(LEAN))], 1)
+MASS = np.linspace(2.0, 3.0, N)
 
 
-def tilt_of(
-    stamps: np.ndarray, quaternions: np.ndarray, tilts: np.ndarray, bias: np.ndarray, contacts: tuple
-) -> TiltSeries:
-    n = len(stamps)
-    aided, vectors = np.ones(n, dtype=bool), np.zeros((n, 3))
-    covariances = np.tile(1e-4 * np.eye(3), (n, 1, 1))
-    return TiltSeries(
-        stamps, quaternions, tilts, bias, contacts, covariances, aided, vectors, vectors, vectors
-    )
+def filled(*names: str, **columns: Any) -> dict[str, Any]:
+    """A table whose columns are zero but those that are given."""
+    return {"stamp_ns": STAMPS, **{name: np.zeros(N) for name in names}, **columns}
 
 
-def no_tilt() -> TiltSeries:
-    return tilt_of(STAMPS[:0], np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), ())
+def link(added: float) -> dict[str, Any]:
+    names = (*LINK_PARAMETERS, *(f"identified_{name}" for name in LINK_PARAMETERS))
+    sigmas = {name: np.full(N, 0.1) for name in SIGMAS}
+    masses = {"identified_mass": MASS + added, "mass": MASS, "payload_mass": MASS - 2.0}
+    return filled(*names, **sigmas, **masses, identified_com_y=2.0 * MASS)
 
 
-def prior(link: int) -> np.ndarray:
-    """Measured are all masses, and of the first link the centre of mass along x and y."""
-    sigmas = np.full(10, 0.1)
-    sigmas[: 3 if link == 0 else 1] = 1.0
-    return sigmas
-
-
-def inertial(links: int = 2) -> InertialSeries:
-    mass = np.linspace(2.0, 3.0, N)
-    series = tuple(
-        LinkSeries(
-            *(f"link{k}", mass + k, np.full(N, 0.1), mass, np.zeros((N, 3)), np.zeros((N, 3, 3)), mass - 2.0),
-            *(np.outer(mass, [1.0, 2.0, 3.0]), np.zeros((N, 3, 3)), np.full((N, 10), 0.1), prior(k)),
-        )
-        for k in range(links)
-    )
-    nis = np.full(N, 6.0)
-    nis[50:60] = 100.0
-    bounds = np.full(N, 22.0)
-    accepted = nis < bounds
-    accepted[200:] = False
-    decisions = tuple(
-        Decision.DISABLED if k >= 200 else Decision.REJECTED if 50 <= k < 60 else Decision.ACCEPTED
-        for k in range(N)
-    )
-    return InertialSeries(STAMPS, series, nis, bounds, accepted, decisions, tuple("abcdef"), np.zeros((N, 6)))
-
-
-def trunk() -> PayloadSeries:
+def trunk() -> dict[str, Any]:
     mass = np.linspace(61.0, 71.0, N)
-    com, sigma = np.outer(mass - 61.0, [-0.01, 0.005, 0.0]), np.full((N, 3), np.inf)
-    sigma[150:, :2] = 1e-3
-    found = ((100, "loaded"), (200, "refused"), (250, "loaded"))
-    events = tuple(PayloadEvent(int(STAMPS[k]), kind, kind) for k, kind in found)
+    sigma = np.where(np.arange(N) < 150, np.inf, 1e-3)
     held = (np.arange(N) > 100) & (np.arange(N) < 200)
-    return PayloadSeries(
-        *("trunk", STAMPS, mass, np.full(N, 0.1), com, sigma, mass, com, np.zeros((N, 3, 3)), mass - 61.0),
-        *(np.full(N, np.nan), ("watching",) * N, ~held, held, events),
+    coms = {f"{prefix}com_y": 0.005 * (mass - 61.0) for prefix in ("", "identified_")}
+    masses = {"mass": mass, "identified_mass": mass, "mass_sigma": np.full(N, 0.1)}
+    sigmas = {"com_sigma_x": sigma, "com_sigma_y": sigma, "com_sigma_z": np.full(N, np.inf)}
+    names = ("com_x", "com_z", "identified_com_x", "identified_com_z")
+    return filled(*names, **masses, **coms, **sigmas, link=["trunk"] * N, hold=held)
+
+
+def results() -> ReplayResults:
+    """Both estimators, two links of which all masses and x and y of the first centre are measured."""
+    nis = np.where((np.arange(N) >= 50) & (np.arange(N) < 60), 100.0, 6.0)
+    decisions = np.full(N, GATE_DECISIONS.index(Decision.ACCEPTED))
+    decisions[50:60], decisions[200:] = map(GATE_DECISIONS.index, (Decision.REJECTED, Decision.DISABLED))
+    accepted = (decisions == GATE_DECISIONS.index(Decision.ACCEPTED)).astype(float)
+    gate = {"gate/decision": decisions.astype(float), "gate/accepted": accepted}
+    contacts = ["" if 100 <= k < 120 else "foot" for k in range(N)]
+    tilts = {"tilt_x": LEAN, "tilt_z": np.sqrt(1 - LEAN**2), "contacts": contacts}
+    unknown = {"link0": ["com_z", *LINK_PARAMETERS[4:]], "link1": list(LINK_PARAMETERS[1:])}
+    found = ((100, "loaded"), (200, "refused"), (250, "loaded"))
+    reference = [OrientationSample(int(t), q) for t, q in zip(STAMPS, QUATERNIONS, strict=True)]
+    columns = np.stack([LEAN, 0 * LEAN, tilts["tilt_z"]], 1)
+    errors = tilt_errors(STAMPS, columns, reference, np.arange(N) > 50)
+    return ReplayResults(
+        TIME,
+        {"links": {name: {"not_informed": names} for name, names in unknown.items()}, "nis": {"expected": 6}},
+        {
+            "base_orientation.csv": filled("tilt_y", *(f"gyro_bias_{axis}" for axis in "xyz"), **tilts),
+            "base_state.csv": filled(*"xyz", "yaw", "vx", "vy", "vz"),
+            "tilt_observer.csv": {"tilt/sigma [rad]": np.full(N, 1e-2)},
+            "inertial_ekf.csv": filled(nis=nis, nis_bound=np.full(N, 22.0), **gate),
+            "trunk_inertia.csv": trunk(),
+        },
+        {"link0": link(0.0), "link1": link(1.0)},
+        {"tilt": errors},
+        events=[PayloadEvent(int(STAMPS[k]), kind, kind) for k, kind in found],
     )
-
-
-def held_out(second: float = 2.0) -> TimeAxis:
-    """The recording starts 0.5 s before the first estimate; the hold-out begins later."""
-    origin = int(STAMPS[0]) - 500_000_000
-    return TimeAxis(origin, origin, int(STAMPS[-1]), origin + round(second * 1e9))
-
-
-TIME = held_out()
 
 
 def lines(figure: Figure, panel: int) -> dict[str, Series]:
     return {one.label: one for one in figure.panels[panel].series}
 
 
-def against_reference() -> TiltErrors:
-    reference = [OrientationSample(int(t), q) for t, q in zip(STAMPS, tilt().quaternions_xyzw, strict=True)]
-    return tilt_errors(STAMPS, tilt().tilts_B, reference, np.arange(N) > 50)
-
-
 def test_panels_have_units_one_time_and_the_hold_out() -> None:
-    results = ReplayResults(tilt(), inertial(), TIME, {}, against_reference(), payload=trunk())
-    figures = replay_figures(results)
+    figures = replay_figures(results())
     labels = {figure.title: [panel.y_label for panel in figure.panels] for figure in figures}
     assert labels == {
         "Tilt and contacts": ["inclination [deg]", "inclination [deg]", "error [deg]", ""],
@@ -138,55 +117,55 @@ def test_panels_have_units_one_time_and_the_hold_out() -> None:
 
 
 def test_curves_are_the_data() -> None:
-    drawn = lines(figure_of_tilt(tilt(), None, TIME), 0)["estimate"]
-    np.testing.assert_allclose(np.sin(np.radians(drawn.y)), tilt().tilts_B[:, 0], atol=1e-12)
+    drawn = lines(figure_of_tilt(replace(results(), errors={})), 0)["estimate"]
+    np.testing.assert_allclose(np.sin(np.radians(drawn.y)), LEAN, atol=1e-12)
     np.testing.assert_allclose(drawn.x, 0.5 + 0.01 * np.arange(N), atol=1e-9)
-    mass = lines(figure_of_masses(inertial(), TIME), 1)["estimate, 2 sigma"]
-    np.testing.assert_allclose(mass.y, inertial().links[1].masses)
-    np.testing.assert_allclose(mass.high - mass.low, 4.0 * inertial().links[1].mass_sigmas)
-    nis = lines(figure_of_nis(inertial(), TIME), 0)
+    mass = lines(figure_of_masses(results()), 1)["estimate, 2 sigma"]
+    np.testing.assert_allclose(mass.y, MASS + 1.0)
+    np.testing.assert_allclose(mass.high - mass.low, 0.4)
+    nis = lines(figure_of_nis(results()), 0)
     assert [len(nis[name].x) for name in ("accepted", "rejected", "not learning")] == [190, 10, 100]
 
 
 def test_what_was_not_measured_is_drawn_or_named_as_such() -> None:
-    figure = figure_of_coms(inertial(), TIME)
+    figure = figure_of_coms(results())
     assert [panel.title for panel in figure.panels] == ["link0"]
     assert ["not measured" in label for label in lines(figure, 0)] == [False, False, True]
     assert figure.note.endswith("so that the description's value stays: link1.")
-    height = figure_of_trunk(trunk(), TIME)
+    height = figure_of_trunk(results())
     assert "identified, 2 sigma" not in lines(height, 3)
     assert np.isfinite(lines(height, 3)["description, not measured"].y).all()
     assert height.panels[3].title.endswith("not measured")
 
 
 def test_the_trunk_is_drawn_with_what_happened_to_it() -> None:
-    figure = figure_of_trunk(trunk(), TIME)
-    np.testing.assert_allclose(lines(figure, 0)["identified, 2 sigma"].y, trunk().masses)
+    figure = figure_of_trunk(results())
+    np.testing.assert_allclose(lines(figure, 0)["identified, 2 sigma"].y, trunk()["mass"])
     assert [mark.label for mark in figure.panels[0].marks] == ["hold-out", "loaded", "refused", "loaded"]
     assert figure.panels[0].spans == [Span(pytest.approx(1.51), pytest.approx(2.5), "asked to hold")]
-    np.testing.assert_allclose(lines(figure, 2)["published"].y, 1e3 * trunk().coms_L[:, 1])
-    empty = InertialSeries(STAMPS[:0], (), *(np.zeros(0),) * 3, (), (), np.zeros((0, 0)))
-    results = ReplayResults(no_tilt(), empty, TIME, {}, payload=trunk())
-    assert [one.title for one in replay_figures(results)] == ["The trunk"]
+    np.testing.assert_allclose(lines(figure, 2)["published"].y, 1e3 * trunk()["com_y"])
+    alone = ReplayResults(TIME, tables={"trunk_inertia.csv": trunk()})
+    assert [one.title for one in replay_figures(alone)] == ["The trunk"]
 
 
 def test_the_truth_is_drawn_from_when_it_holds() -> None:
     steps = [
         InertiaStep(at, LinkInertia("link0", mass, np.zeros(3), np.eye(3))) for at, mass in ((0, 2), (1.5, 7))
     ]
-    true = lines(figure_of_masses(inertial(), TIME, TrueInertias({"link0": steps})), 0)["truth 7.000 kg"]
+    known = replace(results(), truth=TrueInertias({"link0": steps}))
+    true = lines(figure_of_masses(known), 0)["truth 7.000 kg"]
     assert (true.y[99], true.y[101]) == (2.0, 7.0)  # at 0.5 + 0.99 and 0.5 + 1.01 s
 
 
 def test_untrusted_reference_is_not_drawn() -> None:
-    error = lines(figure_of_tilt(tilt(), against_reference(), TIME), 2)["error"]
+    error = lines(figure_of_tilt(results()), 2)["error"]
     assert np.isnan(error.y[:51]).all()
     assert np.isfinite(error.y[51:]).all()
 
 
 def test_forces_and_contacts_are_drawn_under_the_tilt() -> None:
     forces = {"foot": (STAMPS, np.linspace(0.0, 100.0, N))}
-    figure = figure_of_tilt(tilt(), None, TIME, forces)
+    figure = figure_of_tilt(replace(results(), forces=forces))
     np.testing.assert_allclose(lines(figure, 3)["foot"].y, forces["foot"][1])
     contacts = figure.panels[4]
     assert contacts.rows == ["foot"]
@@ -210,5 +189,6 @@ def test_a_row_that_is_no_joint_is_described() -> None:
 
 
 def test_an_open_gate_is_not_drawn() -> None:
-    open_gate = replace(inertial(9), nis_bounds=np.full(N, np.inf))
-    assert "gate" not in lines(figure_of_nis(open_gate, TIME), 0)
+    found = results()
+    found.tables["inertial_ekf.csv"]["nis_bound"] = np.full(N, np.inf)
+    assert "gate" not in lines(figure_of_nis(found), 0)

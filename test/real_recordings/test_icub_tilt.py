@@ -12,9 +12,9 @@ from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
-from inertial_estimation.replay.metrics import tilt_errors, verticals
+from inertial_estimation.replay.metrics import verticals
+from inertial_estimation.replay.reference import read_trusted, tilt_errors
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.signals import ImuSample
 
 ROOT = Path(__file__).resolve().parents[2]

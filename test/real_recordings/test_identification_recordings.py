@@ -9,9 +9,10 @@ import pytest
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.models.coulomb import CoulombLaw
+from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.replay.torque_prediction import prediction_error
+from inertial_estimation.replay.torque_errors import prediction_error
 
 ROOT = Path(__file__).parents[2]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
@@ -50,4 +51,5 @@ def error_of_the_files(folder, friction):
     held_out = [r for r in readings if r.stamp_ns - readings[0].stamp_ns >= 14_000_000_000]
     known = load_config_file(folder / "friction.yaml").shared
     law = CoulombLaw(known["nominal_friction.smoothing_speed"], known["nominal_friction.presliding"])
-    return prediction_error(robot, held_out, friction, joints=robot.joint_names, coulomb=law)
+    joints = robot.joint_names
+    return prediction_error(robot, held_out, friction, joints=joints, coulomb=law, config=RobotConfig())

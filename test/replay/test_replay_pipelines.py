@@ -19,8 +19,9 @@ from inertial_estimation.recordings.recording import (
     RecordingEntry,
     read_orientations,
 )
+from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
-from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
+from inertial_estimation.replay.results import replay_results
 from inertial_estimation.signals import (
     BaseEstimate,
     InertialEstimate,

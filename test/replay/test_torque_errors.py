@@ -11,7 +11,7 @@ from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.torque_prediction import prediction_error
+from inertial_estimation.replay.torque_errors import prediction_error
 from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
@@ -38,8 +38,11 @@ def readings(recording: MemoryRecording) -> list[JointReading]:
     return [e.sample for e in recording.messages if isinstance(e.sample, JointReading)]
 
 
-def error(robot: RobotModel, samples: list[JointReading], friction: dict[str, float]) -> float:
-    return prediction_error(robot, samples, friction, joints=robot.joint_names, coulomb=CoulombLaw(0.02))
+def error(
+    robot: RobotModel, samples: list[JointReading], friction: dict[str, float], window: float = 0.0
+) -> float:
+    config, law = RobotConfig(effort_window=window), CoulombLaw(0.02)
+    return prediction_error(robot, samples, friction, joints=robot.joint_names, coulomb=law, config=config)
 
 
 def test_true_model_predicts_the_torques(recording: MemoryRecording, robot: RobotModel) -> None:
@@ -55,10 +58,7 @@ def test_without_velocities_positions_are_differentiated(
 
 
 def test_error_is_relative_to_the_measured_torque(recording: MemoryRecording, robot: RobotModel) -> None:
-    louder = [
-        JointReading(r.stamp_ns, r.names, r.position, r.velocity, 1.25 * r.effort)
-        for r in readings(recording)
-    ]
+    louder = [replace(r, effort=1.25 * r.effort) for r in readings(recording)]
     assert error(robot, louder, {}) == pytest.approx(0.2, abs=1e-3)
 
 
@@ -72,12 +72,8 @@ def test_efforts_that_were_smoothed_before_they_were_recorded(
         efforts = convolve1d(efforts, box, axis=0, mode="nearest")
     smoothed = [replace(r, effort=effort) for r, effort in zip(samples, efforts, strict=True)]
     step_s = 1e-9 * (samples[1].stamp_ns - samples[0].stamp_ns)
-    config = RobotConfig(effort_window=100 * step_s)
-    law = CoulombLaw(0.02)
-    aware, unaware = (
-        prediction_error(robot, smoothed, {}, joints=robot.joint_names, coulomb=law, config=given)
-        for given in (config, None)
-    )
+    aware = error(robot, smoothed, {}, 100 * step_s)
+    unaware = error(robot, smoothed, {})
     assert aware < 2e-3
     assert unaware > 10.0 * aware
 

@@ -1,9 +1,12 @@
-"""Loads and pushes of a replay, and the events of a node, from the same estimates."""
+"""What a replay reports: loads and pushes once each, implausible numbers by name."""
 
 import numpy as np
+import pytest
 
+from inertial_estimation.commands.replay_output import _number
+from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.located_cause import Cause, LocatedCause
-from inertial_estimation.replay.replay_metrics import external_wrenches, located_loads
+from inertial_estimation.replay.results import external_wrenches, implausible_metrics, located_loads
 from inertial_estimation.signals import Decision, InertialEstimate
 
 STEP_NS = 10_000_000
@@ -45,3 +48,30 @@ def test_a_replay_lists_every_push_once_with_its_median_force():
     assert row["links"] == ["hand"]
     assert row["force_n"] == [10.0, 0.0, 0.0]
     assert row["point_m"] is None
+
+
+@pytest.mark.parametrize(
+    ("metrics", "named"),
+    [
+        ({}, set()),
+        ({"total_mass_kg": 90.0, "torque_error_relative": 0.3}, set()),
+        ({"total_mass_kg": 278.0, "torque_error_relative": 0.3}, {"total_mass_kg"}),
+        ({"total_mass_kg": -1.0}, {"total_mass_kg"}),
+        (
+            {"total_mass_kg": float("nan"), "torque_error_relative": 3417.36},
+            {"total_mass_kg", "torque_error_relative"},
+        ),
+    ],
+)
+def test_masses_and_errors_out_of_proportion_are_implausible(metrics, named):
+    assert implausible_metrics(metrics, 80.0).keys() == named
+
+
+def test_an_implausible_number_is_printed_with_what_to_check():
+    wrong = Finding("effort sign", "elbow", Verdict.WRONG, -1.0, "", "it is opposed", "turn it")
+    metrics = {"implausible": {"total_mass_kg": "278 kg, the description has 80 kg"}}
+    text = _number(metrics, "total_mass_kg", "278.000", [wrong])
+    assert text.startswith("implausible (278 kg")
+    assert text.endswith("check effort sign of elbow")
+    assert "doubtful" in _number({"implausible": {}}, "total_mass_kg", "90.0", [wrong])
+    assert _number({"implausible": {}}, "total_mass_kg", "90.0", []) == "90.0"

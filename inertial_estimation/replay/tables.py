@@ -1,0 +1,240 @@
+"""The tables of a replay: named columns, from which its files, metrics, figures and viewer come."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines
+from inertial_estimation.files.outputs import write_table
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE
+from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
+from inertial_estimation.replay.metrics import yaws
+from inertial_estimation.replay.reference import ReferenceErrors
+from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.signals import Array, BaseEstimate, InertialEstimate, LinkInertia, seconds
+from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
+
+BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
+STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
+TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}
+METRICS_FILE, REPORT_FILE, ESTIMATES_BAG = "metrics.json", "report.html", "estimates"
+TABLES = (
+    *(BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, POSTERIOR_FILE),
+    *TELEMETRY_FILES.values(),
+)
+COM, MOMENTS = ("com_x", "com_y", "com_z"), ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+LINK_PARAMETERS = ("mass", *COM, *MOMENTS)
+SIGMAS = ("mass_sigma", "com_sigma_x", "com_sigma_y", "com_sigma_z", *(f"{name}_sigma" for name in MOMENTS))
+
+Table = dict[str, Any]
+"""Columns by name, all of one length: numbers, integers, flags or texts."""
+
+
+class TimeAxis(NamedTuple):
+    """Seconds since the start of the recording, by the clock of the stamps: one axis for all tables.
+
+    Attributes:
+        origin_ns: Stamp of the start of the recording [ns].
+        begin_ns: Stamp from which on it was replayed [ns].
+        end_ns: Stamp of its end [ns].
+        hold_out_ns: Stamp from which on the inertial filter no longer learned [ns]; None: it always did.
+    """
+
+    origin_ns: int
+    begin_ns: int
+    end_ns: int
+    hold_out_ns: int | None = None
+
+    def of(self, stamps_ns: NDArray[np.int64]) -> Array:
+        """Return the times of stamps [s], shape as given."""
+        times: Array = seconds(stamps_ns - self.origin_ns)
+        return times
+
+    def at(self, stamp_ns: int) -> float:
+        """Return the time of one stamp [s]."""
+        return seconds(stamp_ns - self.origin_ns)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the axis for `metrics.json`."""
+        held = None if self.hold_out_ns is None else self.at(self.hold_out_ns)
+        times = {"begin_s": self.at(self.begin_ns), "end_s": self.at(self.end_ns), "hold_out_s": held}
+        return {"origin_stamp_ns": self.origin_ns, **times}
+
+
+def estimate_tables(
+    run: ReplayRun, links: Mapping[str, Table], pipelines: Pipelines, time: TimeAxis
+) -> dict[str, Table]:
+    """Return the tables of the estimates by the names of their files, given those of the links.
+
+    `base_orientation.csv`, `link_inertias.csv` (published, about the centre of mass, link axes; a row per
+    link and stamp) and `trunk_inertia.csv` (as published and as identified) hold what the nodes publish;
+    `base_state.csv` pose (roll, pitch and yaw [rad]), twist in the base frame and covariance of small
+    rotations of the base in its frame [rad^2]; the files of the nodes the figures of their topics telemetry,
+    without their age.
+    """
+    tables: dict[str, Table] = {}
+    if run.base and pipelines.tilt is not None:
+        tables[BASE_FILE], state = _base_orientation(run.base), _base_state(run.base)
+        tables[STATE_FILE] = _timed(time, stamps_of(run.base)) | state
+        tables[TELEMETRY_FILES[TILT_NODE]] = _figures(TiltTelemetry(pipelines.tilt.contacts), run.base, time)
+    if run.inertial and pipelines.inertial is not None:
+        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
+        tables[LINK_FILE] = _published(run.inertial, links)
+        telemetry = InertialTelemetry(links, model.friction_names, noise, model.error_names)
+        tables[TELEMETRY_FILES[INERTIAL_NODE]] = _figures(telemetry, run.inertial, time)
+    if run.payload and pipelines.payload is not None:
+        tables[TRUNK_FILE] = trunk_table(run.payload)
+        telemetry_of_trunk = PayloadTelemetry(pipelines.payload.trunk)
+        tables[TELEMETRY_FILES[PAYLOAD_NODE]] = _figures(telemetry_of_trunk, run.payload, time)
+    return tables
+
+
+def write_result_table(path: Path, table: Table) -> None:
+    """Write a table as CSV: times to microseconds, numbers to nine digits.
+
+    Beside a time, an empty field stands for what is not known.
+    """
+    nothing = "" if "time_s" in table else "nan"
+    columns = [
+        _texts(column, nothing, ".6f" if name == "time_s" else ".9g") for name, column in table.items()
+    ]
+    write_table(path, list(table), zip(*columns, strict=True))
+
+
+def _texts(column: Any, nothing: str, form: str) -> Sequence[Any]:
+    values = np.asarray(column)
+    if values.dtype == np.float64:
+        return [nothing if value != value else format(value, form) for value in values.tolist()]
+    texts: list[Any] = (values.astype(np.int64) if values.dtype == np.bool_ else values).tolist()
+    return texts
+
+
+def stamps_of(estimates: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the stamps of estimates [ns], shape (n,)."""
+    return np.array([estimate.stamp_ns for estimate in estimates], dtype=np.int64)
+
+
+def xyz(name: str) -> list[str]:
+    """Return the names of the three columns of a vector."""
+    return [f"{name}_{axis}" for axis in "xyz"]
+
+
+def vectors(table: Mapping[str, Any], names: Sequence[str]) -> Array:
+    """Return columns of numbers side by side, shape (n, k)."""
+    return np.column_stack([table[name] for name in names])
+
+
+def _named(names: Sequence[str], *columns: Any) -> Table:
+    """Return columns, or matrices of columns, by their names."""
+    return dict(zip(names, np.column_stack(columns).T, strict=True))
+
+
+def _timed(time: TimeAxis, stamps_ns: NDArray[np.int64]) -> Table:
+    return {"time_s": time.of(stamps_ns), "stamp_ns": stamps_ns}
+
+
+def _figures(telemetry: Any, estimates: Sequence[Any], time: TimeAxis) -> Table:
+    """Return the figures that a node publishes on its topic telemetry, without their age."""
+    table = _named(telemetry.names, np.array([telemetry.values(estimate, 0.0) for estimate in estimates]))
+    return _timed(time, stamps_of(estimates)) | {name: table[name] for name in table if name != AGE}
+
+
+def _base_orientation(estimates: Sequence[BaseEstimate]) -> Table:
+    """Return orientation, vertical, bias, and the contacts in use separated by spaces."""
+    return {
+        "stamp_ns": stamps_of(estimates),
+        **_named(("qx", "qy", "qz", "qw"), [e.state.quaternion_xyzw for e in estimates]),
+        **_named(xyz("tilt"), [e.tilt_B for e in estimates]),
+        **_named(xyz("gyro_bias"), [e.gyro_bias_I for e in estimates]),
+        "contacts": [" ".join(e.contacts) for e in estimates],
+    }
+
+
+def _base_state(estimates: Sequence[BaseEstimate]) -> Table:
+    quaternions = np.array([e.state.quaternion_xyzw for e in estimates])
+    angles = Rotation.from_quat(quaternions).as_euler("ZYX")[:, ::-1]
+    angles[:, 2] = yaws(quaternions)
+    covariances = np.array([e.tilt_covariance_B for e in estimates])
+    return {
+        **_named("xyz", [e.state.p_WB for e in estimates]),
+        **_named(("roll", "pitch", "yaw"), angles),
+        **_named(("vx", "vy", "vz"), [e.state.v_WB_B for e in estimates]),
+        **_named(("wx", "wy", "wz"), [e.state.w_WB_B for e in estimates]),
+        **_named([name.replace("i", "cov_") for name in MOMENTS], upper_entries(covariances)),
+    }
+
+
+def _published(estimates: Sequence[InertialEstimate], links: Mapping[str, Table]) -> Table:
+    """Return the published inertias, the links of one stamp one after the other."""
+    count = len(links)
+    interleaved = np.stack([vectors(link, LINK_PARAMETERS) for link in links.values()], axis=1)
+    return {
+        "stamp_ns": np.repeat(stamps_of(estimates), count),
+        "link": list(links) * len(estimates),
+        **_named(LINK_PARAMETERS, interleaved.reshape(-1, len(LINK_PARAMETERS))),
+        "nis": np.repeat([e.nis for e in estimates], count),
+        "accepted": np.repeat([e.accepted for e in estimates], count),
+    }
+
+
+def link_tables(estimates: Sequence[InertialEstimate]) -> dict[str, Table]:
+    """Return what the filter estimates of each link, as published and as identified, with deviations."""
+    tables: dict[str, Table] = {}
+    for place, link in enumerate(estimates[0].links if estimates else ()):
+        entries = [estimate.links[place] for estimate in estimates]
+        variances = np.array([entry.covariance.diagonal() for entry in entries])
+        tables[link.estimate.link] = {
+            "stamp_ns": stamps_of(estimates),
+            **_inertias("", [entry.published for entry in entries]),
+            **_inertias("identified_", [entry.estimate for entry in entries]),
+            **_named(SIGMAS, np.sqrt(np.maximum(variances, 0.0))),
+            "payload_mass": np.array([entry.payload.mass for entry in entries]),
+        }
+    return tables
+
+
+def trunk_table(estimates: Sequence[PayloadEstimate]) -> Table:
+    """Return the trunk as published and as identified; deviations are infinite before it is measured."""
+    masses, coms_L = [e.estimate.mass for e in estimates], [e.estimate.com_L for e in estimates]
+    return {
+        "stamp_ns": stamps_of(estimates),
+        "link": [e.trunk.link for e in estimates],
+        **_inertias("", [e.trunk for e in estimates]),
+        **_named(("identified_mass", *xyz("identified_com")), masses, coms_L),
+        **_named(SIGMAS[:4], [e.mass_sigma for e in estimates], [e.com_sigma_B for e in estimates]),
+        "residual": np.array([e.residual for e in estimates]),
+        "phase": [e.phase.value for e in estimates],
+        "at_rest": np.array([e.at_rest for e in estimates]),
+        "hold": np.array([e.hold for e in estimates]),
+    }
+
+
+def _inertias(prefix: str, inertias: Sequence[LinkInertia]) -> Table:
+    masses, coms = [body.mass for body in inertias], [body.com_L for body in inertias]
+    moments = upper_entries(np.array([body.inertia_Lcm for body in inertias]))
+    return _named([f"{prefix}{name}" for name in LINK_PARAMETERS], masses, coms, moments)
+
+
+def upper_entries(matrices: Array) -> Array:
+    """Return the entries xx, xy, xz, yy, yz, zz of symmetric matrices, shape (n, 6)."""
+    entries: Array = matrices[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return entries
+
+
+def errors_table(errors: Mapping[str, ReferenceErrors], time: TimeAxis) -> Table:
+    """Return tilt, yaw and position errors at the stamps of a reference, in degrees and metres."""
+    tilt = errors["tilt"]
+    unknown = np.full((len(tilt.errors), 3), np.nan)
+    yaw = np.degrees(errors["yaw"].errors[:, 0]) if "yaw" in errors else unknown[:, 0]
+    return {
+        **_timed(time, tilt.stamps_ns),
+        "trusted": tilt.trusted,
+        "tilt_error_deg": np.degrees(tilt.errors),
+        "yaw_error_deg": yaw,
+        **_named(xyz("error"), errors["position"].errors if "position" in errors else unknown),
+    }
