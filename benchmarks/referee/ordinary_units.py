@@ -65,7 +65,7 @@ def arm_bag(folder: Path, urdf: str, coulomb: Sequence[float], noise: SensorNois
     assert ran("init", folder / "arm.urdf", "--output", folder / "arm.yaml", "--no-trial")[0] == 0
     rng = np.random.default_rng(0)
     truth = synthetic_truth("arm", Timing(20.0, 250.0), rng, urdf=urdf, payload_time_s=None)
-    friction = NominalFriction(joints=truth.robot.joint_names, coulomb=tuple(coulomb), viscous=tuple(coulomb))
+    friction = NominalFriction(truth.robot.joint_names, ("coulomb", "viscous"), 2 * tuple(coulomb))
     robot = RobotConfig(floating_base=False, nominal_friction=friction)
 
     def scaled(sample: Any) -> Any:

@@ -186,7 +186,7 @@ class WholeBodyController:
         """
         contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]
-        rotors = config.robot.nominal_friction.by_joint(robot)["armature"]
+        rotors = config.robot.nominal_friction.of_joints("armature", robot)
         self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=rotors)
         self.tau_max = config.torque_scale * self.dynamics.limits.effort
         self._legs = leg_weights(robot, contact_frames, contacts)

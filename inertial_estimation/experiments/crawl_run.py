@@ -114,7 +114,8 @@ def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
     return urdf, {
         SIMULATOR_NODE: {
             "nominal_friction.joints": names,
-            "nominal_friction.offset": tuple((OFFSET_SIGMA * rng.standard_normal(len(names))).tolist()),
+            "nominal_friction.terms": ("offset",),
+            "nominal_friction.values": tuple((OFFSET_SIGMA * rng.standard_normal(len(names))).tolist()),
             "sensors.effort_at": "motor",
             "sensors.specific_force_bias": tuple((BIAS_SIGMA * rng.standard_normal(3)).tolist()),
         }

@@ -166,7 +166,8 @@ def _identified(
         offsets = rng.normal(case.level, TORQUE_SIGMA, len(names)) * _mirrored(names)
         overrides[SIMULATOR_NODE] = {
             "nominal_friction.joints": names,
-            "nominal_friction.offset": offsets.tolist(),
+            "nominal_friction.terms": ["offset"],
+            "nominal_friction.values": offsets.tolist(),
             "sensors.effort_at": "motor" if case.kind == UNSEEN else "link",
         }
     else:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FRICTION_TERMS, FrictionConfig, coulomb_law
+from inertial_estimation.models.friction import FRICTION_TERMS, FrictionConfig
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section
@@ -116,8 +115,3 @@ class IdentificationConfig:
     )
     methods: MethodConfig = section(MethodConfig)
     payload: PayloadConfig = section(PayloadConfig)
-
-    @property
-    def coulomb_law(self) -> CoulombLaw:
-        """Sign model of Coulomb friction."""
-        return coulomb_law(self.friction, self.robot.nominal_friction)

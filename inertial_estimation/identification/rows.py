@@ -17,9 +17,8 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.identification.identification_config import IdentificationConfig, SmoothingConfig
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.coulomb import CoulombDirection
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.friction import friction_model
+from inertial_estimation.models.friction import CoulombDirection, friction_model
 from inertial_estimation.models.imu import ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, Indices
@@ -200,7 +199,7 @@ class RowModel:
         self.need_effort = bool(config.rows.torque_rows)
         self._imu = ImuToBase(robot, self.sensed.imu) if self.sensed.imu else None
         self._smoothing, self._effort_window = config.smoothing, config.robot.effort_window
-        self._coulomb = config.coulomb_law
+        self._coulomb = config.robot.nominal_friction.law
         joints = {} if selection.contacts.projects else {n: j for j, n in enumerate(robot.joint_names)}
         self._joints: Indices = np.array([joints.get(name, -1) for name in self.row_names])  # -1: of none
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FrictionConfig, coulomb_law
+from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowsConfig, RowSelection
 from inertial_estimation.models.robot_config import RobotConfig
@@ -131,8 +130,3 @@ class InertialPipelineConfig:
     def needs_wrenches(self) -> bool:
         """Whether the sensed wrench of any contact is needed."""
         return any(mode.senses for mode in self.row_selection.modes(len(self.robot.contacts)))
-
-    @property
-    def coulomb_law(self) -> CoulombLaw:
-        """Sign model of Coulomb friction."""
-        return coulomb_law(self.friction, self.robot.nominal_friction)

@@ -21,9 +21,13 @@ from inertial_estimation.models.body_reference import (
     has_usable_prior,
 )
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.coulomb import smooth_sign
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
-from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
+from inertial_estimation.models.friction import (
+    FrictionModel,
+    friction_deviations,
+    friction_model,
+    smooth_sign,
+)
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
@@ -224,7 +228,11 @@ class EstimationModel:
             rows, columns, joints = self._static_friction
             v = equation.state.v[joints]
             state = equation.state.sign
-            sign = smooth_sign(v, self.config.coulomb_law.smoothing_speed) if state is None else state[joints]
+            sign = (
+                smooth_sign(v, self.config.robot.nominal_friction.smoothing_speed)
+                if state is None
+                else state[joints]
+            )
             R = R.copy()
             R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
         speeds = np.full(1, np.inf) if equation.state is None else np.abs(equation.state.v)
@@ -243,7 +251,7 @@ class EstimationModel:
             return found
         places = {int(row) - self.robot.n_base: i for i, row in enumerate(self.measurement.picked_rows)}
         first = 10 * len(self.bodies)
-        for joint, name in zip(self.friction.joints, self.friction.joint_names, strict=True):
+        for joint, name in zip(self.friction.joints, self.friction.drives, strict=False):
             if joint in places:
                 found[0].append(places[joint])
                 found[1].append(first + self.friction.names.index(f"{name}/coulomb"))

@@ -19,9 +19,9 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
 from inertial_estimation.inputs.stream import Ring
 from inertial_estimation.inputs.wrench_axes import SensorAxes
-from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
 from inertial_estimation.models.dynamics_measurement import MeasuredState
+from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuMount, ImuToBase
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotSetup
@@ -88,11 +88,10 @@ class FrictionSigns:
     ) -> "FrictionSigns | None":
         """Return the signs that a pipeline needs; None where no friction depends on them."""
         known = config.robot.nominal_friction
-        estimated = any(term.startswith("coulomb") for term in config.friction.terms)
-        estimated = estimated and bool(config.friction.joints)
-        if not (estimated or known.coulomb or known.coulomb_slope or known.coulomb_load):
+        terms = (config.friction.terms if config.friction.joints else ()) + known.terms
+        if not any(term.startswith("coulomb") for term in terms):
             return None
-        return cls(config.coulomb_law, joints, v, max_gap)
+        return cls(config.robot.nominal_friction.law, joints, v, max_gap)
 
     def follow(self) -> None:
         """Integrate over the joint states that have come since the last call."""

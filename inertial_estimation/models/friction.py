@@ -1,33 +1,37 @@
 """Joint friction and rotor inertia, linear in their parameters.
 
-    tau_friction = (coulomb + coulomb_slope (q - q_mid) + coulomb_load |tau_load|) tanh(v / v_s)
+    tau_friction = (coulomb + coulomb_slope (q - q_mid) + coulomb_load |tau_load|) sign(v)
                    + viscous v + offset + armature a
                    + stiffness (q - q_mid) + balance_sin sin q + balance_cos cos q
 
-tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
-Coulomb torque does not describe. q_mid is the middle of the joint's range: the slope describes drives whose
-friction changes along the range, such as a knee that is driven by a linkage. tau_load is the torque behind
-the gear: that of rigid-body dynamics by the nominal parameters, so that the term is linear, less what
-contacts carry. The teeth of a gear rub the more, the more they transmit (Hamon, Gautier, Garrec, IROS 2010).
-The last line is no friction but what else acts within a joint: a spring, and the counterbalance (gas spring,
-weight) of a large arm, whose torque is to first order a sinusoid of the position, as that of gravity is.
+q_mid is the middle of the joint's range: the slope describes drives whose friction changes along the range,
+such as a knee that is driven by a linkage. tau_load is the torque behind the gear: that of rigid-body
+dynamics by the nominal parameters, so that the term is linear, less what contacts carry. The teeth of a gear
+rub the more, the more they transmit (Hamon, Gautier, Garrec, IROS 2010). The last line is no friction but
+what else acts within a joint: a spring, and the counterbalance (gas spring, weight) of a large arm, whose
+torque is to first order a sinusoid of the position, as that of gravity is.
 
 Friction opposes the motion, so the measured motor torque exceeds the torque of rigid-body dynamics by
-tau_friction. A motor that turns with a combination of joint speeds, w = c'v, adds c times its friction at w,
-by the power balance v' tau = w' tau_motor (`joint_couplings`).
+tau_friction. In a coupled wrist a motor turns with a combination of joint speeds, w = c'v (the sixth of the
+Staubli TX40 with q5 + q6: Khalil and Dombre 2002, section 12.6). It adds c times its friction at w, by the
+power balance v' tau = w' tau_motor.
+
+sign(v) = tanh(v / v_s): at lower speeds the joint is in presliding, which a constant Coulomb torque does not
+describe. There the contacts first give way elastically, and after a reversal friction passes through zero
+only after a small travel x_s. In Dahl's model ("A solid friction model", 1968; Canudas de Wit et al. 1995),
+
+    dz / ds = (sgn(v) - z) / x_s,   s the travel, ds = |v| dt.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
-from inertial_estimation.models.joint_corrections import values_by_joint
-from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.models.joint_limits import VELOCITY_DEFAULT, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
@@ -39,127 +43,182 @@ EFFORT_PER_KG = (
 )
 
 
-class _Signals(NamedTuple):
-    """Signals of all joints, shape (..., n_joints) each."""
+def smooth_sign(v: Array, smoothing_speed: float) -> Array:
+    """Return tanh(v / v_s) of joint velocities v and v_s [rad/s]."""
+    return np.tanh(v / smoothing_speed)
 
-    q: Array
+
+@dataclass(frozen=True)
+class CoulombLaw:
+    """How Coulomb friction changes sign.
+
+    Attributes:
+        smoothing_speed: v_s [rad/s].
+        presliding: x_s [rad]; 0: the sign depends on the speed alone.
+    """
+
+    smoothing_speed: float = 0.02
+    presliding: float = 0.0
+
+
+class CoulombDirection:
+    """Integrates z of every joint along a motion; after a start or a gap, z begins at tanh(v / v_s)."""
+
+    def __init__(self, law: CoulombLaw) -> None:
+        self._law = law
+        self._z: Array | None = None
+
+    def reset(self) -> None:
+        """Forget the motion so far."""
+        self._z = None
+
+    def after(self, v: Array, dt: float) -> Array:
+        """Return z after one step.
+
+        The sign within the step is tanh(v / v_s) of its end, so that noise about rest does not turn it.
+
+        Args:
+            v: Joint velocities at the end of the step [rad/s], shape (n,).
+            dt: Length of the step [s].
+
+        Returns:
+            Values in (-1, 1), shape (n,).
+        """
+        sign = smooth_sign(v, self._law.smoothing_speed)
+        if self._z is None or self._law.presliding == 0.0:
+            self._z = sign
+        else:
+            kept = np.exp(-np.abs(v) * (dt / self._law.presliding))
+            self._z = sign + (self._z - sign) * kept
+        return self._z
+
+    def along(self, v: Array, dt: float) -> Array:
+        """Return z after each of many steps of dt [s], by the velocities at their ends; shape (k, n)."""
+        if self._law.presliding == 0.0 or not len(v):
+            return smooth_sign(v, self._law.smoothing_speed)
+        return np.array([self.after(row, dt) for row in v])
+
+
+class _Signals(NamedTuple):
+    """Signals of some drives, shape (..., k) each."""
+
     v: Array
     a: Array
     sign: Array  # smoothed, of v
-    load: Array | None
-    middles: Array | None
-
-    @property
-    def from_middle(self) -> Array:
-        """Distance from the middle of the range, zero for a joint without limits."""
-        if self.middles is None:
-            return self.q
-        return np.where(np.isnan(self.middles), 0.0, self.q - self.middles)
-
-    @property
-    def behind_gear(self) -> Array:
-        """Magnitude of the torque that the joint transmits."""
-        assert self.load is not None
-        return np.abs(self.load)
+    q: Array | float = np.nan
+    from_middle: Array | float = np.nan  # of the range; zero for a joint without limits
+    load: Array | float = np.nan  # magnitude of the torque behind the gear
 
 
-_FACTORS: Mapping[str, Callable[[_Signals], Array]] = {
+_FACTORS: Mapping[str, Callable[[_Signals], Any]] = {
     "coulomb": lambda s: s.sign,
     "viscous": lambda s: s.v,
     "offset": lambda s: np.ones_like(s.v),
     "armature": lambda s: s.a,
     "coulomb_slope": lambda s: s.sign * s.from_middle,
-    "coulomb_load": lambda s: s.sign * s.behind_gear,
+    "coulomb_load": lambda s: s.sign * s.load,
     "stiffness": lambda s: s.from_middle,
     "balance_sin": lambda s: np.sin(s.q),
     "balance_cos": lambda s: np.cos(s.q),
 }
 FRICTION_TERMS = tuple(_FACTORS)
+MOTOR_TERMS = ("coulomb", "viscous", "armature")  # of a motor of several joints, whose offsets are their own
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionModel:
-    """Friction of some joints and motors, each with the same terms.
+    """Friction of some drives with the same terms: of joints, and of motors that move several joints.
 
     Attributes:
-        joints: Indices of the joints with friction, in the model's joint order.
-        joint_names: Their names.
-        terms: Terms of every joint, a subset of `FRICTION_TERMS`.
-        n_joints: Number of joints of the robot.
+        joints: Indices of the joints, in the model's joint order; they are the first drives.
+        drives: Names of the joints, then of the motors: "a + b", "a - 0.5*b".
+        speeds: C with the speeds of the drives, C v, shape (k, n_joints).
+        terms: Terms of every joint, a subset of `FRICTION_TERMS`; motors have those of `MOTOR_TERMS`.
         smoothing_speed: v_s of the Coulomb term [rad/s].
-        nominal: Nominal value of each parameter, shape (size,); None: all zero.
-        couplings: Motors that drive several joints and have friction as well; None for none.
-        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,); needed for
-            the terms "coulomb_slope" and "stiffness" alone.
+        nominal_values: Nominal value of each parameter, shape (size,).
+        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,).
     """
 
     joints: tuple[int, ...]
-    joint_names: tuple[str, ...]
+    drives: tuple[str, ...]
+    speeds: Array
     terms: tuple[str, ...]
-    n_joints: int
     smoothing_speed: float
-    nominal: Array | None = None
-    couplings: JointCouplings | None = None
-    middles: Array | None = None
+    nominal_values: Array
+    middles: Array
 
-    def __post_init__(self) -> None:
-        unknown = [term for term in self.terms if term not in FRICTION_TERMS]
+    @classmethod
+    def of(
+        cls,
+        drives: Sequence[str],
+        terms: Sequence[str],
+        joint_names: Sequence[str],
+        smoothing_speed: float = CoulombLaw.smoothing_speed,
+        *,
+        nominal: Mapping[str, float] | None = None,
+        middles: Array | None = None,
+    ) -> "FrictionModel":
+        """Return the friction of some drives.
+
+        Args:
+            drives: Joints and motors.
+            terms: Of every drive.
+            joint_names: Names of all joints, in the model's order.
+            smoothing_speed: v_s of the Coulomb term [rad/s].
+            nominal: Nominal values by ``joint/term`` and ``motor/term``; what is not there is zero.
+            middles: Middle of each joint's range [rad]; None: zero.
+
+        Raises:
+            ConfigurationError: If there is no such term, or a motor has another form.
+        """
+        unknown = [term for term in terms if term not in FRICTION_TERMS]
         if unknown:
             raise ConfigurationError(
                 f"no friction term {listing(unknown)}; there are {listing(FRICTION_TERMS)}"
             )
+        joints = tuple(j for j, name in enumerate(joint_names) if name in drives)
+        motors = [joint_speeds(drive, joint_names) for drive in drives if drive not in joint_names]
+        n = len(joint_names)
+        model = cls(
+            joints,
+            (*(joint_names[j] for j in joints), *(motor_name(row, joint_names) for row in motors)),
+            np.array([*np.eye(n)[list(joints)], *motors]).reshape(-1, n),
+            tuple(terms),
+            smoothing_speed,
+            np.zeros(0),
+            np.zeros(n) if middles is None else middles,
+        )
+        return replace(
+            model, nominal_values=np.array([float((nominal or {}).get(name, 0.0)) for name in model.names])
+        )
 
     @classmethod
     def of_values(
         cls,
-        joint_names: tuple[str, ...],
+        joint_names: Sequence[str],
         values: Mapping[str, float],
-        smoothing_speed: float,
+        smoothing_speed: float = CoulombLaw.smoothing_speed,
         middles: Array | None = None,
     ) -> "FrictionModel":
-        """Return friction with given parameters.
-
-        Args:
-            joint_names: Names of all joints, in the model's order.
-            values: By ``joint/term`` and ``coupling/term``; what is not there is zero.
-            smoothing_speed: v_s of the Coulomb term [rad/s].
-            middles: As the attribute.
-        """
-        owners = dict.fromkeys(name.rpartition("/")[0] for name, value in values.items() if value)
-        used = {name.rpartition("/")[2] for name, value in values.items() if value}
-        motors = [owner for owner in owners if owner not in joint_names]
-        joints = tuple(j for j, name in enumerate(joint_names) if name in owners)
-        model = cls(
-            joints,
-            tuple(joint_names[j] for j in joints),
-            tuple(term for term in FRICTION_TERMS if term in used),
-            len(joint_names),
-            smoothing_speed,
-            couplings=JointCouplings.parsed(motors, joint_names, "friction") if motors else None,
-            middles=middles,
-        )
-        return replace(model, nominal=np.array([float(values.get(name, 0.0)) for name in model.names]))
+        """Return the friction of values by ``joint/term`` and ``motor/term``; the others are as for `of`."""
+        pairs = [name.rpartition("/") for name, value in values.items() if value]
+        drives, used = dict.fromkeys(pair[0] for pair in pairs), {pair[2] for pair in pairs}
+        terms = [term for term in FRICTION_TERMS if term in used]
+        return cls.of([*drives], terms, joint_names, smoothing_speed, nominal=values, middles=middles)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Name of each parameter, ``joint/term``, term after term; then those of couplings."""
-        own = tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
-        coupled = self.couplings.names if self.couplings else ()
-        return own + tuple(f"{name}/{term}" for term in self._coupling_terms for name in coupled)
-
-    @property
-    def _coupling_terms(self) -> tuple[str, ...]:
-        return tuple(term for term in self.terms if term in COUPLING_TERMS) if self.couplings else ()
+        """Name of each parameter, ``drive/term``, term after term."""
+        return tuple(
+            f"{drive}/{term}"
+            for term in self.terms
+            for drive in self.drives[: len(self.drives if term in MOTOR_TERMS else self.joints)]
+        )
 
     @property
     def parameter_terms(self) -> tuple[str, ...]:
         """Term of each parameter."""
         return tuple(name.rpartition("/")[2] for name in self.names)
-
-    @cached_property
-    def nominal_values(self) -> Array:
-        """Nominal value of each parameter, shape (size,)."""
-        return np.zeros(self.size) if self.nominal is None else self.nominal
 
     @cached_property
     def size(self) -> int:
@@ -168,7 +227,7 @@ class FrictionModel:
 
     @property
     def needs_load(self) -> bool:
-        """Whether the friction depends on the torque that the joint transmits."""
+        """Whether the friction depends on the torque that a joint transmits."""
         return "coulomb_load" in self.terms and bool(self.joints)
 
     def regressor(
@@ -188,15 +247,9 @@ class FrictionModel:
         Returns:
             Regressor in the joint rows, shape (..., n_joints, size).
         """
-        F = np.zeros((*v.shape[:-1], self.n_joints, self.size))
-        joints, count = self._rows, len(self.joints)
-        first = np.arange(count)
-        for i, factor in enumerate(self._factors(q, v, a, sign, load)):
-            F[..., joints, count * i + first] = factor
-        column = count * len(self.terms)
-        for drive, factor in self._motors(v, a):
-            F[..., column : column + factor.shape[-1]] = drive * factor[..., None, :]
-            column += factor.shape[-1]
+        F = np.zeros((*v.shape, self.size))
+        for columns, C, factor in self._columns(q, v, a, sign, load):
+            F[..., columns] = C.T * factor[..., None, :]
         return F
 
     def torques(
@@ -204,141 +257,137 @@ class FrictionModel:
     ) -> Array:
         """Return tau_friction of the nominal values [Nm], of v's shape; the arguments are of `regressor`."""
         torques = np.zeros_like(v)
-        joints, count, values = self._rows, len(self.joints), self.nominal_values
-        for i, factor in enumerate(self._factors(q, v, a, sign, load)):
-            torques[..., joints] += values[count * i : count * (i + 1)] * factor
-        first = count * len(self.terms)
-        for drive, factor in self._motors(v, a):
-            torques += (values[first : first + factor.shape[-1]] * factor) @ drive.T
-            first += factor.shape[-1]
+        for columns, C, factor in self._columns(q, v, a, sign, load):
+            torques += (self.nominal_values[columns] * factor) @ C
         return torques
 
-    @cached_property
-    def _rows(self) -> Any:
-        return np.array(self.joints, dtype=np.int64)
-
-    def _factors(
+    def _columns(
         self, q: Array, v: Array, a: Array, sign: Array | None, load: Array | None
-    ) -> Iterator[Array]:
-        """Yield what the parameters of each term are multiplied by, shape (..., number of joints)."""
+    ) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield the parameters of each term, C of their drives, and what they are multiplied by, (..., k)."""
         sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
-        signals = _Signals(q, v, a, sign, load, self.middles)
-        return (_FACTORS[term](signals)[..., self._rows] for term in self.terms)
-
-    def _motors(self, v: Array, a: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield C' and, for each term, what the parameters of couplings are multiplied by, (..., k)."""
-        if self.couplings is None:
-            return
-        C = self.couplings.matrix.T
-        speed = v @ C
-        turning = _Signals(speed, speed, a @ C, smooth_sign(speed, self.smoothing_speed), None, None)
-        for term in self._coupling_terms:
-            yield C, _FACTORS[term](turning)
-
-
-def _known(what: str, unit: str, *, simulated: bool = True, of: str = "joints") -> Any:
-    """Declare known values of a term, one for each joint or coupling."""
-    order = ", in the same order" if of == "joints" else ""
-    return parameter(
-        (),
-        f"Known {what} of each entry of nominal_friction.{of}{order}; empty means zero."
-        + ("" if simulated else " The simulator does not model it."),
-        unit=unit,
-    )
+        from_middle = np.where(np.isnan(self.middles), 0.0, q - self.middles)
+        behind_gear = np.zeros_like(v) if load is None else np.abs(load)
+        signals = v, a, sign, q, from_middle, behind_gear
+        of_joints = _Signals(*(signal[..., self.joints] for signal in signals))
+        C, first = self.speeds[len(self.joints) :].T, 0
+        w = v @ C
+        of_motors = _Signals(w, a @ C, smooth_sign(w, self.smoothing_speed))
+        for term in self.terms:
+            factor = _FACTORS[term](of_joints)
+            if term in MOTOR_TERMS and w.shape[-1]:
+                factor = np.concatenate((factor, _FACTORS[term](of_motors)), axis=-1)
+            count = factor.shape[-1]
+            yield slice(first, first + count), self.speeds[:count], factor
+            first += count
 
 
-def _smoothing_speed(text: str) -> Any:
-    """Declare the speed of a sign model, `CoulombLaw`."""
-    return parameter(CoulombLaw.smoothing_speed, text, unit="rad/s", lower=1e-6, upper=10.0)
+def joint_speeds(motor: str, joint_names: Sequence[str]) -> Array:
+    """Return the speed of a motor by those of the joints, shape (n_joints,).
+
+    Args:
+        motor: A combination of joints such as ``joint_5 + joint_6`` or ``a - 0.5*b``.
+        joint_names: Names of all joints.
+
+    Raises:
+        ConfigurationError: If it has another form, or fewer than two joints.
+    """
+    row = np.zeros(len(joint_names))
+    first, *rest = re.split(r"\s+([+-])\s+", re.sub(r"\s*\*\s*", "*", motor.strip()))
+    for sign, term in zip(("+", *rest[::2]), (first, *rest[1::2]), strict=True):
+        number, _star, joint = term.rpartition("*")
+        try:
+            factor = float(number or "1")
+        except ValueError:
+            factor = np.nan
+        if joint.startswith("-"):
+            factor, joint = -factor, joint[1:].strip()
+        if joint not in joint_names:
+            hint = did_you_mean(joint, joint_names, "the model has")
+            raise ConfigurationError(f"'{motor}' of the friction names '{joint}', which is no joint{hint}")
+        row[list(joint_names).index(joint)] += factor if sign == "+" else -factor
+    if np.count_nonzero(row) < 2 or not np.isfinite(row).all():
+        raise ConfigurationError(
+            f"'{motor}' of the friction is no joint and no combination of two joints or more, as "
+            "'joint_5 + joint_6' or 'joint_5 - 0.5*joint_6'"
+        )
+    return row
 
 
-def _presliding(text: str) -> Any:
-    """Declare its travel."""
-    return parameter(CoulombLaw.presliding, text, unit="rad", lower=0.0, upper=1.0)
+def motor_name(speeds: Array, joint_names: Sequence[str]) -> str:
+    """Return a combination in the order of the joints, so that two ways of writing it have one name."""
+    words = ""
+    for j in np.flatnonzero(speeds).tolist():
+        factor = float(speeds[j])
+        sign = ("-" if factor < 0.0 else "") if not words else (" - " if factor < 0.0 else " + ")
+        size = "" if abs(factor) == 1.0 else f"{abs(factor):g}*"
+        words += f"{sign}{size}{joint_names[j]}"
+    return words
 
 
 @dataclass(frozen=True)
 class NominalFriction:
-    """Friction that is known, as `inertial-estimation identify` writes it.
+    """Friction that is known, as `inertial-estimation identify` writes it, and how it changes sign."""
 
-    A list is empty or as long as `joints`.
-    """
-
-    joints: tuple[str, ...] = parameter((), "Joints whose friction is known.")
-    coulomb: tuple[float, ...] = _known("Coulomb friction", "Nm")
-    viscous: tuple[float, ...] = _known("viscous friction coefficient", "Nm s/rad")
-    offset: tuple[float, ...] = _known("constant torque offset", "Nm")
-    armature: tuple[float, ...] = _known("rotor inertia, seen at the joint,", "kg m^2")
-    coulomb_slope: tuple[float, ...] = _known(
-        "change of the Coulomb friction with the position, zero in the middle of the joint's range,",
-        "Nm/rad",
-        simulated=False,
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Joints whose friction is known, and motors that drive several joints, each by its speed as a "
+        "combination of joints ('joint_5 + joint_6').",
     )
-    coulomb_load: tuple[float, ...] = _known(
-        "increase of the Coulomb friction with the torque behind the gear,", "", simulated=False
+    terms: tuple[str, ...] = parameter(
+        (),
+        "Terms of the known friction. Motors of several joints have coulomb, viscous and armature. The "
+        "simulator has coulomb, viscous, offset and armature of joints.",
+        choices=FRICTION_TERMS,
     )
-    stiffness: tuple[float, ...] = _known(
-        "stiffness of a spring about the middle of the joint's range,", "Nm/rad", simulated=False
+    values: tuple[float, ...] = parameter(
+        (),
+        "Known friction: a value for each entry of nominal_friction.joints of the first entry of "
+        "nominal_friction.terms, then of the next. Units are Nm, Nm s/rad, Nm, kg m^2, Nm/rad, 1, Nm/rad, Nm "
+        "and Nm in the order of the choices of the terms.",
     )
-    balance_sin: tuple[float, ...] = _known(
-        "torque of a counterbalance that goes with the sine of the position,", "Nm", simulated=False
+    smoothing_speed: float = parameter(
+        CoulombLaw.smoothing_speed,
+        "Speed over which Coulomb friction, known or estimated, changes sign, as tanh(v / speed); larger is "
+        "smoother.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=10.0,
     )
-    balance_cos: tuple[float, ...] = _known(
-        "torque of a counterbalance that goes with the cosine of the position,", "Nm", simulated=False
-    )
-    couplings: tuple[str, ...] = parameter(
-        (), "Motors that drive several joints and have known friction, as in friction.couplings."
-    )
-    coupling_coulomb: tuple[float, ...] = _known("Coulomb friction", "Nm", of="couplings")
-    coupling_viscous: tuple[float, ...] = _known("viscous friction coefficient", "Nm s/rad", of="couplings")
-    coupling_armature: tuple[float, ...] = _known("rotor inertia", "kg m^2", of="couplings")
-    smoothing_speed: float = _smoothing_speed(
-        "Speed over which the Coulomb term of known friction changes sign, as tanh(v / speed); where "
-        "friction is known, it holds for estimated friction as well."
-    )
-    presliding: float = _presliding(
-        "Travel over which the Coulomb term of known friction changes sign after a reversal (Dahl's "
-        "model); it holds for estimated friction as well. The simulator does not model it."
+    presliding: float = parameter(
+        CoulombLaw.presliding,
+        "Travel over which Coulomb friction, known or estimated, changes sign after a reversal (Dahl's "
+        "model); 0 lets it depend on the speed alone. The simulator does not model it.",
+        unit="rad",
+        lower=0.0,
+        upper=1.0,
     )
 
-    def by_joint(self, robot: RobotModel) -> dict[str, Array]:
-        """Return the values of every term over all joints, zero where not known, shape (n_joints,) each.
+    @property
+    def law(self) -> CoulombLaw:
+        """Sign model of Coulomb friction."""
+        return CoulombLaw(self.smoothing_speed, self.presliding)
 
-        Raises:
-            ConfigurationError: If a list is not as long as `joints`.
-            ~inertial_estimation.errors.ModelError: If a joint does not exist.
-        """
-        by_term = {}
-        for term in FRICTION_TERMS:
-            values = getattr(self, term)
-            joints = self.joints if values else ()
-            by_term[term] = values_by_joint(f"nominal_friction.{term}", joints, values, robot, 0.0)
-        return by_term
-
-    def values(self, robot: RobotModel) -> dict[str, float]:
-        """Return all values that are given, by ``joint/term`` and ``coupling/term``.
+    def by_name(self, robot: RobotModel) -> dict[str, float]:
+        """Return all values by ``joint/term`` and ``motor/term``.
 
         Raises:
-            ConfigurationError: If a list is not as long as that of its joints or couplings, or a coupling
-                names no joints.
-            ~inertial_estimation.errors.ModelError: If a joint does not exist.
+            ConfigurationError: If there is not a value for every joint and term, or no such joint.
         """
-        self.by_joint(robot)  # raises what is wrong with the lists of joints
-        couplings = JointCouplings.parsed(self.couplings, robot.joint_names, "nominal_friction.couplings")
-        lists = [(self.joints, term, getattr(self, term)) for term in FRICTION_TERMS]
-        for term in COUPLING_TERMS:
-            values = getattr(self, f"coupling_{term}")
-            if values and len(values) != couplings.size:
-                raise ConfigurationError(
-                    f"'nominal_friction.coupling_{term}' has {len(values)} values, expected one for each of "
-                    f"its {couplings.size} couplings"
-                )
-            lists.append((couplings.names, term, values))
-        return {
-            f"{owner}/{term}": float(value)
-            for owners, term, values in lists
-            for owner, value in zip(owners if values else (), values, strict=True)
-        }
+        if len(self.values) != len(self.joints) * len(self.terms):
+            raise ConfigurationError(
+                f"'nominal_friction.values' has {len(self.values)} entries, expected one for each of "
+                f"{len(self.joints)} joints and {len(self.terms)} terms"
+            )
+        names = robot.joint_names
+        drives = [d if d in names else motor_name(joint_speeds(d, names), names) for d in self.joints]
+        owners = [f"{drive}/{term}" for term in self.terms for drive in drives]
+        return dict(zip(owners, map(float, self.values), strict=True))
+
+    def of_joints(self, term: str, robot: RobotModel) -> Array:
+        """Return the values of a term over all joints, zero where not known, shape (n_joints,)."""
+        values = self.by_name(robot)
+        return np.array([values.get(f"{joint}/{term}", 0.0) for joint in robot.joint_names])
 
 
 @dataclass(frozen=True)
@@ -346,26 +395,15 @@ class FrictionConfig:
     """Which friction parameters are estimated along with the inertias."""
 
     joints: tuple[str, ...] = parameter(
-        (), "Joints whose friction is estimated, by name or shell pattern; empty estimates none."
+        (),
+        "Joints whose friction is estimated, by name or shell pattern, and motors that drive several joints, "
+        "each by its speed as a combination of joints ('joint_5 + joint_6'); empty estimates none.",
     )
     terms: tuple[str, ...] = parameter(
         ("coulomb", "viscous"),
-        "Terms of the friction model that are estimated for each joint.",
+        "Terms of the friction model that are estimated for each joint; of motors of several joints coulomb, "
+        "viscous and armature.",
         choices=FRICTION_TERMS,
-    )
-    couplings: tuple[str, ...] = parameter(
-        (),
-        "Motors that drive several joints, each by its speed as a combination of joints ('joint_5 + "
-        "joint_6'); their friction and rotor inertia (coulomb, viscous, armature of friction.terms) are "
-        "estimated.",
-    )
-    smoothing_speed: float = _smoothing_speed(
-        "Speed over which the Coulomb term of estimated friction changes sign, as tanh(v / speed); larger "
-        "is smoother."
-    )
-    presliding: float = _presliding(
-        "Travel over which the Coulomb term of estimated friction changes sign after a reversal (Dahl's "
-        "model); 0 lets it depend on the speed alone."
     )
     share: float = parameter(
         0.1,
@@ -377,19 +415,13 @@ class FrictionConfig:
     )
 
 
-def coulomb_law(friction: FrictionConfig, nominal: NominalFriction) -> CoulombLaw:
-    """Return the sign model of Coulomb friction: that of known friction if any, else that of the estimate."""
-    source = nominal if nominal.joints or nominal.couplings else friction
-    return CoulombLaw(source.smoothing_speed, source.presliding)
-
-
 def friction_model(
     friction: FrictionConfig, robot: RobotModel, nominal: NominalFriction
 ) -> tuple[FrictionModel | None, FrictionModel | None]:
     """Resolve the friction parameters against a robot.
 
     Args:
-        friction: The joints, by name or pattern, and the terms to estimate for each.
+        friction: The joints and motors, and the terms to estimate for each.
         robot: The robot.
         nominal: Known friction; an estimated parameter starts from its known value.
 
@@ -398,27 +430,18 @@ def friction_model(
         None if there is none.
 
     Raises:
-        ConfigurationError: If a pattern matches no joint, or a list of known values has the wrong length.
-        ~inertial_estimation.errors.ModelError: If a joint does not exist.
+        ConfigurationError: If a pattern matches no joint, or the known values do not fit the joints.
     """
-    joints = robot.joints_matching(friction.joints, "friction.joints")
-    known = nominal.values(robot)
-    couplings = JointCouplings.parsed(friction.couplings, robot.joint_names, "friction.couplings")
-    speed = coulomb_law(friction, nominal).smoothing_speed
-    about_middle = {"coulomb_slope", "stiffness"} & {*friction.terms, *(n.rpartition("/")[2] for n in known)}
-    middles = urdf_limits(robot).middle if about_middle else None
-    estimated = None
-    if joints or couplings.size:
-        names = tuple(robot.joint_names[j] for j in joints)
-        motors = couplings if couplings.size else None
-        estimated = FrictionModel(
-            joints, names, friction.terms, robot.n_joints, speed, couplings=motors, middles=middles
-        )
-        start = np.array([known.pop(name, 0.0) for name in estimated.names])
-        estimated = replace(estimated, nominal=start)
-    if not any(known.values()):
-        return estimated, None
-    return estimated, FrictionModel.of_values(robot.joint_names, known, speed, middles)
+    known, speed, middles = nominal.by_name(robot), nominal.smoothing_speed, urdf_limits(robot).middle
+    motors = [name for name in friction.joints if re.search(r"\s[+-]\s", name)]
+    patterns = [name for name in friction.joints if name not in motors]
+    joints = [robot.joint_names[j] for j in robot.joints_matching(patterns, "friction.joints")]
+    estimated = FrictionModel.of(
+        joints + motors, friction.terms, robot.joint_names, speed, nominal=known, middles=middles
+    )
+    rest = {name: value for name, value in known.items() if name not in estimated.names}
+    left = FrictionModel.of_values(robot.joint_names, rest, speed, middles) if any(rest.values()) else None
+    return estimated if estimated.size else None, left
 
 
 def friction_deviations(friction: FrictionModel, robot: RobotModel, share: float) -> Array:
@@ -436,17 +459,14 @@ def friction_deviations(friction: FrictionModel, robot: RobotModel, share: float
     Returns:
         In the parameters' units, shape (size,).
     """
-    limits = urdf_limits(robot)
+    limits, turned = urdf_limits(robot), friction.speeds != 0.0
     effort = np.where(np.isfinite(limits.effort), limits.effort, EFFORT_PER_KG * robot.total_mass)
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, VELOCITY_DEFAULT)
-    joints = {name: [j] for j, name in enumerate(robot.joint_names)}
-    if friction.couplings:
-        rows = zip(friction.couplings.names, friction.couplings.matrix, strict=True)
-        joints |= {name: np.flatnonzero(row).tolist() for name, row in rows}
     sigma = []
     for name in friction.names:
-        owner, _, term = name.rpartition("/")
-        most, fastest = float(effort[joints[owner]].max()), float(speed[joints[owner]].max())
+        drive, _, term = name.rpartition("/")
+        joints = turned[friction.drives.index(drive)]
+        most, fastest = float(effort[joints].max()), float(speed[joints].max())
         units = {"viscous": most / fastest, "armature": RUN_UP_S * most / fastest, "coulomb_load": 1.0}
         sigma.append(share * units.get(term, most))
     return np.array(sigma)

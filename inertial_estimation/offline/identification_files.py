@@ -21,7 +21,6 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.models.friction import FRICTION_TERMS
-from inertial_estimation.models.joint_couplings import COUPLING_TERMS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import IdentificationRun
 from inertial_estimation.spatial import linear_algebra
@@ -84,33 +83,17 @@ def friction_parameters(
     Returns:
         Names and values, None where there is no friction; a term without any value is left out.
     """
-    values = {**config.robot.nominal_friction.values(robot), **identified}
-    owners = dict.fromkeys(name.rpartition("/")[0] for name in values)
-    joints = [joint for joint in robot.joint_names if joint in owners]
-    motors = [owner for owner in owners if owner not in robot.joint_names]
-    if not joints and not motors:
+    values = {**config.robot.nominal_friction.by_name(robot), **identified}
+    if not values:
         return None
-    lists = {
-        **_lists("joints", "", joints, FRICTION_TERMS, values),
-        **_lists("couplings", "coupling_", motors, COUPLING_TERMS, values),
-    }
-    law = config.coulomb_law
-    return {**lists, "smoothing_speed": law.smoothing_speed, "presliding": law.presliding}
-
-
-def _lists(
-    name: str, prefix: str, owners: Sequence[str], terms: Sequence[str], values: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return the owners of friction and the values of each term that one of them has; empty without any."""
-    if not owners:
-        return {}
-    given = [term for term in terms if any(f"{owner}/{term}" in values for owner in owners)]
+    owners = dict.fromkeys((*robot.joint_names, *(name.rpartition("/")[0] for name in values)))
+    joints = [one for one in owners if any(f"{one}/{term}" in values for term in FRICTION_TERMS)]
+    terms = [term for term in FRICTION_TERMS if any(f"{one}/{term}" in values for one in joints)]
     return {
-        name: list(owners),
-        **{
-            f"{prefix}{term}": [float(values.get(f"{owner}/{term}", 0.0)) for owner in owners]
-            for term in given
-        },
+        "joints": joints,
+        "terms": terms,
+        "values": [float(values.get(f"{one}/{term}", 0.0)) for term in terms for one in joints],
+        **asdict(config.robot.nominal_friction.law),
     }
 
 

@@ -7,7 +7,7 @@ rest is in `rest`.
 from dataclasses import dataclass
 from typing import Any
 
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import parameter, section
 
 METHODS = ("static_poses", "orientation_error", "contact_forces")
@@ -21,7 +21,7 @@ def _number(default: float, lower: float, upper: float, text: str, unit: str, *,
 class TrunkPayloadConfig:
     """Everything the identification of the trunk is built from."""
 
-    robot: RobotConfig = section(RobotConfig, prefix="")
+    robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="")
     trunk: str = parameter(
         "", "Link of the trunk whose mass and centre of mass are identified; empty takes the base link."
     )

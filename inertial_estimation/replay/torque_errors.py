@@ -12,8 +12,7 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import joints_alone
-from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
-from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, FrictionModel
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_config import RobotConfig
@@ -142,9 +141,9 @@ def torque_error(
         return prediction_error(
             robot,
             later_readings,
-            {**config.robot.nominal_friction.values(robot), **run.inertial[-1].friction},
+            {**config.robot.nominal_friction.by_name(robot), **run.inertial[-1].friction},
             joints=joints,
-            coulomb=config.coulomb_law,
+            coulomb=config.robot.nominal_friction.law,
             config=config.robot,
         )
     except MeasurementError:

@@ -123,7 +123,7 @@ class JointActuators:
             known: Friction the robot is known to have, added to that of `config`; its smoothing speed then
                 holds for all.
         """
-        terms = known.by_joint(robot)
+        terms = {t: known.of_joints(t, robot) for t in ("viscous", "coulomb", "offset", "armature")}
         self.motors = Motors(robot, config, step)
         self.stops = EndStops(robot, config.stop_stiffness)
         self.brake = 0.0

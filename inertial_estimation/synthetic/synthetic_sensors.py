@@ -10,8 +10,7 @@ from inertial_estimation.inputs.messages import (
     POSE_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.models.coulomb import CoulombDirection
-from inertial_estimation.models.friction import FrictionConfig, coulomb_law, friction_model
+from inertial_estimation.models.friction import CoulombDirection, FrictionConfig, friction_model
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
@@ -91,8 +90,9 @@ def _joints(truth: Truth, noise: SensorNoise, rng: np.random.Generator, config: 
     tau = np.array([reading.tau for reading in truth.readings])
     _none, friction = friction_model(FrictionConfig(), truth.robot, config.nominal_friction)
     if friction is not None:
-        law = coulomb_law(FrictionConfig(), config.nominal_friction)
-        sign = CoulombDirection(law).along(v, float(truth.times_s[1] - truth.times_s[0]))
+        sign = CoulombDirection(config.nominal_friction.law).along(
+            v, float(truth.times_s[1] - truth.times_s[0])
+        )
         tau = tau + friction.torques(q, v, a, sign, tau)
     corrections = joint_corrections(config.joint_offsets, config.drive_gains, truth.robot)
     q, tau = q - corrections.offset, tau / corrections.gain

@@ -82,8 +82,8 @@ def test_the_description_holds_the_bodies_of_the_report(results):
 
 def test_the_friction_file_gives_the_pipeline_the_true_friction(folder, results):
     config = load_configs([str(folder / "robot.yaml"), str(results / "friction.yaml")])
-    assert config.shared["nominal_friction.coulomb"] == pytest.approx([COULOMB, COULOMB], abs=0.02)
-    assert config.shared["nominal_friction.viscous"] == pytest.approx([VISCOUS, VISCOUS], abs=0.02)
+    expected = [COULOMB, COULOMB, VISCOUS, VISCOUS]
+    assert config.shared["nominal_friction.values"] == pytest.approx(expected, abs=0.02)
     assert build_pipelines(config, urdf=NOMINAL_URDF).inertial is not None
 
 

@@ -19,7 +19,7 @@ PARAMETERS = """
 /**:
   ros__parameters:
     joint_offsets: {joints: [panda_joint2], values: [0.25]}
-    nominal_friction: {joints: [panda_joint4], coulomb: [3.0], smoothing_speed: 0.001}
+    nominal_friction: {joints: [panda_joint4], terms: [coulomb], values: [3.0], smoothing_speed: 0.001}
 """
 
 

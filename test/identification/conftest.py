@@ -20,7 +20,7 @@ ROBOTS = {
         "floating_base": False,
         "contact_wrenches": "none",
         "friction.joints": ["*"],
-        "friction.smoothing_speed": 0.5,
+        "nominal_friction.smoothing_speed": 0.5,
     },
     "panda": {
         "floating_base": False,
@@ -28,7 +28,7 @@ ROBOTS = {
         "contact_wrenches": "none",
         "friction.joints": ["*"],
         "friction.terms": ["coulomb", "viscous", "offset", "armature"],
-        "friction.smoothing_speed": 0.5,  # smooth enough for exact derivatives
+        "nominal_friction.smoothing_speed": 0.5,  # smooth enough for exact derivatives
     },
     "hyq_no_sensors": {
         "imu_frame": "trunk_imu",

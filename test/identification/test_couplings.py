@@ -13,7 +13,7 @@ TRUE = {"coulomb": 0.8, "viscous": 0.5, "armature": 0.02}
 def wrist(make_scene):
     scene = make_scene(
         "ur10_joint_limited_robot",
-        friction__couplings=[COUPLING],
+        friction__joints=["*", COUPLING],
         friction__terms=["coulomb", "viscous", "armature"],
     )
     identifier = scene.identifier()
@@ -38,7 +38,7 @@ def test_the_coupling_is_found_and_explains_the_wrist(wrist):
     error, friction = wrist_error(scene.identifier(), fitted, other)
     for term, value in TRUE.items():
         assert friction[f"{COUPLING}/{term}"] == pytest.approx(value, rel=0.1)
-    alone, _friction = wrist_error(scene.identifier(friction__couplings=[]), fitted, other)
+    alone, _friction = wrist_error(scene.identifier(friction__joints=["*"]), fitted, other)
     assert error < 0.05
     assert alone > 5.0 * error
 

@@ -98,9 +98,11 @@ def test_known_friction_is_part_of_the_nominal_torque(make_scene, random_deviati
     x[70:] = random_deviation(identifier, np.random.default_rng(0))[70:]
     block = scene.recording(identifier, x, 1, seconds=0.5)
     names = identifier.robot.joint_names
-    known = {"nominal_friction__joints": names, "nominal_friction__smoothing_speed": 0.5}
-    for term, values in zip(("coulomb", "viscous", "offset", "armature"), x[70:].reshape(4, 7), strict=True):
-        known[f"nominal_friction__{term}"] = tuple(values)
+    known = {
+        "nominal_friction__joints": names,
+        "nominal_friction__terms": ("coulomb", "viscous", "offset", "armature"),
+        "nominal_friction__values": tuple(x[70:]),
+    }
     given = scene.identifier(**known, friction__joints=[])
     assert np.abs(given.rows(block).value).max() < 1e-5
     start = scene.identifier(**known)

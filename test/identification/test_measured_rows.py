@@ -37,7 +37,7 @@ def one(states, i):
 @pytest.mark.parametrize("mode", ["measured", "projected", "estimated", "none"])
 @pytest.mark.parametrize("links", [("trunk",), ("trunk", "lf_upperleg", "rh_lowerleg", "rf_hipassembly")])
 def test_rows_are_those_of_the_equation(hyq, mode, links):
-    friction = FrictionModel((0, 4), ("a", "b"), ("coulomb", "viscous", "armature"), hyq.n_joints, 0.02)
+    friction = FrictionModel.of(hyq.joint_names[:5:4], ("coulomb", "viscous", "armature"), hyq.joint_names)
     measurement = DynamicsMeasurement(
         hyq,
         estimated_bodies(hyq, links),

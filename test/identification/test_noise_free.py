@@ -47,7 +47,9 @@ def test_truth_is_recovered(case, make_scene, random_deviation):
 
 
 def test_efforts_that_were_smoothed_before_they_were_recorded(make_scene, random_deviation):
-    given = {"friction.smoothing_speed": 0.05}  # reversals are sharp against the window of the efforts
+    given = {
+        "nominal_friction.smoothing_speed": 0.05
+    }  # reversals are sharp against the window of the efforts
     scene = make_scene("ur10_joint_limited_robot", **given)
     identifiers = [scene.identifier(effort_window=window) for window in (0.1, 0.0)]
     x = random_deviation(identifiers[0], np.random.default_rng(1))

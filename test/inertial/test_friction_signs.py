@@ -5,7 +5,7 @@ import pytest
 
 from inertial_estimation.inertial.windows import FrictionSigns
 from inertial_estimation.inputs.stream import Ring
-from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
+from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, smooth_sign
 
 MS = 1_000_000
 V = slice(2, 4)

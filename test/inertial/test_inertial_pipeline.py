@@ -10,8 +10,8 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.dynamics_measurement import MeasuredState
+from inertial_estimation.models.friction import CoulombDirection, CoulombLaw
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import (
@@ -342,8 +342,8 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
             "drive_gains.joints": joints,
             "drive_gains.values": 7 * (gain,),
             "nominal_friction.joints": joints,
-            "nominal_friction.coulomb": 7 * (known["coulomb"],),
-            "nominal_friction.viscous": 7 * (known["viscous"],),
+            "nominal_friction.terms": ("coulomb", "viscous"),
+            "nominal_friction.values": 7 * (known["coulomb"],) + 7 * (known["viscous"],),
             "nominal_friction.smoothing_speed": 0.05,
             "nominal_friction.presliding": presliding,
         }

@@ -205,7 +205,7 @@ def test_noise_of_an_imu_reaches_the_base_through_the_joints_in_between(talos, f
 def test_friction_is_added_to_the_joint_rows(panda):
     rng = np.random.default_rng(8)
     terms = ("coulomb", "viscous", "offset", "armature")
-    friction = FrictionModel(tuple(range(7)), panda.joint_names, terms, 7, smoothing_speed=1e-6)
+    friction = FrictionModel.of(panda.joint_names, terms, panda.joint_names, 1e-6)
     bodies = estimated_bodies(panda, ("panda_link7",))
     state, _links, _tau = simulated(panda, (), rng)
     coefficient = rng.uniform(0.1, 1.0, size=(4, 7))
@@ -257,7 +257,8 @@ def test_friction_that_grows_with_the_load_follows_the_nominal_torque_less_what_
     expected = np.tanh(state.v / 0.5) * np.abs(load[robot.n_base :])
     mode = ContactMode.MEASURED if feet else ContactMode.NONE
     last = robot.n_joints - 1
-    friction = FrictionModel((0, last), ("first", "last"), ("coulomb_load",), robot.n_joints, 0.5)
+    names = robot.joint_names
+    friction = FrictionModel.of((names[0], names[last]), ("coulomb_load",), names, 0.5)
     values = {f"{name}/coulomb_load": 0.1 for name in robot.joint_names}
     known = FrictionModel.of_values(robot.joint_names, values, 0.5)
     rows, bodies = RowSelection(contacts=mode), estimated_bodies(robot, all_links(robot)[-2:])
@@ -275,7 +276,7 @@ def test_friction_that_grows_with_the_load_follows_the_nominal_torque_less_what_
 
 
 def test_friction_that_grows_with_the_load_needs_the_contact_wrenches(talos):
-    friction = FrictionModel((0,), ("a",), ("coulomb_load",), talos.n_joints, 0.02)
+    friction = FrictionModel.of(talos.joint_names[:1], ("coulomb_load",), talos.joint_names)
     rows = RowSelection(contacts=ContactMode.PROJECTED)
     with pytest.raises(ConfigurationError, match=r"coulomb_load.*expected contact_wrenches to be 'measured'"):
         DynamicsMeasurement(talos, estimated_bodies(talos, LINKS), rows, MeasurementNoise(), FEET, friction)

@@ -1,85 +1,65 @@
-"""Friction terms: what each column means."""
+"""Friction: what each column means, motors of several joints, and the sign of Coulomb friction."""
 
 import numpy as np
 import pytest
+import yaml
 from support.example_robots import panda
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.friction import (
+    FRICTION_TERMS,
+    CoulombDirection,
+    CoulombLaw,
     FrictionConfig,
     FrictionModel,
     NominalFriction,
     friction_deviations,
     friction_model,
+    joint_speeds,
+    motor_name,
+    smooth_sign,
 )
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.identification_files import friction_parameters
+from inertial_estimation.parameters import build_config
 
+DT = 1e-3
+JOINTS = ("a", "b", "c")
 PANDA = panda()
 KNOWN = NominalFriction(
-    ("panda_joint2", "panda_joint4"),
-    coulomb=(1.0, 2.0),
-    viscous=(0.3, 0.4),
-    armature=(0.1, 0.2),
-    coulomb_slope=(0.5, 0.0),
-    coulomb_load=(0.0, 0.05),
+    ("panda_joint2", "panda_joint4", "panda_joint6 + panda_joint7"),
+    ("coulomb", "viscous", "armature"),
+    (1.0, 2.0, 0.3, 0.3, 0.4, 0.2, 0.1, 0.2, 0.05),
 )
 
 
-def test_each_term_acts_on_its_own_joint_and_opposes_motion():
-    model = FrictionModel((0, 2), ("a", "c"), ("viscous", "coulomb", "offset", "armature"), 3, 1e-3)
-    v, a = np.array([2.0, 9.0, -3.0]), np.array([5.0, 9.0, 7.0])
-    torque = {name: model.regressor(v, v, a)[:, i] for i, name in enumerate(model.names)}
-    assert np.allclose(torque["a/viscous"], [2.0, 0.0, 0.0])
-    assert np.allclose(torque["c/coulomb"], [0.0, 0.0, -1.0])
-    assert np.allclose(torque["c/offset"], [0.0, 0.0, 1.0])
-    assert np.allclose(torque["a/armature"], [5.0, 0.0, 0.0])
-    assert len(torque) == model.size == 8
-
-
-def test_unknown_terms_are_named():
-    with pytest.raises(ConfigurationError, match="no friction term stiction; there are coulomb"):
-        FrictionModel((0,), ("a",), ("stiction",), 1, 0.02)
-
-
-@pytest.mark.parametrize("joints", [(), ("panda_joint2",), ("*",)])
-@pytest.mark.parametrize(
-    "terms",
-    [("coulomb",), ("viscous", "offset"), ("armature", "coulomb_slope", "viscous"), ("coulomb_load",)],
-)
-def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(joints, terms):
-    rng = np.random.default_rng(0)
-    q, v, a, load = rng.normal(size=(4, PANDA.n_joints))
-    _none, all_known = friction_model(FrictionConfig(), PANDA, KNOWN)
-    estimated, known = friction_model(FrictionConfig(joints, terms), PANDA, KNOWN)
-    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(q, v, a, load=load)
-    if estimated is not None:
-        torques = torques + estimated.regressor(q, v, a, load=load) @ estimated.nominal_values
-    assert all_known is not None
-    np.testing.assert_allclose(torques, all_known.torques(q, v, a, load=load), atol=1e-14)
-    assert np.count_nonzero(all_known.torques(q, v, a, load=load)) == 2
-
-
-def test_slope_of_coulomb_friction_counts_from_the_middle_of_the_range():
-    friction, _known = friction_model(
-        FrictionConfig(("panda_joint4",), ("coulomb_slope",)), PANDA, NominalFriction()
-    )
-    assert friction is not None
-    model, joint = PANDA.model, PANDA.joint_index("panda_joint4")
-    middle = 0.5 * (model.lowerPositionLimit[joint] + model.upperPositionLimit[joint])
-    q, v = np.full(PANDA.n_joints, middle + 0.5), np.full(PANDA.n_joints, -1.0)
-    torques = [
-        friction.regressor(position, v, np.zeros_like(v))[joint, 0] for position in (q, q - 0.5, q - 1.0)
-    ]
-    np.testing.assert_allclose(torques, [-0.5, 0.0, 0.5], atol=1e-12)
-
-
-def test_friction_that_grows_with_the_load_opposes_motion_whatever_the_sign_of_the_load():
-    model = FrictionModel((1,), ("b",), ("coulomb_load",), 2, 1e-3)
-    v = np.array([[9.0, 3.0], [9.0, 3.0], [9.0, -3.0], [9.0, -3.0]])
-    load = np.array([[7.0, 20.0], [7.0, -20.0], [7.0, 20.0], [7.0, -20.0]])
-    column = model.regressor(v, v, v, load=load)[:, :, 0]
-    np.testing.assert_allclose(column, [[0.0, 20.0], [0.0, 20.0], [0.0, -20.0], [0.0, -20.0]])
+def test_each_term_acts_on_its_own_joint_by_its_own_signal():
+    """q = 3, v = -2, a = 5, middle 1, load -20 of joint c; friction opposes the motion."""
+    expected = {
+        "coulomb": -1.0,
+        "viscous": -2.0,
+        "offset": 1.0,
+        "armature": 5.0,
+        "coulomb_slope": -2.0,
+        "coulomb_load": -20.0,
+        "stiffness": 2.0,
+        "balance_sin": np.sin(3.0),
+        "balance_cos": np.cos(3.0),
+    }
+    assert tuple(expected) == FRICTION_TERMS
+    middles = np.array([0.0, np.nan, 1.0])
+    model = FrictionModel.of(("a", "c"), FRICTION_TERMS, JOINTS, 1e-3, middles=middles)
+    signals = [np.array([9.0, 9.0, x]) for x in (3.0, -2.0, 5.0)]
+    F = model.regressor(*signals, load=np.array([9.0, 9.0, -20.0]))
+    torque = {name: F[:, i] for i, name in enumerate(model.names)}
+    for term, value in expected.items():
+        np.testing.assert_allclose(torque[f"c/{term}"], [0.0, 0.0, value], err_msg=term)
+        assert not torque[f"a/{term}"][1:].any()
+    many = model.regressor(*(np.array([x, -x]) for x in signals), load=np.array(2 * [[9.0, 9.0, -20.0]]))
+    np.testing.assert_array_equal(many[0], F)
+    assert model.regressor(*signals, sign=np.array([0.0, 0.0, 0.25]))[2, 1] == 0.25
 
 
 def test_a_joint_without_limits_has_no_slope():
@@ -87,23 +67,128 @@ def test_a_joint_without_limits_has_no_slope():
     (turning, *_others) = arm.continuous_joints
     terms = FrictionConfig((arm.joint_names[turning],), ("coulomb_slope",))
     friction, _known = friction_model(terms, arm, NominalFriction())
-    assert friction is not None
     q = np.linspace(-3.0, 3.0, arm.n_joints)
     assert not friction.regressor(q, np.ones_like(q), np.ones_like(q)).any()
 
 
-def test_known_friction_without_its_values_is_refused():
-    with pytest.raises(ConfigurationError, match=r"nominal_friction\.viscous.*1 values.*its 2 joints"):
-        friction_model(
-            FrictionConfig(), PANDA, NominalFriction(("panda_joint1", "panda_joint2"), viscous=(1.0,))
-        )
+@pytest.mark.parametrize("joints", [(), ("panda_joint2",), ("*",), ("*", "panda_joint7 + panda_joint6")])
+@pytest.mark.parametrize(
+    "terms", [("coulomb",), ("viscous", "offset"), ("armature", "coulomb_slope", "viscous")]
+)
+def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(joints, terms):
+    q, v, a = np.random.default_rng(0).normal(size=(3, PANDA.n_joints))
+    _none, all_known = friction_model(FrictionConfig(), PANDA, KNOWN)
+    estimated, known = friction_model(FrictionConfig(joints, terms), PANDA, KNOWN)
+    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(q, v, a)
+    if estimated is not None:
+        torques = torques + estimated.regressor(q, v, a) @ estimated.nominal_values
+    np.testing.assert_allclose(torques, all_known.torques(q, v, a), atol=1e-14)
+    assert np.flatnonzero(torques).tolist() == [1, 3, 5, 6]
 
 
 def test_the_prior_is_a_share_of_the_limits_of_the_drive():
-    joints = ("panda_joint1", "panda_joint2")
+    joints = ("panda_joint1", "panda_joint2", "panda_joint4 + panda_joint7")
     friction, _known = friction_model(
         FrictionConfig(joints, ("coulomb", "viscous")), PANDA, NominalFriction()
     )
     found = friction_deviations(friction, PANDA, 0.1)
-    expected = {"coulomb": 0.1 * 87.0, "viscous": 0.1 * 87.0 / 2.175}  # of both joints' limits [Nm, rad/s]
-    assert found == pytest.approx([expected[term] for term in friction.parameter_terms])
+    coulomb, viscous = 0.1 * 87.0, 0.1 * 87.0 / 2.175  # of both joints' limits [Nm, rad/s]
+    motor = [8.7, 8.7 / 2.61]  # the largest limits of its joints
+    assert found == pytest.approx([coulomb, coulomb, motor[0], viscous, viscous, motor[1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "row"),
+    [
+        ("b + c", "b + c", [0, 1, 1]),
+        ("c - b", "-b + c", [0, -1, 1]),
+        ("-0.5 * a + c", "-0.5*a + c", [-0.5, 0, 1]),
+        ("- b + 2*c", "-b + 2*c", [0, -1, 2]),
+    ],
+)
+def test_a_combination_has_one_name_however_it_is_written(text, name, row):
+    assert joint_speeds(text, JOINTS).tolist() == row
+    assert motor_name(np.array(row), JOINTS) == name
+    assert joint_speeds(name, JOINTS).tolist() == row
+
+
+def test_the_joints_lose_the_power_of_the_motor():
+    """v' tau is the motor's own loss at its own speed, whichever way its speed is made up."""
+    v, a = np.random.default_rng(0).normal(size=(2, 7, 3))
+    w = np.stack([v[:, 1] + v[:, 2], v[:, 1] - 2 * v[:, 2]], axis=1)
+    model = FrictionModel.of(("b + c", "b - 2*c"), ("viscous", "coulomb", "armature"), JOINTS, 0.02)
+    power = (v[:, None] @ model.regressor(v, v, a))[:, 0]
+    w_dot = np.stack([a[:, 1] + a[:, 2], a[:, 1] - 2 * a[:, 2]], axis=1)
+    assert power == pytest.approx(np.hstack([w * w, w * np.tanh(w / 0.02), w * w_dot]))
+
+
+def test_the_file_of_identified_friction_gives_its_torques():
+    config = FrictionConfig(
+        ("panda_joint1", "panda_joint2", "panda_joint7 + panda_joint6"), ("coulomb", "viscous", "offset")
+    )
+    estimated, _rest = friction_model(config, PANDA, NominalFriction())
+    rng = np.random.default_rng(1)
+    v, a, phi = rng.normal(size=(5, 7)), rng.normal(size=(5, 7)), rng.uniform(0.1, 1.0, estimated.size)
+    identified = dict(zip(estimated.names, phi.tolist(), strict=True))
+    written = friction_parameters(identified, build_config(IdentificationConfig, {}), PANDA)
+    known = build_config(NominalFriction, yaml.safe_load(yaml.safe_dump(written)))
+    _none, back = friction_model(FrictionConfig(), PANDA, known)
+    assert back.torques(v, v, a) == pytest.approx(estimated.regressor(v, v, a) @ phi)
+
+
+@pytest.mark.parametrize("text", ["b", "b + ", "b c", "b + d", "b + b", "x*b + c", "b + + c", "0*b + c", ""])
+def test_what_is_no_combination_is_refused(text):
+    with pytest.raises(ConfigurationError, match="friction"):
+        joint_speeds(text, JOINTS)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ConfigurationError, match="no friction term stiction; there are coulomb"):
+        FrictionModel.of(("a",), ("stiction",), JOINTS)
+    short = NominalFriction(("panda_joint1", "panda_joint2"), ("viscous",), (1.0,))
+    with pytest.raises(ConfigurationError, match=r"values.*1 entries.*2 joints and 1 terms"):
+        friction_model(FrictionConfig(), PANDA, short)
+    with pytest.raises(ConfigurationError, match=r"'elbow' is no joint|names 'elbow'"):
+        friction_model(FrictionConfig(), PANDA, NominalFriction(("elbow",), ("viscous",), (1.0,)))
+
+
+def there_and_back(steps=400):
+    """Two joints that go one way at constant speed, then back; the second ten times slower."""
+    v = np.concatenate((np.full(steps, 0.5), np.full(steps, -0.5)))
+    return np.column_stack((v, 0.1 * v))
+
+
+def test_without_presliding_the_speed_alone_decides():
+    v = np.random.default_rng(0).normal(size=(50, 3))
+    np.testing.assert_array_equal(CoulombDirection(CoulombLaw(0.05)).along(v, DT), np.tanh(v / 0.05))
+    np.testing.assert_array_equal(smooth_sign(v, 0.05), np.tanh(v / 0.05))
+
+
+def test_after_a_reversal_friction_is_zero_at_the_travel_times_log_two_whatever_the_speed():
+    law = CoulombLaw(smoothing_speed=1e-4, presliding=2e-3)
+    v = there_and_back()
+    z = CoulombDirection(law).along(v, DT)
+    assert np.abs(z).max() <= 1.0
+    for joint in range(2):
+        past = np.flatnonzero(z[400:, joint] < 0.0)[0]
+        travel = abs(v[-1, joint]) * DT * (past + 1)
+        assert travel == pytest.approx(law.presliding * np.log(2.0), abs=1.01 * abs(v[-1, joint]) * DT)
+
+
+def test_how_a_motion_is_sampled_or_cut_does_not_change_it():
+    law = CoulombLaw(1e-4, 2e-3)
+    v = there_and_back()
+    whole = CoulombDirection(law).along(v, DT)
+    twice = CoulombDirection(law).along(np.repeat(v, 2, axis=0), DT / 2)[1::2]
+    np.testing.assert_allclose(twice, whole, atol=1e-9)
+    cut = CoulombDirection(law)
+    np.testing.assert_array_equal(np.vstack([cut.along(part, DT) for part in np.split(v, 8)]), whole)
+
+
+def test_a_robot_at_rest_keeps_its_direction_under_the_noise_of_a_sensor_until_it_begins_anew():
+    direction = CoulombDirection(CoulombLaw(0.02, 1e-3))
+    direction.along(np.full((500, 1), 0.3), DT)
+    noise = 0.001 * np.random.default_rng(2).normal(size=(200, 1))
+    assert direction.along(noise, DT)[-1, 0] > 0.7
+    direction.reset()
+    assert direction.after(np.array([-0.3]), DT)[0] == pytest.approx(-1.0, abs=1e-6)

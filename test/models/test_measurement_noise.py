@@ -10,7 +10,7 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.friction import FrictionConfig, NominalFriction, friction_model
+from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.measurement_noise import (
     ANGULAR_ACCELERATION,
     PROPER_ACCELERATION,
@@ -145,8 +145,8 @@ def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation(many):
     joints = robot.joint_names[:4]
     terms = ("coulomb", "viscous", "offset", "armature")
     values = dict(zip(terms, rng.uniform(0.5, 2.0, (4, 4)), strict=True))
-    nominal = NominalFriction(joints, **{term: tuple(v) for term, v in values.items()}, smoothing_speed=1e-6)
-    _estimated, known = friction_model(FrictionConfig(), robot, nominal)
+    named = {f"{j}/{term}": v for term, row in values.items() for j, v in zip(joints, row, strict=True)}
+    known = FrictionModel.of_values(robot.joint_names, named, 1e-6)
     bodies = estimated_bodies(robot, ("torso_2_link",))
     rows = RowSelection(True, ("*",), ContactMode.MEASURED)
     state = random_state(rng, robot.n_joints)

@@ -54,26 +54,25 @@ def test_friction_file_is_what_the_nodes_read(tmp_path, config):
     values = load_config_file(tmp_path / "friction.yaml").shared
     robot = build_config(RobotConfig, values)
     assert robot.nominal_friction.joints == ("shoulder", "elbow")
-    assert robot.nominal_friction.coulomb == (0.312, -0.219), "to the second digit of sigma"
-    assert robot.nominal_friction.viscous == ()
-    assert robot.nominal_friction.smoothing_speed == config.friction.smoothing_speed
+    assert robot.nominal_friction.terms == ("coulomb",)
+    assert robot.nominal_friction.values == (0.312, -0.219), "to the second digit of sigma"
+    assert robot.nominal_friction.law == config.robot.nominal_friction.law
 
 
 def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):
     text = CONFIG.replace(
         "    floating_base: false",
         "    floating_base: false\n"
-        "    nominal_friction: {joints: [elbow], coulomb: [7.0], offset: [8.0], smoothing_speed: 0.5}",
+        "    nominal_friction: {joints: [elbow], terms: [coulomb, offset], values: [7.0, 8.0], "
+        "smoothing_speed: 0.5}",
     )
     path = tmp_path / "robot.yaml"
     path.write_text(text)
     config = identification_config(load_config_file(path))
     found = friction_parameters({"shoulder/coulomb": 1.0, "shoulder/viscous": 2.0}, config, ROBOT)
     assert found["joints"] == ["shoulder", "elbow"]
-    assert found["coulomb"] == [1.0, 7.0]
-    assert found["viscous"] == [2.0, 0.0]
-    assert found["offset"] == [0.0, 8.0]
-    assert "armature" not in found
+    assert found["terms"] == ["coulomb", "viscous", "offset"]
+    assert found["values"] == [1.0, 7.0, 2.0, 0.0, 0.0, 8.0]
     assert found["smoothing_speed"] == 0.5
 
 

@@ -34,7 +34,8 @@ inertial_ekf:
     rate: 100.0
     torque_rows: [b]
     contact_wrenches: none
-    friction: {joints: [elbow], terms: [offset], share: 0.05, smoothing_speed: 0.1}
+    friction: {joints: [elbow], terms: [offset], share: 0.05}
+    nominal_friction: {smoothing_speed: 0.1}
 identification:
   ros__parameters: {friction: {terms: [viscous]}, smoothing: {window: 0.3}, torque_rows: [c]}
 """
@@ -45,7 +46,7 @@ identification:
     assert config.rows.contact_wrenches == "none"
     assert config.friction.joints == ("elbow",)
     assert config.friction.terms == ("viscous",)
-    assert config.friction.smoothing_speed == 0.1
+    assert config.robot.nominal_friction.smoothing_speed == 0.1
     assert config.smoothing.window == 0.3
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import convolve1d
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.coulomb import CoulombLaw
+from inertial_estimation.models.friction import CoulombLaw
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording

@@ -14,7 +14,6 @@ from inertial_estimation.identification.excitation.excitation_config import Exci
 from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
 from inertial_estimation.identification.parameter_set import parameter_set
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
-from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
@@ -108,7 +107,7 @@ def _hung(config: IdentificationConfig, urdf: str, names: tuple[str, ...], chose
         wrench_frames=(),
         joint_offsets=JointOffsets(),
         drive_gains=DriveGains(),
-        nominal_friction=NominalFriction(),
+        nominal_friction=replace(config.robot.nominal_friction, joints=(), terms=(), values=()),
     )
     rows = replace(config.rows, contact_wrenches="none", torque_rows=("*",))
     friction = replace(
@@ -116,7 +115,6 @@ def _hung(config: IdentificationConfig, urdf: str, names: tuple[str, ...], chose
         joints=tuple(
             p for p in config.friction.joints if any(fnmatch.fnmatchcase(n, p) for n in robot.joint_names)
         ),
-        couplings=(),  # their joints may belong to the rest of the robot
     )
     hung = replace(config, robot=held, rows=rows, links=links, symmetry=(), friction=friction)
     limits = joint_limits(robot)
