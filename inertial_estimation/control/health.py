@@ -11,7 +11,7 @@ from inertial_estimation.control.inertia_intake import InertiaIntake, TorqueErro
 from inertial_estimation.control.references import References
 from inertial_estimation.control.supervisor import ControllerStepCounts
 from inertial_estimation.errors import listing
-from inertial_estimation.inputs.possible import REPORTED_NS
+from inertial_estimation.inputs.stream import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel, seconds
 
 KEPT = 3000  # durations of steps for the quantile: nine seconds at 333 Hz

@@ -16,10 +16,9 @@ from inertial_estimation.control.supervisor import ControlSupervisor
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity
 from inertial_estimation.inputs.joints import JOINTS, JointPart
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
-from inertial_estimation.inputs.stream import Stream
+from inertial_estimation.inputs.stream import DropReason, Stream
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes, robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion

@@ -13,10 +13,9 @@ from inertial_estimation.diagnosis.streams import FEWEST, RobotStreams, Stream, 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import WRENCH_TYPES
-from inertial_estimation.inputs.possible import Fault, RowRange
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.inputs.stream import Ring
+from inertial_estimation.inputs.stream import Fault, Ring, RowRange
 from inertial_estimation.inputs.stream import Stream as Input
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
@@ -94,7 +93,7 @@ def read_streams(
     for message in recording.unread(list(takers), span_ns[0]):
         if message.log_ns > span_ns[1]:
             break
-        takers[message.topic](message, message.log_ns + offset_ns)
+        takers[message.topic](message.content, message.log_ns + offset_ns)
         inputs.ready()
         assert inputs.joints is not None
         for part in inputs.joints.parts:

@@ -9,8 +9,8 @@ from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_
 from inertial_estimation.diagnosis.streams import RobotStreams, Stream
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from inertial_estimation.inputs.clocks import StreamClock
 from inertial_estimation.inputs.joints import JOINTS, JointRow
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 

@@ -16,9 +16,8 @@ from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
-from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, SensorAxes
 from inertial_estimation.inputs.stream import Ring
-from inertial_estimation.inputs.wrench_axes import SensorAxes
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, smooth_sign
@@ -206,7 +205,7 @@ class StateWindows:
         self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
         max_gap = config.robot.inputs.timeout
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
-        self.axes, self.short = SensorAxes(setup, inputs), 0
+        self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
         self._interval_ns = self._half_ns - JITTER_NS if config.filter == INFORMATION else 0
         self._last_ns: int | None = None  # time of the last state
 

@@ -14,8 +14,7 @@ import numpy as np
 from inertial_estimation.errors import InertialEstimationError, listing
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.config import JUMP_NS, WAIT_SHARE, InputConfig
-from inertial_estimation.inputs.possible import REPORTED_NS, DropReason
-from inertial_estimation.inputs.stream import Stream
+from inertial_estimation.inputs.stream import REPORTED_NS, DropReason, Stream
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 if TYPE_CHECKING:

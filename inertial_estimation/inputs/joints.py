@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.inputs.alignment import Aligner
-from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import (
     JOINT_UNITS,
     TURN,
@@ -20,13 +19,28 @@ from inertial_estimation.inputs.config import (
     RobotInputConfig,
     unit_factors,
 )
-from inertial_estimation.inputs.possible import DropReason, Fault, joint_range
-from inertial_estimation.inputs.stream import Ring, Stream, StreamSpec
+from inertial_estimation.inputs.stream import (
+    ClockGroup,
+    DropReason,
+    Fault,
+    Ring,
+    RowRange,
+    Stream,
+    StreamSpec,
+)
 from inertial_estimation.models.differentiation import end_slope_weights
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_corrections import JointCorrections
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
+POSITION_MARGIN = 1.0  # beyond the limits in the URDF [rad or m]
+FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
+VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # times the URDF's limit; many are too low [rad/s or m/s]
+FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
+EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
+FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
 JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]
 RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back [s]
@@ -259,6 +273,27 @@ class JointRow(NamedTuple):
     tau: slice | None
 
 
+def joint_range(robot: RobotModel, joints: Sequence[int], *, effort: bool) -> RowRange:
+    """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
+
+    A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of software.
+    """
+    limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
+    lower, upper = with_another_turn(limits.lower, limits.upper)
+    highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, FREE_POSITION)
+    lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -FREE_POSITION)
+    speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
+    speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY)
+    strength = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
+    strength = np.where(np.isfinite(strength), strength, FREE_LEVER * weight)
+    parts = [("position", "rad", lowest, highest), ("velocity", "rad/s", -speed, speed)]
+    parts += [("effort", "Nm", -strength, strength)] if effort else []
+    names = [f"{what} of {robot.joint_names[j]}" for what, _unit, _low, _high in parts for j in joints]
+    units = [unit for _what, unit, _low, _high in parts for _ in joints]
+    low, high = (np.concatenate([part[end] for part in parts]) for end in (2, 3))
+    return RowRange(low, high, names, units, slice(len(joints), 2 * len(joints)))
+
+
 class JointPart:
     """The joints that one set of messages has, with a stream of its own."""
 
@@ -385,9 +420,9 @@ class JointInput:
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
         self._join = _Join(self._whole, config.inputs, partial=partial)
 
-    def push(self, reading: JointReading, arrival_ns: int, source: str = JOINTS) -> bool:
+    def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
         """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
-        key = source, reading.names
+        arrival_ns, key = arrival_ns or reading.stamp_ns, (source, reading.names)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()

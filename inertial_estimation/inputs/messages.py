@@ -293,12 +293,16 @@ class MessageReader:
         self._value: Any = None
 
     def read(self, message: Any) -> Any:
-        """Return the value of a message or of its bytes; several that read the same bytes share one value.
+        """Return the value of a message, of its bytes, or what is a value already.
+
+        Several that read the same bytes share one value.
 
         Raises: MeasurementError: If its fields do not fit together; DamagedMessageError if the bytes are none
             of the type.
         """
         if not isinstance(message, bytes):
+            if hasattr(message, "stamp_ns"):
+                return message
             self.frame_id = message.header.frame_id if self.stamped else ""
             return self._from_msg(message)
         if message is not self._bytes:

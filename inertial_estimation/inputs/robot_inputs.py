@@ -8,7 +8,6 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Aligner
-from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import RobotInputConfig
 from inertial_estimation.inputs.field_map import FieldMap
 from inertial_estimation.inputs.joints import JOINTS, JointInput
@@ -19,9 +18,23 @@ from inertial_estimation.inputs.messages import (
     ORIENTATION_TYPES,
     MessageReader,
 )
-from inertial_estimation.inputs.possible import REPORTED_NS, DropReason, base_state_range, number_range
-from inertial_estimation.inputs.sensors import IMU, ContactInput, ContactSource, ImuInput, RawScale
-from inertial_estimation.inputs.stream import Stream, StreamSpec
+from inertial_estimation.inputs.sensors import (
+    IMU,
+    LARGEST_RATE,
+    ContactInput,
+    ContactSource,
+    ImuInput,
+    RawScale,
+)
+from inertial_estimation.inputs.stream import (
+    REPORTED_NS,
+    ClockGroup,
+    DropReason,
+    Stream,
+    StreamSpec,
+    number_range,
+    vector_range,
+)
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections
@@ -29,6 +42,7 @@ from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSe
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     NANOSECONDS,
+    Array,
     BaseState,
     ContactSample,
     Health,
@@ -95,6 +109,7 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
 
 
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
+BASE_SPEED = 20.0  # largest along one axis [m/s]
 LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
 UNIT_ROWS = 1024  # newest rows that the units are told from
 
@@ -107,8 +122,8 @@ class RobotInputs:
 
     Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and
     counted. Arrivals are on the clock of the stamps: when the middleware received a message, or when it was
-    recorded; None or 0, as the clock of a simulation has before its first message: not known. `topics` has
-    the types of the messages that each topic may have, and what takes their values.
+    recorded; 0, as the clock of a simulation has before its first message: not known. `topics` has the types
+    of the messages that each topic may have, and what stores their values.
     """
 
     def __init__(
@@ -164,8 +179,10 @@ class RobotInputs:
             if (source := given.get(one.name, ContactSource.NONE)).width
         }
         streams = [one.stream for one in (self.imu, self.joints, *self.contacts.values()) if one is not None]
-        base_range = base_state_range(heading=heading)
-        specs = [StreamSpec(BASE_STATE, 12 if heading else 9, base_range)] if base_state else []
+        motion = ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", LARGEST_RATE)
+        axes = [("vertical", "", 2.0), ("heading", "", 2.0)][: 1 + heading]
+        base = StreamSpec(BASE_STATE, 9 + 3 * heading, vector_range(*motion, *axes))
+        specs = [base] if base_state else []
         quaternion = number_range(-2.0, 2.0, "part of the quaternion", count=4)
         specs += [StreamSpec(YAW_REFERENCE, 4, quaternion, required=False)] if yaw_reference else []
         streams += [Stream(spec, inputs, clocks) for spec in specs]
@@ -182,87 +199,80 @@ class RobotInputs:
         self._maps = {one.topic: one for one in used}
         self.topics = self._topics(config.joint_states.topics)
 
-    def push_imu(self, sample: ImuSample, arrival_ns: int | None = None, frame_id: str = "") -> None:
+    def push_imu(self, sample: ImuSample, arrival_ns: int = 0, frame_id: str = "") -> None:
         """Take a reading of the IMU, with the frame in the header of its message."""
         if self.imu is not None:
-            self.imu.push(sample, arrival_ns or sample.stamp_ns, frame_id)
+            self.imu.push(sample, arrival_ns, frame_id)
             self._collect()
 
-    def push_joints(self, reading: JointReading, arrival_ns: int | None = None, source: str = JOINTS) -> None:
+    def push_joints(self, reading: JointReading, arrival_ns: int = 0, source: str = JOINTS) -> None:
         """Take a joint state, with the topic of its message or what else tells its publisher."""
         if self.joints is not None:
-            self.joints.push(reading, arrival_ns or reading.stamp_ns, source)
+            self.joints.push(reading, arrival_ns, source=source)
             self._collect()
 
     def push_contact(
-        self,
-        contact: str,
-        sample: WrenchSample | ContactSample,
-        arrival_ns: int | None = None,
-        frame_id: str = "",
+        self, contact: str, sample: WrenchSample | ContactSample, arrival_ns: int = 0, frame_id: str = ""
     ) -> None:
         """Take the wrench, force or switch of one contact.
 
         Raises:
             MeasurementError: If there is no such contact.
         """
-        known = self.contacts.get(contact)
-        if known is None:
-            check_contact(contact, self._setup.contact_names)
-            return
-        known.push(sample, arrival_ns or sample.stamp_ns, frame_id)
-        self._collect()
+        check_contact(contact, self._setup.contact_names)
+        if contact in self.contacts:
+            self.contacts[contact].push(sample, arrival_ns, frame_id)
+            self._collect()
 
-    def push_orientation(
-        self, name: str, sample: Any, arrival_ns: int | None = None, _frame: str = ""
-    ) -> None:
+    def push_orientation(self, name: str, sample: Any, arrival_ns: int = 0) -> None:
         """Take a YAW_REFERENCE (its quaternion) or a BASE_STATE (its twist and the vertical, in the base)."""
-        stream = self.streams.get(name)
-        if stream is None:
-            return
-        arrival, row = arrival_ns or sample.stamp_ns, sample.quaternion_xyzw.copy()
+        if name in self.streams:
+            self._store_orientation(self.streams[name], sample, arrival_ns)
+            self._collect()
+
+    def _store_orientation(self, stream: Stream, sample: Any, arrival_ns: int, _frame: str = "") -> None:
+        row: Array = sample.quaternion_xyzw
         if not LEAST_QUATERNION <= np.abs(row).max() <= LARGEST_QUATERNION:
-            stream.refuse(DropReason.NO_DIRECTION, "", arrival)
+            stream.refuse(DropReason.NO_DIRECTION, "", arrival_ns or sample.stamp_ns)
             return
         if isinstance(sample, BaseState):
             R_WB = rotation_from_quaternion(row)
             row = np.concatenate((sample.v_WB_B, sample.w_WB_B, R_WB[2], R_WB[0]))[: stream.spec.width]
-        stream.push(sample.stamp_ns, row, arrival)
-        self._collect()
+        stream.push(sample.stamp_ns, row, arrival_ns)
 
-    def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Callable[..., None]]]:
-        topics: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {}
+    def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Callable[..., Any]]]:
+        """Return the types of messages of each topic, and what stores a value, its arrival and its frame."""
+        topics: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {}
         names, frames = self._setup.contact_names, [contact.frame for contact in self._setup.contacts]
         mapped: set[str] = set()
         for one in self._maps.values():
             contacts = one.contacts_of(names, frames)
-            topics[one.topic] = (one.message_type,), partial(self._push_mapped, one, contacts)
+            topics[one.topic] = (one.message_type,), partial(self._store_mapped, one, contacts)
             mapped |= {*contacts.values(), IMU if one.has_imu else "", JOINTS if one.joint_names else ""}
         if self.imu is not None and IMU not in mapped:
-            topics[IMU] = (IMU_TYPE,), self.push_imu
-        for topic in joint_topics if self.joints is not None and JOINTS not in mapped else ():
-            topics[topic] = (
-                (JOINT_STATE_TYPE,),
-                lambda value, at, _frame, t=topic: self.push_joints(value, at, t),
-            )
+            topics[IMU] = (IMU_TYPE,), self.imu.push
+        if self.joints is not None and JOINTS not in mapped:
+            for topic in joint_topics:
+                topics[topic] = (JOINT_STATE_TYPE,), partial(self.joints.push, source=topic)
         for name, contact in self.contacts.items():
             if name not in mapped:
-                topics[contact.stream.spec.name] = contact.source.types, partial(self.push_contact, name)
+                topics[contact.stream.spec.name] = contact.source.types, contact.push
         for name, types in ((BASE_STATE, (ODOMETRY_TYPE,)), (YAW_REFERENCE, ORIENTATION_TYPES)):
             if name in self.streams:
-                topics[name] = types, partial(self.push_orientation, name)
+                topics[name] = types, partial(self._store_orientation, self.streams[name])
         return topics
 
-    def _push_mapped(
-        self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _: str
+    def _store_mapped(
+        self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _frame: str
     ) -> None:
         values = mapped.values(msg, arrival_ns)
-        if values.imu is not None:
-            self.push_imu(values.imu, arrival_ns)
-        if values.joints is not None:
-            self.push_joints(values.joints, arrival_ns, mapped.topic)
+        if values.imu is not None and self.imu is not None:
+            self.imu.push(values.imu, arrival_ns)
+        if values.joints is not None and self.joints is not None:
+            self.joints.push(values.joints, arrival_ns, source=mapped.topic)
         for name, contact in contacts.items():
-            self.push_contact(contact, values.contacts[name], arrival_ns)
+            if contact in self.contacts:
+                self.contacts[contact].push(values.contacts[name], arrival_ns)
 
     def connect(
         self,
@@ -271,17 +281,17 @@ class RobotInputs:
         deserialize: Callable[[bytes], Any] | None = None,
         readers: Readers | None = None,
     ) -> Callable[[Any, int], None]:
-        """Return what takes the messages of a topic of `topics`, or their bytes, and their arrivals [ns].
+        """Return what takes the messages of a topic of `topics`, with their arrivals [ns].
 
-        Messages are built from their bytes by `deserialize` where they are not decoded here. Inputs of
-        several pipelines that share readers read each message once.
+        It takes their bytes, messages or values. Messages are built from bytes by `deserialize` where these
+        are not decoded here. Inputs of several pipelines that share readers read each message once.
 
         Raises:
             ConfigurationError: If there is no such topic, or it may not have messages of this type.
         """
         if topic not in self.topics:
             raise ConfigurationError(f"no input '{topic}'{did_you_mean(topic, self.topics, 'there are')}")
-        types, push = self.topics[topic]
+        types, store = self.topics[topic]
         if message_type not in types:
             source = next((s.value for s in ContactSource if message_type in s.types), "")
             hint = f"; set contact.source: {source}" if source and topic.endswith("/wrench") else ""
@@ -296,9 +306,10 @@ class RobotInputs:
 
         def take(message: Any, arrival_ns: int) -> None:
             try:
-                push(reader.read(message), arrival_ns, reader.frame_id)
+                store(reader.read(message), arrival_ns, reader.frame_id)
             except MeasurementError as error:
                 stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+            self._collect()
 
         return take
 

@@ -1,21 +1,23 @@
 """Readings of the IMU and of contacts by what a robot has: units, and the frames in whose axes they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
-from inertial_estimation.inputs.clocks import ClockGroup
 from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, RobotInputConfig, unit_factors
 from inertial_estimation.inputs.messages import BOOL_TYPE, NUMBER_TYPES, WRENCH_TYPES
-from inertial_estimation.inputs.possible import imu_range, largest_force, number_range, wrench_range
-from inertial_estimation.inputs.stream import Stream, StreamSpec
-from inertial_estimation.models.robot_config import ContactFrames, WrenchAxes
+from inertial_estimation.inputs.stream import ClockGroup, Stream, StreamSpec, number_range, vector_range
+from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import ContactFrames, RobotSetup, WrenchAxes
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, ImuSample, WrenchSample
 
 IMU = "imu/data"
+LARGEST_SPECIFIC_FORCE = 320.0  # along one axis; accelerometers for impacts reach it, others half [m/s^2]
+LARGEST_RATE = 40.0  # about one axis; common gyroscopes measure up to 35 [rad/s]
 SAME_AXES = 0.5  # angle between two frames below which it does not matter which one is meant [deg]
 FORCE, RATE = slice(0, 3), slice(3, 6)  # columns of a row [m/s^2], [rad/s]
 
@@ -26,7 +28,8 @@ class ImuInput:
     def __init__(self, robot: RobotModel, frame: str, config: RobotInputConfig, clocks: ClockGroup) -> None:
         """Begin without a reading; the clocks are those of the inputs of the robot."""
         self._robot, self._frame, self._frame_id = robot, frame, frame
-        spec = StreamSpec(IMU, 6, imu_range(), config.inputs.imu_delay)
+        limits = ("specific force", "m/s^2", LARGEST_SPECIFIC_FORCE), ("angular rate", "rad/s", LARGEST_RATE)
+        spec = StreamSpec(IMU, 6, vector_range(*limits), config.inputs.imu_delay)
         self.stream = Stream(spec, config.inputs, clocks)
         factors = unit_factors(config.imu.units, IMU_UNITS)
         scale = np.repeat([factors.get("force", 1.0), factors.get("rate", 1.0)], 3)
@@ -72,6 +75,8 @@ def rotation_between(
     return rotation, f"{turned}; set {parameter}, or inputs.frame_ids: ignore"
 
 
+FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # largest force of a contact: times the weight; of light robots [N]
+MOMENT_ARM = 0.5  # of it [m]
 LARGEST_RAW = 1e6  # of a sensor without a unit
 MEAN_TIME_NS = NANOSECONDS  # of the mean force from which the scale of raw sensors follows
 LIFTED = 0.5  # of the largest reading, below which the least one is that of a foot in the air
@@ -149,16 +154,19 @@ class ContactInput:
         self._frame_id = self._frame  # of the last reading
         self._pose: tuple[Array, Array] | None = None  # of that frame in the one of the parameters
         self._follow_frames = config.inputs.frame_ids == "use" and self.axes is WrenchAxes.SENSOR
-        largest, desired = largest_force(robot), source is ContactSource.DESIRED
+        desired = source is ContactSource.DESIRED
+        largest = max(FORCE_FACTOR * STANDARD_GRAVITY * robot.total_mass, LEAST_FORCE)
         ranges = {
             ContactSource.FORCE: number_range(-largest, largest, "vertical force", "N"),
             ContactSource.RAW_FORCE: number_range(-LARGEST_RAW, LARGEST_RAW, "force without a unit"),
             ContactSource.SWITCH: number_range(0.0, 1.0, "probability of contact"),
         }
+        wrench = vector_range(("force", "N", largest), ("moment", "Nm", MOMENT_ARM * largest))
         name = f"{contact.name}/{'desired_wrench' if desired else 'wrench'}"
         delay, holds = 0.0 if desired else config.inputs.wrench_delay, source is ContactSource.SWITCH
-        plausible = ranges.get(source, wrench_range(robot))
-        spec = StreamSpec(name, source.width, plausible, delay, required=awaited and not desired, holds=holds)
+        self._columns = slice(6) if source.width == 6 else slice(2, 3)  # of a wrench
+        plausible, required = ranges.get(source, wrench), awaited and not desired
+        spec = StreamSpec(name, source.width, plausible, delay, required=required, holds=holds)
         self.stream = Stream(spec, config.inputs, clocks)
 
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:
@@ -176,7 +184,7 @@ class ContactInput:
             rotation, position = self._pose
             force = rotation @ row[:3]
             row = np.concatenate((force, rotation @ row[3:] + np.cross(position, force)))
-        return self.stream.push(sample.stamp_ns, row if self.source.width == 6 else row[2:3], arrival_ns)
+        return self.stream.push(sample.stamp_ns, row[self._columns], arrival_ns)
 
     def _look_up(self, frame_id: str) -> None:
         """Find what the frame of a message means for its wrench."""
@@ -194,6 +202,43 @@ class ContactInput:
             return
         if not pose.isIdentity(1e-6):
             self._pose = pose.rotation.copy(), pose.translation.copy()
+
+
+class SensorAxes:
+    """Turns the wrenches of a robot into the axes of their wrench frames."""
+
+    def __init__(self, setup: RobotSetup, inputs: Mapping[str, ContactInput]) -> None:
+        self._contacts, self._inputs, self._bodies = setup.contacts, inputs, BodyPlacements(setup.robot)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Contacts whose wrenches are in the axes of the world, which need the yaw of the base."""
+        return [name for name, contact in self._inputs.items() if contact.axes is WrenchAxes.WORLD]
+
+    @property
+    def note(self) -> str:
+        """Say that wrenches cannot be used for their axes; empty where none is."""
+        said = f"the wrenches of {listing(self.unknown)} are in the axes of the world, whose yaw is not known"
+        return said if self.unknown else ""
+
+    def turned(self, wrenches: Array, q: Array) -> Array:
+        """Return wrenches of all contacts in their wrench frames.
+
+        Args:
+            wrenches: In the axes of their messages, those of the sensor or of the base, shape (n, 6).
+            q: Positions of the joints [rad or m], shape (n_joints,).
+        """
+        known = self._inputs
+        axes = [known[c.name].axes if c.name in known else WrenchAxes.SENSOR for c in self._contacts]
+        if WrenchAxes.BASE not in axes:
+            return wrenches
+        turned: Array = wrenches.copy()
+        self._bodies.update(q)
+        for i, contact in enumerate(self._contacts):
+            if axes[i] is not WrenchAxes.SENSOR:
+                R_BF, _position = self._bodies.frame_B(contact.wrench_frame)
+                turned[i] = (axes[i].in_base(wrenches[i].reshape(2, 3), R_BF) @ R_BF).ravel()
+        return turned
 
 
 class RawScale:

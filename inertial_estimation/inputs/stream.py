@@ -1,21 +1,118 @@
-"""One input: its rows by time of measurement, what was dropped and why, and what is odd about it."""
+"""One input: is a reading possible, when was it taken, and its rows by that time; what was dropped, and why.
+
+`Stream.push` is the way of every reading: impossible ones are dropped (`RowRange`), stamps that do not follow
+the last one are judged against the clocks of the other inputs (`ClockGroup`), and the row is stored at the
+time that its stamp means (`inputs/clocks.py`).
+"""
 
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inputs.clocks import READINGS_TO_BELIEVE, ClockGroup, StreamClock, Times
-from inertial_estimation.inputs.config import InputConfig
-from inertial_estimation.inputs.possible import DropReason, Drops, Fault, RowRange
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.inputs.clocks import BLOCK_NS, StreamClock, Times
+from inertial_estimation.inputs.config import JUMP_NS, InputConfig
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
+REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
+NONE = slice(0)  # of the numbers of a row
+LONGEST_EXAMPLE = 160  # characters of an example that are kept
 CAPACITY = 2048  # rows that are kept
 REJECTED_KEPT = 256  # impossible rows, which tell the units
 PERIODIC = 20  # readings without a gap, from which a value that holds is expected at its rate
 LONGEST_HOLD_NS = 3600 * NANOSECONDS  # of a switch that is sent when it changes
+
+
+class DropReason(Enum):
+    """Why a reading is dropped; diagnostics show the value."""
+
+    NOT_FINITE = "not finite"
+    OUT_OF_RANGE = "out of range"
+    CONTRADICTION = "contradiction"  # of joint positions to the velocities of the same messages
+    NO_VELOCITY = "no velocity yet"  # it is derived from positions, of which there are not enough
+    ZERO_STAMP = "stamp is zero (not set)"  # although stamps were set before
+    EQUAL_STAMP = "equal stamp"
+    BACKWARD_STAMP = "backward stamp"  # shortly before that of the reading before
+    STRAY_STAMP = "stray stamp"  # far from those of the readings before and after it
+    OVERRUN = "overrun"  # it waited until the buffer was full
+    UNFIT = "does not fit the model"  # names or lengths
+    NO_DIRECTION = "quaternion without direction"
+
+
+Fault = tuple[DropReason, str]  # why a reading is dropped, with an example for people
+
+
+class Drops:
+    """Numbers of dropped readings by reason, with the latest example of each; bounded in memory."""
+
+    def __init__(self) -> None:
+        self.total = self.arrival_ns = 0  # number of them; arrival of the last one [ns]
+        self.counts: dict[DropReason, int] = {}
+        self.examples: dict[DropReason, str] = {}
+        self.last: DropReason | None = None
+
+    def add(self, reason: DropReason, example: str, arrival_ns: int, count: int = 1) -> None:
+        """Count dropped readings."""
+        self.total += count
+        self.counts[reason] = self.counts.get(reason, 0) + count
+        self.last, self.arrival_ns = reason, arrival_ns
+        if example:
+            cut = len(example) > LONGEST_EXAMPLE
+            self.examples[reason] = example[:LONGEST_EXAMPLE] + "..." if cut else example
+
+    @property
+    def summary(self) -> str:
+        """Reason of the last dropped reading with its example, as text; empty before the first."""
+        if self.last is None:
+            return ""
+        example = self.examples.get(self.last, "")
+        return f"{self.last.value}: {example}" if example else self.last.value
+
+    def values(self) -> dict[str, str]:
+        """Return counts and examples by name, for diagnostics."""
+        counts = {f"dropped: {reason.value}": str(n) for reason, n in self.counts.items()}
+        return counts | {f"last {reason.value}": text for reason, text in self.examples.items()}
+
+
+class RowRange:
+    """Smallest and largest possible value of each number of a row, and what the numbers are."""
+
+    def __init__(
+        self, low: Array, high: Array, names: list[str], units: list[str], lack: slice = NONE
+    ) -> None:
+        """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
+        self._lower, self._upper, self._names, self._units = low, high, names, units
+        self._optional = lack
+        least = float(np.minimum(-low, high).min())
+        self.within = least * abs(least)  # square of the norm of rows that are inside for certain
+
+    def fault(self, row: Array) -> Fault | None:
+        """Return why a row of shape (width,) is impossible; None where it is possible."""
+        inside = (row >= self._lower) & (row <= self._upper)
+        inside[self._optional] |= np.isnan(row[self._optional])
+        if inside.all():
+            return None
+        which = int(inside.argmin())
+        if not np.isfinite(row[which]):
+            return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
+        limit = (self._upper if row[which] > self._upper[which] else self._lower)[which]
+        what = f"{self._names[which]} is {row[which]:.4g} {self._units[which]}".rstrip()
+        return DropReason.OUT_OF_RANGE, f"{what}, limit {limit:.4g}"
+
+
+def vector_range(*quantities: tuple[str, str, float]) -> RowRange:
+    """Return the range of vectors of three numbers: name, unit and limit of each."""
+    upper = np.repeat([limit for _name, _unit, limit in quantities], 3)
+    names = [f"{name} {axis}" for name, _unit, _limit in quantities for axis in "xyz"]
+    return RowRange(-upper, upper, names, [unit for _name, unit, _limit in quantities for _ in range(3)])
+
+
+def number_range(lower: float, upper: float, name: str, unit: str = "", count: int = 1) -> RowRange:
+    """Return the range of numbers that are alike."""
+    return RowRange(np.full(count, lower), np.full(count, upper), [name] * count, [unit] * count)
 
 
 class Ring:
@@ -118,7 +215,7 @@ class StreamSpec:
 class Stream:
     """Rows of one input, with counters of its readings."""
 
-    def __init__(self, spec: StreamSpec, config: InputConfig, clocks: ClockGroup) -> None:
+    def __init__(self, spec: StreamSpec, config: InputConfig, clocks: "ClockGroup") -> None:
         """Begin without a row; the clocks are those of the inputs of the robot."""
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
         self.by_arrival = config.stamps == "arrival" or spec.name in config.arrival  # by the parameters
@@ -134,16 +231,17 @@ class Stream:
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
         """Take a row; it is stored, held until its clock is decided, or dropped and counted.
 
-        Its stamp [ns] is not set if it is zero, its arrival [ns] is on the same clock; the row may be
-        changed.
+        Its stamp [ns] is not set if it is zero, its arrival [ns] is on the same clock, not known if it is
+        zero; the row may be changed.
         """
         self.received += 1
-        self.arrival_ns = arrival_ns
-        fault = self.spec.range.fault(row)
-        if fault is not None:
-            self.rejected.append((arrival_ns, row.copy()))
-            return self.drop(*fault)
-        clock = self.clock
+        self.arrival_ns = arrival_ns = arrival_ns or stamp_ns
+        possible, clock = self.spec.range, self.clock
+        if not np.vdot(row, row) <= possible.within:  # which overflows without a warning
+            fault = possible.fault(row)
+            if fault is not None:
+                self.rejected.append((arrival_ns, row.copy()))
+                return self.drop(*fault)
         if clock.by_arrival or stamp_ns <= 0:
             arrived = clock.from_arrival(arrival_ns)
             if arrived is None:
@@ -202,3 +300,147 @@ class Stream:
             return self.ring.newest(count)
         times, rows = zip(*self.rejected, strict=True)
         return np.array(times), np.array(rows)
+
+
+READINGS_TO_BELIEVE = 3  # consecutive readings on another clock
+SILENCE_NS = NANOSECONDS // 20  # of the clock before, where all streams have left it
+LONG_SILENCE_NS = 3 * NANOSECONDS // 10  # where this stream alone has left it
+DRIFT_NS = NANOSECONDS // 1000  # by which the offset of a clock may change per block
+MOST_HELD = 2048  # readings kept until a clock is decided
+STEADY_STEP = 0.1  # of a position between two readings, where the motion goes on [rad or m]
+
+
+class ClockGroup:
+    """Compares the clocks of the inputs of one robot.
+
+    A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
+    of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
+    clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
+    before (a recording or simulation begins anew, where they go back by more than `JUMP_NS`), else of
+    this one. A clock that differs from those of most
+    streams by `JUMP_NS` (of two that which differs more from the arrivals) is moved by the difference,
+    and named.
+    """
+
+    def __init__(self) -> None:
+        self.streams: list[Stream] = []
+        self.begins_anew = True  # whether the last clearing was of all clocks and the motion going back
+        self.arrivals_tell = True  # whether clocks are compared; not where a simulation waits for answers
+
+    def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
+        """Store, hold or drop a row whose stamp does not just follow the last one; see `Stream.push`."""
+        clock, held = stream.clock, stream.clock.held
+        if clock.last_ns is None:
+            return stream.store(stamp_ns, row, arrival_ns)
+        step = stamp_ns - clock.last_ns
+        if step == 0:
+            return stream.drop(DropReason.EQUAL_STAMP)
+        if -clock.longest_ns <= step < 0:
+            return stream.drop(DropReason.BACKWARD_STAMP, f"{seconds(-step):.3f} s back")
+        ahead = stamp_ns - arrival_ns - clock.shift_ns  # of what its arrival allows
+        if step > 0 and min(step, ahead) <= clock.longest_ns:
+            self._drop_strays(stream)
+            if step > JUMP_NS:
+                clock.even.reset()
+            return stream.store(stamp_ns, row, arrival_ns)
+        if held and not (0 < stamp_ns - held[-1][0] <= JUMP_NS and len(held) < MOST_HELD):
+            self._drop_strays(stream)
+        held.append((stamp_ns, row.copy(), arrival_ns))
+        return self._decide(stream, arrival_ns)
+
+    def _decide(self, stream: Stream, arrival_ns: int) -> bool:
+        """Follow the clock of the held readings if they show that it has jumped; return whether they do."""
+        held, newest = stream.clock.held, stream.clock.held[-1][0]
+        if len(held) < min(READINGS_TO_BELIEVE, stream.clock.readings + 1):
+            return False
+        heard = [s for s in self.streams if s is not stream and arrival_ns - s.arrival_ns <= LONG_SILENCE_NS]
+        others = [s.clock for s in heard if s.spec.required and s.clock.last_ns is not None]
+        together = all(c.held and abs(c.held[-1][0] - newest) <= JUMP_NS for c in others)
+        if newest - held[0][0] < (SILENCE_NS if together else LONG_SILENCE_NS):
+            return False
+        (self._follow_all if together else self._follow_one)(stream)
+        return True
+
+    def _follow_all(self, stream: Stream) -> None:
+        """Forget the rows of all streams, then store what they hold on the new clock."""
+        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0) - JUMP_NS
+        steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
+        self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
+        held = [list(one.clock.held) for one in self.streams]
+        for one in self.streams:
+            one.clear()
+            self._set_offset(one, 0)
+        for one, readings in zip(self.streams, held, strict=True):
+            for reading in readings:
+                one.store(*reading)
+
+    def _follow_one(self, stream: Stream) -> None:
+        """Follow the clock of one stream, which may now be odd."""
+        clock, held, newest = stream.clock, list(stream.clock.held), stream.ring.newest_ns
+        clock.reset()
+        clock.shift_ns = max(stamp_ns - arrival_ns for stamp_ns, _row, arrival_ns in held)
+        clock.readings = len(held)
+        self._set_offset(stream, self._offset_of(stream))
+        clock.readings = 0
+        if newest is not None and held[0][0] + clock.offset_ns <= newest:
+            self._clear_rows(stream)
+        for reading in held:
+            stream.store(*reading)
+
+    def compare(self, stream: Stream) -> None:
+        """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
+        for one in self.streams if stream.clock.readings <= READINGS_TO_BELIEVE else [stream]:
+            clock, wanted = one.clock, self._offset_of(one)
+            if wanted and abs(wanted - clock.offset_ns) <= JUMP_NS:
+                step_ns = max(-DRIFT_NS, min(DRIFT_NS, wanted - clock.offset_ns))
+                clock.set_offset(clock.offset_ns + step_ns)
+            elif wanted != clock.offset_ns:
+                self._set_offset(one, wanted)
+                self._clear_rows(one)
+                clock.even.reset()
+
+    def _clear_rows(self, stream: Stream) -> None:
+        stream.ring.clear()
+        self.begins_anew = False
+
+    def _offset_of(self, stream: Stream) -> int:
+        """Return by how much the stamps of a stream are to be moved [ns]: 0 where most have its clock."""
+        newest = max(s.arrival_ns for s in self.streams)
+        heard = [s for s in self.streams if newest - s.arrival_ns <= BLOCK_NS]
+        voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
+        groups: list[list[Stream]] = []
+        for one in sorted(voters, key=lambda s: s.clock.shift_ns):
+            if groups and one.clock.shift_ns - groups[-1][-1].clock.shift_ns <= JUMP_NS:
+                groups[-1].append(one)
+            else:
+                groups.append([one])
+        if not self.arrivals_tell or not groups or (stream.clock.votes and stream not in voters):
+            return 0
+        best = max(groups, key=lambda group: (len(group), -min(abs(s.clock.shift_ns) for s in group)))
+        apart = int(np.median([s.clock.shift_ns for s in best])) - stream.clock.shift_ns
+        return apart if stream not in best and abs(apart) > JUMP_NS else 0
+
+    def _set_offset(self, stream: Stream, offset_ns: int) -> None:
+        stream.clock.set_offset(offset_ns)
+        stream.remarks["clock"] = ""
+        if offset_ns and stream.clock.votes:
+            side = "behind" if offset_ns > 0 else "ahead of"
+            what = f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs"
+            remedy = f"they are moved by it; set inputs.arrival: [{stream.spec.name}]"
+            stream.remarks["clock"] = f"{what}: a clock of its own (since the start of a board)? {remedy}"
+
+    def _drop_strays(self, stream: Stream) -> None:
+        """Drop the held readings, since the clock before is heard."""
+        held = stream.clock.held
+        if held:
+            step = seconds(held[-1][0] - (stream.clock.last_ns or 0))
+            side = "ahead" if step > 0.0 else "back"
+            stream.drop(DropReason.STRAY_STAMP, f"{abs(step):.3f} s {side}: a second publisher?", len(held))
+            held.clear()
+
+
+def _goes_on(stream: Stream) -> bool:
+    """Return whether the first held reading continues the motion of the last stored one."""
+    columns, last = stream.spec.steady, stream.ring.rows[stream.ring.end - 1]
+    change = stream.clock.held[0][1][columns] - last[columns]
+    return float(np.abs(change).max(initial=0.0)) < STEADY_STEP

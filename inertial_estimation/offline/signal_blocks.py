@@ -10,10 +10,9 @@ from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.inputs.sensors import IMU
-from inertial_estimation.inputs.wrench_axes import SensorAxes
+from inertial_estimation.inputs.sensors import IMU, SensorAxes
+from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
@@ -88,7 +87,7 @@ class BlockStream:
             partial_joints=partial_joints,
             corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),
         )
-        self._axes = SensorAxes(setup, self._inputs)
+        self._axes = SensorAxes(setup, self._inputs.contacts)
         self._left_out: Counter[str] = Counter()
         self._grid = _Grid(round(gap * NANOSECONDS))
         self._takers = connect(self._inputs, recording, topics)
@@ -123,7 +122,7 @@ class BlockStream:
         recording, joints = self._recording, self._inputs.streams[JOINTS]
         offset_ns = clock_offset_ns(recording, self._takers)
         for number, message in enumerate(recording.unread(list(self._takers))):
-            self._takers[message.topic](message, message.log_ns + offset_ns)
+            self._takers[message.topic](message.content, message.log_ns + offset_ns)
             for sample in self._inputs.ready():
                 yield from self._blocks(self._complete(sample))
             if number % REPORT_MESSAGES == 0 and progress is not None:

@@ -12,8 +12,7 @@ import numpy as np
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
-from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
-from inertial_estimation.inputs.wrench_axes import SensorAxes
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, SensorAxes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -151,7 +150,7 @@ class StateWindow:
         """Begin with an empty window."""
         assert inputs.joints is not None
         self._inputs, self._columns = inputs, inputs.joints.columns
-        self.axes = SensorAxes(setup, inputs)
+        self.axes = SensorAxes(setup, inputs.contacts)
         self._wrenches = [contact.stream.spec.name for contact in inputs.contacts.values()]
         self._names = [BASE_STATE, *([IMU] if inputs.imu is not None else []), *self._wrenches]
         motions = (

@@ -1,19 +1,18 @@
 """Connects the inputs of a robot with the topics of a recording."""
 
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import RecordedMessage, Recording, Sample, check_topic
+from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.signals import NANOSECONDS
 
 CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
-Take = Callable[[RecordedMessage, int], None]
-"""Takes a message and its arrival on the clock of the stamps [ns]."""
+Take = Callable[[Any, int], None]
+"""Takes the content of a message and its arrival on the clock of the stamps [ns]."""
 
 
 def connect(
@@ -23,7 +22,7 @@ def connect(
     without: Collection[str] = (),
     readers: Readers | None = None,
 ) -> dict[str, Take]:
-    """Return what takes the messages of the topics of a recording, but of some inputs.
+    """Return what takes the content of the messages of the topics of a recording, but of some inputs.
 
     Inputs that are given the same readers decode a message once for all of them.
 
@@ -31,32 +30,17 @@ def connect(
         RecordingError: If a topic is missing or of the wrong type.
     """
     takers: dict[str, Take] = {}
-    for name, (_types, push) in inputs.topics.items():
+    for name in inputs.topics:
         if name in without:
             continue
         topic, recorded = topics.of(name), recording.topics
         check_topic(recording, topic, recorded.values())
         try:
-            take = inputs.connect(name, recorded[topic], recording.deserializer(topic), readers)
+            deserialize = recording.deserializer(topic)
+            takers[topic] = inputs.connect(name, recorded[topic], deserialize, readers)
         except ConfigurationError as error:
             raise RecordingError(f"in '{recording.name}', {error}") from error
-        takers[topic] = partial(_push, take, push)
     return takers
-
-
-def _push(
-    take: Callable[[Any, int], None],
-    push: Callable[[Sample, int, str], None],
-    message: RecordedMessage,
-    arrival_ns: int,
-) -> None:
-    """Hand the bytes of a message over, or the value of one that has none."""
-    if message.data:
-        take(message.data, arrival_ns)
-        return
-    sample = message.read()
-    if sample is not None:
-        push(sample, arrival_ns, "")
 
 
 def clock_offset_ns(recording: Recording, topics: Collection[str], begin_ns: int | None = None) -> int:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from inertial_estimation.errors import (
     ConfigurationError,
@@ -241,13 +241,16 @@ class RecordingEntry:
         topic: Name of the topic, with its leading slash.
         log_ns: When the message was recorded [ns].
         sample: The message as the core's signal.
-        data: Empty: it is not serialised (see `SerialisedMessage`).
     """
 
-    data: ClassVar[bytes] = b""
     topic: str
     log_ns: int
     sample: Sample
+
+    @property
+    def content(self) -> Sample:
+        """What an input takes, here the signal."""
+        return self.sample
 
     def read(self) -> Sample:
         """Return the message as the core's signal."""
@@ -261,13 +264,13 @@ class SerialisedMessage:
     Attributes:
         topic: Name of the topic, with its leading slash.
         log_ns: When the message was recorded [ns].
-        data: The serialised message.
+        content: What an input takes, here the serialised message.
         decode: Returns its value; None where its fields do not fit together.
     """
 
     topic: str
     log_ns: int
-    data: bytes
+    content: bytes
     decode: Callable[[bytes], Sample | None]
 
     def read(self) -> Sample | None:
@@ -276,7 +279,7 @@ class SerialisedMessage:
         Raises:
             RecordingError: If the bytes are not a message of the type.
         """
-        return self.decode(self.data)
+        return self.decode(self.content)
 
 
 RecordedMessage: TypeAlias = RecordingEntry | SerialisedMessage

@@ -5,7 +5,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,9 +13,10 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.diagnosis.reading import read_streams
-from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES, MessageReader
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.payload.estimate import PayloadEstimate
@@ -23,7 +24,7 @@ from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import RecordedMessage, Recording
+from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,
@@ -162,11 +163,11 @@ class Replay:
             self._connect(pipeline.inputs, topics)
         self.topics = list(self._takers)
         if inertial is not None:
-            self.run.efforts = self._keep(topics.joints)
+            self.run.efforts = self._keep(JOINTS, topics.joints)
         for contact, topic in topics.wrenches.items():
-            self.run.wrenches[contact] = self._keep(topic, WRENCH_TYPES)
+            self.run.wrenches[contact] = self._keep(f"{contact}/wrench", topic, WRENCH_TYPES)
         if watcher is not None:
-            self._listen(topics.joints, lambda sample: watcher.push_joints(sample))
+            self._listen(JOINTS, topics.joints, watcher.push_joints)
         self._loads_pace, self._offset_ns = MarkerPace(), 0
         run = self.run
         self._made: dict[str, tuple[list[Any], list[float]]] = {
@@ -184,22 +185,25 @@ class Replay:
         for topic, take in takers.items():
             self._takers.setdefault(topic, []).append(take)
 
-    def _listen(self, topic: str, push: Callable[[Any], None]) -> None:
-        """Let values of a topic be pushed to what does not affect the estimates."""
+    def _listen(self, name: str, topic: str, push: Callable[[Any], None]) -> None:
+        """Let values of an input be pushed to what does not affect the estimates."""
+        kind = self._recording.topics.get(topic)
+        if kind not in CONVERSIONS:
+            return
+        own = MessageReader(kind, self._recording.deserializer(topic))
+        reader = self._message_readers.get((name, False), own)
 
-        def take(message: RecordedMessage, _arrival_ns: int) -> None:
-            sample = message.read()
-            if sample is not None:
-                push(sample)
+        def take(content: Any, _arrival_ns: int) -> None:
+            with suppress(MeasurementError):  # which the inputs count
+                push(reader.read(content))
 
-        if self._recording.topics.get(topic) in CONVERSIONS:
-            self._takers.setdefault(topic, []).append(take)
+        self._takers.setdefault(topic, []).append(take)
 
-    def _keep(self, topic: str, types: Collection[str] = CONVERSIONS) -> list[Any]:
-        """Keep the values of a topic that is read, if it has one of some types."""
+    def _keep(self, name: str, topic: str, types: Collection[str] = CONVERSIONS) -> list[Any]:
+        """Keep the values of an input whose topic is read, if it has one of some types."""
         kept: list[Any] = []
         if topic in self._takers and self._recording.topics[topic] in types:
-            self._listen(topic, kept.append)
+            self._listen(name, topic, kept.append)
         return kept
 
     def steps(self, begin_ns: int | None = None) -> Iterator[int]:
@@ -218,7 +222,7 @@ class Replay:
                 if self._readers.inertial is not None:
                     self._readers.inertial.set_enabled(False)
             for take in self._takers[message.topic]:
-                take(message, now_ns)
+                take(message.content, now_ns)
             self.counts[message.topic] += 1
             self._tick(now_ns)
             if log_ns >= next_report:

@@ -113,7 +113,7 @@ class RecordedRun:
         takers = connect(inputs, self.recording, self.topics(pipelines), {YAW_REFERENCE})
         offset_ns = clock_offset_ns(self.recording, takers)
         for message in self.recording.unread(list(takers)):
-            takers[message.topic](message, message.log_ns + offset_ns)
+            takers[message.topic](message.content, message.log_ns + offset_ns)
             yield from inputs.ready()
 
     def updates(

@@ -4,8 +4,8 @@ from support.input_scenes import MS, START, imu, inputs, joints, parameters, swi
 
 from inertial_estimation.inputs.alignment import Continuity
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.inputs.stream import DropReason
 
 HOUR = 3_600_000 * MS
 

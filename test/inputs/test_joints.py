@@ -3,7 +3,7 @@ import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
 
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.possible import DropReason
+from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.joint_corrections import JointCorrections
 from inertial_estimation.signals import JointReading
 

@@ -11,8 +11,8 @@ from inertial_estimation.inputs.messages import (
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.inputs.possible import DropReason
 from inertial_estimation.inputs.sensors import IMU, ContactSource
+from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}

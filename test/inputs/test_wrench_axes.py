@@ -4,8 +4,7 @@ import numpy as np
 import pinocchio as pin
 from support.input_scenes import START, inputs, setup, wrench
 
-from inertial_estimation.inputs.sensors import ContactSource
-from inertial_estimation.inputs.wrench_axes import SensorAxes
+from inertial_estimation.inputs.sensors import ContactSource, SensorAxes
 
 Q = np.array([0.4, -0.7, 0.2, -0.3])
 
@@ -17,7 +16,7 @@ def sent_in(frame_id):
     taken = inputs(robot=robot, sources=sources)
     taken.push_contact("l_foot", wrench(START), START, frame_id)
     taken.push_contact("r_foot", wrench(START), START, "R_cell")
-    axes = SensorAxes(robot, taken)
+    axes = SensorAxes(robot, taken.contacts)
     rows = np.arange(12.0).reshape(2, 6)
     return robot.robot, rows, axes.turned(rows, Q), axes.note
 
