@@ -240,8 +240,13 @@ class StreamClock:
 
     def set_offset(self, offset_ns: int) -> None:
         """Take what is added to the stamps of a clock that is not that of the other inputs [ns]."""
-        self.offset_ns = offset_ns
-        self.shifted_ns = offset_ns - self._delay_ns  # time of a reading less its stamp
+        # Time of a reading less its stamp, but for what makes the stamps even.
+        self.shifted_ns = offset_ns - self._delay_ns
+
+    @property
+    def offset_ns(self) -> int:
+        """What is added to the stamps of a clock that is not that of the other inputs [ns]."""
+        return self.shifted_ns + self._delay_ns
 
     @property
     def votes(self) -> bool:
