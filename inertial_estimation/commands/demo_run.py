@@ -149,7 +149,7 @@ class DemoRun:
         self.wall_s = now_s - self._begin_s
         self._advance(now_s)
         if self._view is not None and self._released_ns is not None:
-            self._view.show(self._record, self._released_ns)
+            self._view.take(self._record, self._released_ns)
         if self.over:
             self._check_begun(self._processes.output())
             self._processes.terminate()

@@ -11,7 +11,7 @@ from inertial_estimation.commands.replay_output import (
     write_tables,
 )
 from inertial_estimation.commands.terminal import print_warnings, progress_bar, recording_with_warnings
-from inertial_estimation.commands.viewer_files import ReplayView, replay_view
+from inertial_estimation.commands.viewer_files import replay_view
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
@@ -22,7 +22,7 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.node_outputs import write_estimates_bag
 from inertial_estimation.replay.reference import ReplayReference, read_reference
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
 from inertial_estimation.replay.results import replay_results
 from inertial_estimation.replay.tables import ESTIMATES_BAG
 from inertial_estimation.signals import NANOSECONDS, seconds
@@ -44,12 +44,13 @@ def run(args: argparse.Namespace) -> int:
         if pipelines.tilt is not None:
             print_warnings(pipelines.tilt.config.without_effect)
         topics = pipelines.topics(arguments.parse_remappings(args.remap))
-        with replay_view(rrd, recording, topics, pipelines, reference) as view:
-            result = _replayed(recording, topics, pipelines, args, view)
-            evaluation = replay_results(
-                result, pipelines=pipelines, reference=reference, hold_out_ns=_hold_out(result, args)
-            )
-            view.show_reference(evaluation.errors.get("tilt"))
+        view = replay_view(rrd, recording, topics, pipelines, reference)
+        watcher = None if view is None else view.moments
+        result = _replayed(recording, topics, pipelines, args, watcher)
+        hold_out_ns = _hold_out(result, args)
+        evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
+        if view is not None:
+            view.write(evaluation.errors.get("tilt"))
         print_input_warnings(result)
         evaluation.metrics["provenance"] = arguments.provenance_of(
             args,
@@ -89,7 +90,7 @@ def _replayed(
     topics: RecordedTopics,
     pipelines: Pipelines,
     args: argparse.Namespace,
-    view: ReplayView,
+    watcher: ReplayWatcher | None,
 ) -> ReplayRun:
     length_s = seconds(recording.end_ns - recording.start_ns) - args.start
     with progress_bar("replay", length_s, "s") as progress:
@@ -103,5 +104,5 @@ def _replayed(
             start_s=args.start,
             hold_out_s=args.hold_out,
             progress=progress,
-            watcher=view.watcher,
+            watcher=watcher,
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,61 +24,34 @@ if TYPE_CHECKING:  # packages of the simulation and the viewer, which a command 
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import Recording
     from inertial_estimation.replay.payload_response import PayloadScene
-    from inertial_estimation.replay.reference import ReferenceErrors, ReplayReference
-    from inertial_estimation.replay.replay import ReplayWatcher
+    from inertial_estimation.replay.reference import ReplayReference
     from inertial_estimation.simulation.sensors import SensorReadings
     from inertial_estimation.view.demo_run_view import DemoRunView
-    from inertial_estimation.view.estimate_view import EstimateView
-    from inertial_estimation.view.moment import Truth
-    from inertial_estimation.view.robot_view import RobotView
+    from inertial_estimation.view.moments import Moments, Truth
+    from inertial_estimation.view.recorded_run import RecordedRun
 
 EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, "PayloadEstimate")
 
 
-@dataclass(frozen=True)
-class ReplayView:
-    """What a replay shows.
-
-    Attributes:
-        watcher: Looks on while the recording is replayed; None: nobody does.
-        view: Where it is shown, None without ``--rrd``.
-    """
-
-    watcher: ReplayWatcher | None = None
-    view: RobotView | None = None
-
-    def show_reference(self, errors: ReferenceErrors | None) -> None:
-        """Add the reference after its alignment, which needs the whole replay; None: there is none."""
-        if self.view is not None and errors is not None:
-            good = errors.trusted
-            stamps = errors.stamps_ns[good]
-            self.view.show_truth(stamps, errors.reference[good], errors.errors[good])
-
-
-@contextmanager
 def replay_view(
     path: Path | None,
     recording: Recording,
     topics: RecordedTopics,
     pipelines: Pipelines,
     reference: ReplayReference,
-) -> Iterator[ReplayView]:
-    """Show a replay while the context lasts.
+) -> RecordedRun | None:
+    """Return what keeps a replay for the viewer; None without a file.
 
     Args:
-        path: File of the viewer's recording; None: nothing is shown.
+        path: File of the viewer's recording.
         recording: What is replayed.
         topics: Topics of its inputs.
         pipelines: What it is replayed through.
         reference: What it is compared with.
-
-    Yields:
-        What is shown.
     """
     if path is None:
-        yield ReplayView()
-        return
-    from inertial_estimation.view.moment import Truth
+        return None
+    from inertial_estimation.view.moments import Truth
 
     estimators = (pipelines.tilt, pipelines.inertial, pipelines.payload)
     first = next(pipeline for pipeline in estimators if pipeline is not None)
@@ -93,8 +65,7 @@ def replay_view(
         return Truth(masses={link: float(true_inertias.masses(link, now)[0]) for link in true_inertias.steps})
 
     robot, exact = (first.robot, first.config.robot, pipelines.urdf), bool(reference.samples)
-    with _recorded_view(path, robot, pipelines, origin_ns, truth, tilt_error=exact) as (estimates, view):
-        yield ReplayView(estimates, view)
+    return _recorded_run(path, robot, pipelines, origin_ns, truth, tilt_error=exact)
 
 
 def _origin_ns(recording: Recording, topics: RecordedTopics) -> int:
@@ -120,7 +91,7 @@ def simulation_view(
     if path is None:
         yield
         return
-    from inertial_estimation.view.moment import Truth
+    from inertial_estimation.view.moments import Truth
 
     simulation = loop.simulation
 
@@ -130,12 +101,13 @@ def simulation_view(
         return Truth(rotation_from_quaternion(now.base.quaternion_xyzw)[2], masses)
 
     robot, known = (simulation.robot, config, urdf), loop.tilt is not None
-    with _recorded_view(path, robot, loop, simulation.stamp_ns, truth, tilt_error=known) as (estimates, _):
-        loop.on_readings = _Listener(loop, estimates).take
-        yield
+    run = _recorded_run(path, robot, loop, simulation.stamp_ns, truth, tilt_error=known)
+    loop.on_readings = _Listener(loop, run.moments).take
+    yield
+    run.write()
 
 
-def _recorded_view(
+def _recorded_run(
     path: Path,
     robot: tuple[RobotModel, RobotGeometryConfig, str],
     of: Pipelines | ClosedLoop,
@@ -143,10 +115,10 @@ def _recorded_view(
     truth: Callable[[int], Truth],
     *,
     tilt_error: bool,
-) -> AbstractContextManager[tuple[EstimateView, RobotView]]:
-    """Return the recording of a robot (model, parameters, URDF) with the panels of the estimators in use."""
+) -> RecordedRun:
+    """Return what keeps a robot (model, parameters, URDF), with the panels of the estimators in use."""
     from inertial_estimation.view.blueprint import Panels
-    from inertial_estimation.view.recorded_view import recorded_view
+    from inertial_estimation.view.recorded_run import RecordedRun
 
     tilt = of.tilt
     panels = Panels(
@@ -157,14 +129,14 @@ def _recorded_view(
         masses=of.inertial is not None or of.payload is not None,
     )
     loads = (lambda: tilt.contact_loads) if tilt is not None else tuple
-    return recorded_view(path, *robot, panels=panels, origin_ns=origin_ns, contact_loads=loads, truth=truth)
+    return RecordedRun(path, *robot, panels=panels, origin_ns=origin_ns, contact_loads=loads, truth=truth)
 
 
 class _Listener:
     """Takes the readings of a loop for its first listener, and for a view with the estimates before them."""
 
-    def __init__(self, loop: ClosedLoop, estimates: EstimateView) -> None:
-        self._loop, self._estimates = loop, estimates
+    def __init__(self, loop: ClosedLoop, moments: Moments) -> None:
+        self._loop, self._moments = loop, moments
         self._first = loop.on_readings
         self._base: BaseEstimate | None = None
         self._inertial: InertialEstimate | None = None
@@ -175,14 +147,14 @@ class _Listener:
         if self._first is not None:
             self._first(readings)
         loop = self._loop
-        self._estimates.see(
+        self._moments.see(
             _new(loop.base, self._base),
             _new(loop.inertias, self._inertial),
             _new(loop.identified, self._payload),
         )
         self._base, self._inertial, self._payload = loop.base, loop.inertias, loop.identified
         if readings.joints is not None:
-            self._estimates.push_joints(readings.joints)
+            self._moments.push_joints(readings.joints)
 
 
 def _new(newest: EstimateT | None, seen: EstimateT | None) -> list[EstimateT]:
@@ -210,7 +182,7 @@ def demo_view(
         return
     from inertial_estimation.view.blueprint import Panels, blueprint, front_eye
     from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
-    from inertial_estimation.view.recorded_view import rerun_file
+    from inertial_estimation.view.robot_view import rerun_file
 
     setup = robot_from_config(robot_config(files), urdf)
     panels = Panels(
@@ -222,9 +194,8 @@ def demo_view(
         further=((ELBOW, "elbow: angle less reference [deg]"),),
     )
     roots = [root_of_run(adaptation) for adaptation in adaptations]
-    layout = blueprint(panels, front_eye(setup.robot), roots=roots)
-    with rerun_file(path, layout, "demo") as stream:
-        views = [DemoRunView(stream, setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
-        yield views
+    views = [DemoRunView(setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
+    yield views
+    with rerun_file(path, blueprint(panels, front_eye(setup.robot), roots=roots), "demo") as stream:
         for view in views:
-            view.finish()
+            view.write(stream)

@@ -9,10 +9,10 @@ import rerun.blueprint as rrb
 
 from inertial_estimation.models.body_placements import BodyPlacements
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.view.columns import TIMELINE
 
 ROOT = "robot"  # entity of the only robot of a recording
 
+TIMELINE = "time"  # since the start of the recording
 SERIES = "series"  # entity below which the time series are
 FRONT = 2.8  # distance in front of several robots, in multiples of the extent of one
 SHAPES = (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)  # of a URDF, drawn as wires otherwise

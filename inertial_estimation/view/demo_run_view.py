@@ -17,7 +17,7 @@ from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene
 from inertial_estimation.signals import NANOSECONDS, Array, BaseState, ContactLoad, LinkInertia, seconds
-from inertial_estimation.view.moment import Moment, ShownLink, Truth
+from inertial_estimation.view.moments import Event, Moment, ShownLink, Truth, is_due
 from inertial_estimation.view.robot_view import RobotView
 
 ValueT = TypeVar("ValueT")
@@ -27,92 +27,79 @@ ELBOW = "elbow"  # entity of the panel with the error of the elbow
 
 
 class DemoRunView:
-    """One run: takes the messages of its nodes and shows them from its release on.
+    """One run: takes the messages of its nodes and keeps its moments from its release on.
 
     Attributes:
         heard: Messages about the whole robot.
     """
 
-    def __init__(
-        self,
-        stream: rr.RecordingStream,
-        setup: RobotSetup,
-        urdf: str,
-        scene: PayloadScene,
-        *,
-        adaptation: bool,
-    ) -> None:
+    def __init__(self, setup: RobotSetup, urdf: str, scene: PayloadScene, *, adaptation: bool) -> None:
         """Start without messages.
 
         Args:
-            stream: The recording.
             setup: The robot.
             urdf: Text of its description.
             scene: What happens.
             adaptation: Whether the controller uses the estimated inertias.
         """
         self.heard = HeardRobot(setup.contact_names)
-        self._stream, self._setup, self._urdf, self._scene = stream, setup, urdf, scene
-        self._adaptation, self._name = adaptation, _name(adaptation)
-        self._root = root_of_run(adaptation)
-        self._place = (0.0, -APART / 2 if adaptation else APART / 2, 0.0)
+        self._setup, self._urdf, self._scene, self._adaptation = setup, urdf, scene, adaptation
         self._joints = joints_alone(setup.robot, RobotConfig(), velocities=False)
         self._bodies = BodyPlacements(setup.robot)
-        self._view: RobotView | None = None
+        self._moments: list[Moment] = []
+        self._last_ns: int | None = None
+        self._released_ns = 0
 
-    def show(self, record: LiveRecord, released_ns: int) -> None:
-        """Show the joint states that were heard since the last call.
+    def take(self, record: LiveRecord, released_ns: int) -> None:
+        """Keep the joint states that were heard since the last call.
 
         Args:
             record: Messages of the run.
             released_ns: Stamp of the release of the robot, zero on the time line [ns].
         """
-        view = self._view = self._view or self._begun(released_ns)
+        self._released_ns = released_ns
         for reading in self.heard.joints:
-            if view.due(reading.stamp_ns):
+            if is_due(self._last_ns, reading.stamp_ns):
+                self._last_ns = reading.stamp_ns
                 self._joints.push_joints(reading)
-                for sample in self._joints.ready():
-                    self._show(view, sample, record, released_ns)
+                self._moments += [self._moment(sample, record) for sample in self._joints.ready()]
         self.heard.joints.clear()
         del self.heard.bases[:-1]
 
-    def finish(self) -> None:
-        """Write what waits to be written."""
-        if self._view is not None:
-            self._view.finish()
-
-    def _begun(self, released_ns: int) -> RobotView:
+    def write(self, stream: rr.RecordingStream) -> None:
+        """Write the run to a recording, a robot beside that of the other run."""
+        name, scene, released_ns = _name(self._adaptation), self._scene, self._released_ns
         view = RobotView(
-            self._stream,
+            stream,
             self._setup.robot,
             self._urdf,
             origin_ns=released_ns,
             folders=mesh_folders(),
-            root=self._root,
-            label=self._name,
+            root=root_of_run(self._adaptation),
+            label=name,
             first_colour=COLOURS_OF_A_RUN * (not self._adaptation),
-            place=self._place,
+            place=(0.0, -APART / 2 if self._adaptation else APART / 2, 0.0),
         )
-        scene = self._scene
         weight_ns = released_ns + round(scene.time_s * NANOSECONDS)
-        view.tell(released_ns, f"{self._name}: released")
-        view.tell(weight_ns, f"{self._name}: {scene.payload:.2f} kg attached to {scene.link}")
-        return view
+        attached = f"{name}: {scene.payload:.2f} kg attached to {scene.link}"
+        view.tell([Event(released_ns, f"{name}: released"), Event(weight_ns, attached)])
+        if self._moments:
+            view.show(self._moments)
+            column = self._setup.robot.joint_index(scene.joint)
+            angles = np.degrees([moment.q[column] - scene.home for moment in self._moments])
+            view.curve(ELBOW, "elbow", [moment.stamp_ns for moment in self._moments], angles)
 
-    def _show(self, view: RobotView, sample: AlignedSample, record: LiveRecord, released_ns: int) -> None:
-        robot, stamp_ns, scene = self._setup.robot, sample.stamp_ns, self._scene
-        q = sample.driver[: robot.n_joints]
-        true_mass = scene.mass(seconds(stamp_ns - released_ns))
-        moment = Moment(
+    def _moment(self, sample: AlignedSample, record: LiveRecord) -> Moment:
+        stamp_ns, scene = sample.stamp_ns, self._scene
+        q = np.array(sample.driver[: self._setup.robot.n_joints])
+        return Moment(
             stamp_ns,
+            q,
             base=_newest_base(self.heard.bases, stamp_ns),
             loads=self._loads(q),
             links=self._links(record, stamp_ns),
-            truth=Truth(masses={scene.link: true_mass}),
+            truth=Truth(masses={scene.link: scene.mass(seconds(stamp_ns - self._released_ns))}),
         )
-        view.show(q, moment)
-        angle = float(q[robot.joint_index(scene.joint)])
-        view.plot(ELBOW, "elbow", stamp_ns, math.degrees(angle - scene.home))
 
     def _loads(self, q: Array) -> tuple[ContactLoad, ...]:
         """Contact forces as the sensors of the feet measure them."""

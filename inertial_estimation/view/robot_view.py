@@ -1,163 +1,85 @@
 """A robot and its estimates over time, as a recording of the viewer."""
 
 import math
-from collections.abc import Mapping, Sequence
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import rerun as rr
+import rerun.blueprint as rrb
 from numpy.typing import NDArray
+from rerun.urdf import UrdfTree
 
-from inertial_estimation.models.drawn_sizes import SIGMAS_DRAWN
+from inertial_estimation.files.outputs import PARTIAL
+from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.drawn_sizes import (
+    GRAVITY_LENGTH,
+    METRES_PER_NEWTON,
+    SIGMAS_DRAWN,
+    payload_radius,
+)
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import NANOSECONDS, Array
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
-from inertial_estimation.view.animated_robot import AnimatedRobot
-from inertial_estimation.view.blueprint import ROOT, SERIES
-from inertial_estimation.view.columns import Columns
-from inertial_estimation.view.moment import Moment, ShownLink
-from inertial_estimation.view.overlays import Overlays
+from inertial_estimation.replay.metrics import angles_between, verticals
+from inertial_estimation.signals import Array, seconds
+from inertial_estimation.view.blueprint import ROOT, SERIES, TIMELINE
+from inertial_estimation.view.moments import Event, Moment, ShownLink
+from inertial_estimation.view.shown_urdf import shown_urdf
 
 Colour = tuple[int, ...]
+Stamps = Sequence[int] | NDArray[np.int64]
 COLOURS: tuple[Colour, ...] = (
     *((0, 114, 178), (213, 94, 0), (0, 158, 115)),
     *((204, 121, 167), (230, 159, 0), (86, 180, 233)),
 )  # Okabe and Ito 2008, as in the figures
-TRUE: Colour = (150, 150, 150)
-BAND_OPACITY = 110  # of 255
-WIDTH, BAND_WIDTH = 2.0, 1.0
+ESTIMATED, TRUE, NOMINAL = (213, 94, 0), (0, 158, 115), (120, 120, 120)
+IN_USE, NOT_IN_USE, HEAVIER, LIGHTER = (0, 114, 178), (150, 150, 150), (230, 159, 0), (86, 180, 233)
+BAND_OPACITY, SHELL = 110, 70  # of bands of curves, and of what shows a standard deviation, of 255
+WIDTH, BAND_WIDTH = 2.0, 1.0  # of curves [point]
+COM_RADIUS, LARGEST_COM = 0.02, 0.08  # of a centre of mass that is exact, and at most [m]
+ARROW_RADIUS = 0.008  # [m]
+APPLICATION = "inertial_estimation"
+WORLD = "tf#/"  # Rerun's name of the frame of the root entity
+UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # x y z w
 
 
-class TimeSeries:
-    """Adds the values of moments to series, each of which gets its style when it first appears."""
+@contextmanager
+def rerun_file(path: Path, blueprint: rrb.Blueprint, name: str) -> Iterator[rr.RecordingStream]:
+    """Open a recording that is written to a file as it is made.
 
-    def __init__(
-        self, stream: rr.RecordingStream, columns: Columns, label: str = "", first_colour: int = 0
-    ) -> None:
-        """Start without series.
+    What is logged goes to a file next to the given one, which is given its name at the end; after an error
+    or an interrupt nothing is left.
 
-        Args:
-            stream: The recording.
-            columns: Where the values are collected.
-            label: Put before the names of all series where the recording has several robots.
-            first_colour: Number of the colour of the first series of each panel.
-        """
-        self._stream, self._columns = stream, columns
-        self._label = f"{label} " if label else ""
-        self._first_colour = first_colour
-        self._names: dict[str, list[str]] = {}
-        self._styled: set[str] = set()
+    Args:
+        path: The file; an existing one is replaced.
+        blueprint: How the viewer lays it out.
+        name: Name of the recording in the viewer.
 
-    def add(self, moment: Moment) -> None:
-        """Add one instant."""
-        stamp_ns = moment.stamp_ns
-        if moment.base is not None:
-            R_WB = rotation_from_quaternion(moment.base.quaternion_xyzw)
-            self._tilt(moment, R_WB[2])
-            for load in moment.loads:
-                self.value("force", load.name, stamp_ns, float(R_WB[2] @ np.array(load.force_B)))
-        self.value("nis", "NIS", stamp_ns, moment.nis)
-        self.value("nis", "bound of the gate", stamp_ns, moment.nis_bound, colour=TRUE)
-        for link in moment.links:
-            self._payload(stamp_ns, link, moment.truth.masses)
-
-    def add_truth(self, stamp_ns: int, up_B: Array, error: float) -> None:
-        """Add the true tilt, and how far the estimate is from it.
-
-        Args:
-            stamp_ns: Time [ns].
-            up_B: True vertical in the base frame, unit norm, shape (3,).
-            error: Angle between the estimated and the true vertical [rad].
-        """
-        for name, angle in _roll_and_pitch(up_B).items():
-            self.value("tilt", f"{name}, true", stamp_ns, angle, colour=TRUE)
-        self.value("tilt_error", "error", stamp_ns, math.degrees(error))
-
-    def _tilt(self, moment: Moment, up_B: Array) -> None:
-        stamp_ns, true = moment.stamp_ns, moment.truth.up_B
-        for name, angle in _roll_and_pitch(up_B).items():
-            self.value("tilt", name, stamp_ns, angle)
-        if true is not None:
-            error = 2.0 * math.asin(min(1.0, 0.5 * float(np.linalg.norm(up_B - true))))
-            self.add_truth(stamp_ns, true, error)
-        sigma = math.degrees(moment.tilt_sigma)
-        self.value("tilt_error", "sigma", stamp_ns, sigma, colour=TRUE)
-
-    def _payload(self, stamp_ns: int, link: ShownLink, true_masses: Mapping[str, float]) -> None:
-        name, mass, sigma = link.estimate.link, link.payload.mass, link.mass_sigma
-        if math.isinf(sigma):  # never measured
-            return
-        colour = self._colour("payload", name)
-        band, legend = (*colour, BAND_OPACITY), f"{self._label}{name}"
-        self.value("payload", name, stamp_ns, mass, colour=colour)
-        for side, bound in (("upper", mass + SIGMAS_DRAWN * sigma), ("lower", mass - SIGMAS_DRAWN * sigma)):
-            self.value(
-                "payload", f"{name}, {side}", stamp_ns, bound, colour=band, width=BAND_WIDTH, legend=legend
-            )
-        if name in true_masses:
-            true = true_masses[name] - (link.estimate.mass - mass)
-            self.value("payload", f"{name}, true", stamp_ns, true, colour=TRUE)
-
-    def value(
-        self,
-        panel: str,
-        name: str,
-        stamp_ns: int,
-        value: float,
-        *,
-        colour: Colour | None = None,
-        width: float = WIDTH,
-        legend: str = "",
-    ) -> None:
-        """Add one value of a series; one that is not finite is left out.
-
-        Args:
-            panel: Entity of the panel below `SERIES`.
-            name: Name of the series.
-            stamp_ns: Time [ns].
-            value: The value.
-            colour: Of the line; None: the next of the panel.
-            width: Of the line, in points.
-            legend: Name in the legend; empty: that of the series.
-        """
-        if not math.isfinite(value):
-            return
-        title = f"{self._label}{name}"
-        entity = f"{SERIES}/{panel}/{rr.escape_entity_path_part(title)}"
-        if entity not in self._styled:
-            self._styled.add(entity)
-            style = rr.SeriesLines(
-                colors=colour or self._colour(panel, title),
-                names=legend or title,
-                widths=width,
-                aggregation_policy="MinMax",  # the default, the mean, hides peaks
-            )
-            self._stream.log(entity, style, static=True)
-        self._columns.scalar(entity, stamp_ns, value)
-
-    def _colour(self, panel: str, name: str) -> Colour:
-        """The colour of a series: the first that no other of its panel has, in turn."""
-        names = self._names.setdefault(panel, [])
-        if name not in names:
-            names.append(name)
-        return COLOURS[(self._first_colour + names.index(name)) % len(COLOURS)]
-
-
-def _roll_and_pitch(up_B: Array) -> dict[str, float]:
-    """Roll r and pitch p [deg] of a base, whose vertical is (-sin p, cos p sin r, cos p cos r)."""
-    x, y, z = up_B.tolist()
-    return {"roll": math.degrees(math.atan2(y, z)), "pitch": math.degrees(math.atan2(-x, math.hypot(y, z)))}
-
-
-FRAMES_PER_SECOND = 30.0
+    Yields:
+        The stream to log to.
+    """
+    partial = path.with_name(f"{PARTIAL}{secrets.token_hex(4)}.rrd")
+    stream = rr.RecordingStream(APPLICATION)
+    for clock in (stream.set_log_time_enabled, stream.set_log_tick_enabled):
+        clock(False)  # the only time line is that of the data
+    try:
+        stream.save(partial, default_blueprint=blueprint)
+        stream.send_recording_name(name)
+        yield stream
+        stream.flush()
+        stream.disconnect()
+        partial.replace(path)
+    finally:
+        stream.disconnect()
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 class RobotView:
-    """Writes the robot, what is drawn at it, and the time series in the panels next to it.
-
-    Moments are shown 30 times per second of their stamps, however often the robot is measured.
-    """
+    """Writes the robot, what is drawn at it, and the time series in the panels next to it."""
 
     def __init__(
         self,
@@ -172,7 +94,7 @@ class RobotView:
         first_colour: int = 0,
         place: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
-        """Log what does not change.
+        """Log the shapes of the links, which do not change.
 
         Args:
             stream: The recording.
@@ -180,70 +102,274 @@ class RobotView:
             urdf: Text of its description.
             origin_ns: Stamp that is zero on the time line [ns].
             folders: Folders in which meshes are searched.
-            root: Entity below which this robot is, without spaces.
+            root: Entity below which this robot is, without spaces; also prefix of its frames.
             label: Put before the names of its series where the recording has several robots.
             first_colour: Number of the colour of its first series in each panel.
             place: Added to all positions of the base [m], so that several robots stand apart.
         """
-        self._columns = Columns(stream, origin_ns)
-        self._robot = AnimatedRobot(stream, robot, urdf, folders, root=root, place=place)
-        self._overlays = Overlays(stream, self._columns, self._robot, robot, root)
-        self._series = TimeSeries(stream, self._columns, label, first_colour)
-        self._next_ns: int | None = None
+        self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
+        self._root, self._label, self._first_colour = root, f"{label} " if label else "", first_colour
+        self._place, self._names = place, dict[str, list[str]]()
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "robot.urdf"
+            file.write_text(shown_urdf(urdf, folders, Path(folder)), encoding="utf-8")
+            self._tree = UrdfTree.from_file_path(
+                file,
+                entity_path_prefix=root,
+                frame_prefix=f"{root}/",
+                static_transform_entity_path=f"{root}/fixed_joints",
+            )
+            self._tree.log_urdf_to_recording(stream)
 
-    def due(self, stamp_ns: int) -> bool:
-        """Return whether a moment is due; also after a jump of the stamps. If it is, it counts as shown."""
-        if self._next_ns is not None and self._next_ns - NANOSECONDS < stamp_ns < self._next_ns:
-            return False
-        self._next_ns = stamp_ns + round(NANOSECONDS / FRAMES_PER_SECOND)
-        return True
+    def show(self, moments: Sequence[Moment]) -> None:
+        """Write moments, at least one: the motion, what is drawn at the robot, and the time series."""
+        links = _by_name((m, link.estimate.link, link) for m in moments for link in m.links)
+        self._move(moments)
+        self._draw_forces(moments)
+        self._draw_centres(moments)
+        for name, found in links.items():
+            stamps = [m.stamp_ns for m, _link in found]
+            for part, columns in _link_columns([link for _m, link in found]).items():
+                self._at(f"links/{rr.escape_entity_path_part(name)}/{part}", name, stamps, columns)
+            self._plot_payload(name, found)
+        self._show_tilt(moments)
+        stamps = [m.stamp_ns for m in moments]
+        self.curve("nis", "NIS", stamps, [m.nis for m in moments])
+        self.curve("nis", "bound of the gate", stamps, [m.nis_bound for m in moments], colour=NOT_IN_USE)
 
-    def show(self, q: Array, moment: Moment) -> None:
-        """Add one moment; `due` tells at which stamps.
-
-        Args:
-            q: Joint positions in the model's order [rad or m], shape (n_joints,).
-            moment: State and estimates.
-        """
-        self._robot.move(self._columns, moment.stamp_ns, q, moment.base)
-        self._overlays.draw(q, moment)
-        self._series.add(moment)
-
-    def show_truth(self, stamps_ns: NDArray[np.int64], up_B: Array, errors: Array) -> None:
-        """Add the true tilt where it is known only afterwards, as from an aligned reference.
+    def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array | None = None) -> None:
+        """Write the true tilt, which an aligned reference tells only afterwards.
 
         Args:
             stamps_ns: Stamps, ascending [ns], shape (n,).
             up_B: True vertical in the base frame, shape (n, 3).
-            errors: Angle between the estimated and the true vertical [rad], shape (n,).
+            errors: Angle between the estimated and the true vertical [rad], shape (n,); None: not known.
         """
-        self._next_ns = None
-        for stamp_ns, up, error in zip(stamps_ns.tolist(), up_B, errors.tolist(), strict=True):
-            if self.due(stamp_ns):
-                self._overlays.draw_truth(stamp_ns, up)
-                self._series.add_truth(stamp_ns, up, error)
+        self._gravity("gravity/true", stamps_ns, up_B, TRUE)
+        for name, angles in _roll_and_pitch(up_B).items():
+            self.curve("tilt", f"{name}, true", stamps_ns, angles, colour=NOT_IN_USE)
+        if errors is not None:
+            self.curve("tilt_error", "error", stamps_ns, np.degrees(errors))
 
-    def plot(self, panel: str, name: str, stamp_ns: int, value: float) -> None:
-        """Add a value to a panel that is not part of a moment."""
-        self._series.value(panel, name, stamp_ns, value)
+    def tell(self, events: Sequence[Event]) -> None:
+        """Add events to the log in its own panel next to the time series."""
+        if events:
+            levels = [rr.TextLogLevel.WARN if event.warning else rr.TextLogLevel.INFO for event in events]
+            columns = rr.TextLog.columns(text=[event.text for event in events], level=levels)
+            self._send("events", [event.stamp_ns for event in events], columns)
 
-    def tell(self, stamp_ns: int, text: str, *, warning: bool = False) -> None:
-        """Add an event to the log in its own panel next to the time series.
+    def curve(
+        self,
+        panel: str,
+        name: str,
+        stamps_ns: Stamps,
+        values: Any,
+        *,
+        colour: Colour | None = None,
+        width: float = WIDTH,
+        legend: str = "",
+    ) -> None:
+        """Add a time series; values that are not finite are left out.
 
         Args:
-            stamp_ns: When it happened [ns].
-            text: One sentence.
-            warning: Whether something is wrong.
+            panel: Entity of the panel below `SERIES`.
+            name: Name of the series.
+            stamps_ns: Stamps [ns], shape (n,).
+            values: The values, shape (n,).
+            colour: Of the line; None: the next of the panel.
+            width: Of the line, in points.
+            legend: Name in the legend; empty: that of the series.
         """
-        level = rr.TextLogLevel.WARN if warning else rr.TextLogLevel.INFO
-        self._columns.add("events", stamp_ns, (text, level), _event_columns)
+        numbers, title = np.asarray(values, dtype=np.float64), f"{self._label}{name}"
+        known = np.isfinite(numbers)
+        if not known.any():
+            return
+        entity = f"{SERIES}/{panel}/{rr.escape_entity_path_part(title)}"
+        style = rr.SeriesLines(
+            colors=colour or self._colour(panel, title),
+            names=legend or title,
+            widths=width,
+            aggregation_policy="MinMax",  # the default, the mean, hides peaks
+        )
+        self._stream.log(entity, style, static=True)
+        self._send(entity, np.asarray(stamps_ns)[known], rr.Scalars.columns(scalars=numbers[known]))
 
-    def finish(self) -> None:
-        """Send what is not yet in the file."""
-        self._columns.flush()
+    def _colour(self, panel: str, name: str) -> Colour:
+        """Return the colour of a series: the first that no other of its panel has, in turn."""
+        names = self._names.setdefault(panel, [])
+        if name not in names:
+            names.append(name)
+        return COLOURS[(self._first_colour + names.index(name)) % len(COLOURS)]
+
+    def _send(self, entity: str, stamps_ns: Stamps, columns: Any) -> None:
+        times = seconds(np.asarray(stamps_ns, dtype=np.int64) - self._origin_ns)
+        self._stream.send_columns(entity, [rr.TimeColumn(TIMELINE, duration=times)], columns)
+
+    def _frame(self, link: str) -> str:
+        return f"{self._root}/{link}"
+
+    def _at(self, part: str, link: str, stamps_ns: Stamps, columns: Any) -> None:
+        """Draw something in the frame of a link."""
+        entity = f"{self._root}/{part}"
+        self._stream.log(entity, rr.CoordinateFrame(self._frame(link)), static=True)
+        self._send(entity, stamps_ns, columns)
+
+    def _move(self, moments: Sequence[Moment]) -> None:
+        """Write the transforms of the joints and of the base, at first upright at its place."""
+        stamps, positions = [m.stamp_ns for m in moments], np.array([m.q for m in moments])
+        for name, values in zip(self._robot.joint_names, positions.T, strict=True):
+            joint = self._tree.get_joint_by_name(name)
+            if joint is not None:
+                entity = f"{self._root}/joints/{rr.escape_entity_path_part(name)}"
+                self._send(entity, stamps, joint.compute_transform_columns(values.tolist(), clamp=False))
+        poses: list[tuple[int, Any, Any]] = [
+            (m.stamp_ns, base.p_WB + self._place, base.quaternion_xyzw)
+            for m in moments
+            if (base := m.base) is not None
+        ]
+        if moments[0].base is None:
+            poses.insert(0, (moments[0].stamp_ns, self._place, UPRIGHT))
+        stamps, places, quaternions = (list(column) for column in zip(*poses, strict=True))
+        columns = rr.Transform3D.columns(
+            translation=places,
+            quaternion=quaternions,
+            parent_frame=[WORLD] * len(poses),
+            child_frame=[self._frame(self._robot.base_link)] * len(poses),
+        )
+        self._send(f"{self._root}/base", stamps, columns)
+
+    def _gravity(self, part: str, stamps_ns: Stamps, up_B: Array, colour: Colour) -> None:
+        n, vectors = len(up_B), -GRAVITY_LENGTH * up_B
+        if n:
+            arrows = rr.Arrows3D.columns(vectors=vectors, colors=[colour] * n, radii=[ARROW_RADIUS] * n)
+            self._at(part, self._robot.base_link, stamps_ns, arrows)
+
+    def _show_tilt(self, moments: Sequence[Moment]) -> None:
+        """Write direction of gravity, roll and pitch, their deviation, and the truth where it is known."""
+        stamps, up_B = _verticals(moments)
+        self._gravity("gravity/estimated", stamps, up_B, ESTIMATED)
+        for name, angles in _roll_and_pitch(up_B).items():
+            self.curve("tilt", name, stamps, angles)
+        sigmas = np.degrees([m.tilt_sigma for m in moments])
+        self.curve("tilt_error", "sigma", [m.stamp_ns for m in moments], sigmas, colour=NOT_IN_USE)
+        known = [m for m in moments if m.base is not None and m.truth.up_B is not None]
+        if known:
+            stamps, estimated = _verticals(known)
+            true = np.array([m.truth.up_B for m in known])
+            self.show_truth(stamps, true, angles_between(estimated, true))
+
+    def _draw_forces(self, moments: Sequence[Moment]) -> None:
+        """Write the contact forces, and their vertical parts as time series."""
+        for name, found in _by_name((m, load.name, load) for m in moments for load in m.loads).items():
+            stamps, loads = [m.stamp_ns for m, _load in found], [load for _m, load in found]
+            forces = np.array([load.force_B for load in loads])
+            arrows = rr.Arrows3D.columns(
+                origins=[load.point_B for load in loads],
+                vectors=METRES_PER_NEWTON * forces,
+                colors=[IN_USE if load.weight > 0.0 else NOT_IN_USE for load in loads],
+                radii=[ARROW_RADIUS] * len(loads),
+            )
+            part = f"forces/{rr.escape_entity_path_part(name)}"
+            self._at(part, self._robot.base_link, stamps, arrows)
+            based = np.array([m.base is not None for m, _load in found])
+            at, up_B = _verticals([m for m, _load in found])
+            self.curve("force", name, at, np.sum(up_B * forces[based], axis=1))
+
+    def _draw_centres(self, moments: Sequence[Moment]) -> None:
+        bodies = BodyPlacements(self._robot)
+        nominal, estimated = list[Array](), list[tuple[int, Array]]()
+        for moment in moments:
+            bodies.update(moment.q)
+            nominal.append(bodies.com_B())
+            known = [link.estimate for link in moment.links if not math.isinf(link.mass_sigma)]
+            if known:
+                estimated.append((moment.stamp_ns, bodies.com_B(known)))
+        self._points("centre_of_mass/nominal", [m.stamp_ns for m in moments], nominal, NOMINAL)
+        stamps, points = [stamp_ns for stamp_ns, _com in estimated], [com for _stamp_ns, com in estimated]
+        self._points("centre_of_mass/estimated", stamps, points, ESTIMATED)
+
+    def _points(self, part: str, stamps_ns: Stamps, points: Sequence[Array], colour: Colour) -> None:
+        n = len(points)
+        if n:
+            columns = rr.Points3D.columns(positions=points, colors=[colour] * n, radii=[COM_RADIUS] * n)
+            self._at(part, self._robot.base_link, stamps_ns, columns)
+
+    def _plot_payload(self, name: str, found: Sequence[tuple[Moment, ShownLink]]) -> None:
+        measured = [(m, link) for m, link in found if not math.isinf(link.mass_sigma)]
+        if not measured:
+            return
+        stamps = [m.stamp_ns for m, _link in measured]
+        masses = np.array([link.payload.mass for _m, link in measured])
+        spread = SIGMAS_DRAWN * np.array([link.mass_sigma for _m, link in measured])
+        colour = self._colour("payload", name)
+        self.curve("payload", name, stamps, masses, colour=colour)
+        band: dict[str, Any] = {"colour": (*colour, BAND_OPACITY), "width": BAND_WIDTH}
+        for side, bound in (("upper", masses + spread), ("lower", masses - spread)):
+            self.curve("payload", f"{name}, {side}", stamps, bound, legend=f"{self._label}{name}", **band)
+        nominal = np.array([link.estimate.mass for _m, link in measured]) - masses
+        true = np.array([m.truth.masses.get(name, math.nan) for m, _link in measured]) - nominal
+        self.curve("payload", f"{name}, true", stamps, true, colour=NOT_IN_USE)
 
 
-def _event_columns(events: list[tuple[str, str]]) -> Any:
-    texts, levels = zip(*events, strict=True)
-    return rr.TextLog.columns(text=texts, level=levels)
+def _verticals(moments: Sequence[Moment]) -> tuple[list[int], Array]:
+    """Return stamps and estimated verticals in the base frame, shape (n, 3), of moments with a base."""
+    based = [(m.stamp_ns, m.base.quaternion_xyzw) for m in moments if m.base is not None]
+    quaternions = np.array([quaternion for _stamp_ns, quaternion in based]).reshape(-1, 4)
+    return [stamp_ns for stamp_ns, _q in based], verticals(quaternions) if based else np.zeros((0, 3))
+
+
+def _by_name(found: Iterable[tuple[Moment, str, Any]]) -> dict[str, list[tuple[Moment, Any]]]:
+    """Return what is found at moments by name, in order."""
+    by_name: dict[str, list[tuple[Moment, Any]]] = {}
+    for moment, name, value in found:
+        by_name.setdefault(name, []).append((moment, value))
+    return by_name
+
+
+def _roll_and_pitch(up_B: Array) -> dict[str, Array]:
+    """Return roll r and pitch p [deg] of a base, whose vertical is (-sin p, cos p sin r, cos p cos r)."""
+    x, y, z = up_B.T
+    return {"roll": np.degrees(np.arctan2(y, z)), "pitch": np.degrees(np.arctan2(-x, np.hypot(y, z)))}
+
+
+def _link_columns(links: Sequence[ShownLink]) -> Mapping[str, Any]:
+    """Return centre of mass and payload of a body, and what shows two standard deviations of either.
+
+    The payload is a sphere of its mass, of no size where that is less than two standard deviations.
+    """
+    masses, sigmas = (
+        np.array(values) for values in ([x.payload.mass for x in links], [x.mass_sigma for x in links])
+    )
+    sigmas = np.where(np.isfinite(sigmas), sigmas, np.where(np.isnan(sigmas), 0.0, np.abs(masses)))
+    seen = np.abs(masses) > SIGMAS_DRAWN * sigmas
+
+    def spheres(sizes: Array, opacity: int, labels: Sequence[str] | None = None) -> Any:
+        radii = np.where(seen, [payload_radius(size) for size in sizes.tolist()], 0.0)
+        colours = [(*(HEAVIER if mass > 0.0 else LIGHTER), opacity) for mass in masses.tolist()]
+        centres = [link.payload.com_L for link in links]
+        return _ellipsoids(centres, np.repeat(radii[:, None], 3, axis=1), colours, labels)
+
+    labels = [
+        f"{link.payload.mass:+.2f} kg (sigma {link.mass_sigma:.2f})" if there else ""
+        for link, there in zip(links, seen.tolist(), strict=True)
+    ]
+    coms = np.array([link.com_sigmas_L for link in links])
+    spread = np.where(np.isfinite(coms), coms, np.where(np.isnan(coms), 0.0, LARGEST_COM))
+    axes = np.clip(SIGMAS_DRAWN * spread, 0.25 * COM_RADIUS, LARGEST_COM)
+    return {
+        "centre_of_mass": _ellipsoids(
+            [link.estimate.com_L for link in links], axes, [(*ESTIMATED, SHELL)] * len(links)
+        ),
+        "payload": spheres(masses, 255, labels),
+        "payload_with_sigma": spheres(np.abs(masses) + SIGMAS_DRAWN * sigmas, SHELL),
+    }
+
+
+def _ellipsoids(
+    centres: Sequence[Array], half_sizes: Array, colours: Any, labels: Sequence[str] | None = None
+) -> Any:
+    solid = ["solid"] * len(centres)
+    return rr.Ellipsoids3D.columns(
+        centers=centres, half_sizes=half_sizes, colors=colours, fill_mode=solid, labels=labels
+    )

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rerun")
 
+import rerun.blueprint as rrb
 from rerun.chunk import RrdReader
 from support.leg_robot import NAMES, URDF
 
@@ -25,9 +27,9 @@ from inertial_estimation.signals import (
     LinkInertia,
 )
 from inertial_estimation.view.blueprint import Panels
-from inertial_estimation.view.columns import ROWS_PER_BLOCK, Columns
-from inertial_estimation.view.moment import Truth
-from inertial_estimation.view.recorded_view import recorded_view
+from inertial_estimation.view.moments import Truth
+from inertial_estimation.view.recorded_run import RecordedRun
+from inertial_estimation.view.robot_view import rerun_file
 
 ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
 PITCH, TRUE_PITCH = 0.10, 0.08  # [rad]
@@ -56,26 +58,23 @@ def inertial_at(stamp_ns: int, nis: float, sigma: float = SIGMA) -> InertialEsti
     )
 
 
+def recorded(path: Path, **given: Any) -> RecordedRun:
+    robot = RobotModel.from_urdf(URDF)
+    return RecordedRun(path, robot, RobotConfig(), URDF, panels=ALL_PANELS, origin_ns=ORIGIN_NS, **given)
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("view") / "legs.rrd"
-    robot = RobotModel.from_urdf(URDF)
     truth = Truth(np.array([-math.sin(TRUE_PITCH), 0.0, math.cos(TRUE_PITCH)]), {"arm": 4.0})
-    with recorded_view(
-        path,
-        robot,
-        RobotConfig(),
-        URDF,
-        panels=ALL_PANELS,
-        origin_ns=ORIGIN_NS,
-        contact_loads=lambda: (LOAD,),
-        truth=lambda _stamp_ns: truth,
-    ) as (estimates, _view):
-        for step in range(STEPS):
-            stamp_ns = ORIGIN_NS + step * PERIOD_NS
-            contacts = ("left", "right") if step < 500 else ("left",)
-            estimates.push_joints(JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
-            estimates.see([base_at(stamp_ns, contacts)], [inertial_at(stamp_ns, 90.0 * (step == 601))], [])
+    run = recorded(path, contact_loads=lambda: (LOAD,), truth=lambda _stamp_ns: truth)
+    for step in range(STEPS):
+        stamp_ns = ORIGIN_NS + step * PERIOD_NS
+        contacts = ("left", "right") if step < 500 else ("left",)
+        run.moments.push_joints(JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
+        estimates = [inertial_at(stamp_ns, 90.0 * (step == 601))]
+        run.moments.see([base_at(stamp_ns, contacts)], estimates, [])
+    run.write()
     return path
 
 
@@ -162,35 +161,15 @@ def test_gravity_of_estimate_and_truth_are_apart_by_the_error(
 
 
 def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
-    robot = RobotModel.from_urdf(URDF)
-    path = tmp_path / "broken.rrd"
-    with (
-        pytest.raises(KeyboardInterrupt),
-        recorded_view(path, robot, RobotConfig(), URDF, panels=ALL_PANELS, origin_ns=0),
-    ):
+    with pytest.raises(KeyboardInterrupt), rerun_file(tmp_path / "broken.rrd", rrb.Blueprint(), "broken"):
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_body_that_was_never_measured_is_drawn_without_a_warning(tmp_path: Path) -> None:
-    robot, path = RobotModel.from_urdf(URDF), tmp_path / "legs.rrd"
-    recording = recorded_view(path, robot, RobotConfig(), URDF, panels=ALL_PANELS, origin_ns=0)
-    with recording as (estimates, _view):
-        estimates.see([], [inertial_at(0, 1.0, math.inf)], [])
-        estimates.push_joints(JointReading(0, NAMES, np.zeros(len(NAMES))))
-
-
-def test_rows_do_not_pile_up() -> None:
-    sent = []
-
-    class Stream:
-        def send_columns(self, entity: str, _times: object, _columns: object) -> None:
-            sent.append(entity)
-
-    columns = Columns(Stream(), 0)
-    for row in range(3 * ROWS_PER_BLOCK + 1):
-        columns.scalar("/series/a", row, float(row))
-    assert sent == ["/series/a"] * 3
-    columns.flush()
-    assert len(sent) == 4
+    run = recorded(tmp_path / "legs.rrd")
+    run.moments.see([], [inertial_at(ORIGIN_NS, 1.0, math.inf)], [])
+    run.moments.push_joints(JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
+    run.write()
+    assert (tmp_path / "legs.rrd").is_file()
