@@ -26,7 +26,7 @@ from numpy.random import Generator
 import inertial_estimation as ie
 from benchmarks.referee.robots import arm
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
-from inertial_estimation.models.urdf_document import UrdfDocument
+from inertial_estimation.models.urdf import XmlDocument
 from inertial_estimation.offline.postures import read_postures
 from inertial_estimation.recordings.bag_writer import write_recording
 
@@ -109,7 +109,7 @@ def _read_urdf(path: Path) -> None:
     robot = ie.RobotModel.from_urdf(text)
     for link in robot.link_names:
         robot.link_body(link)
-    UrdfDocument(text).text()
+    XmlDocument.parsed(text, str(path)).text()
 
 
 def _bag(path: Path, storage: str) -> Path:

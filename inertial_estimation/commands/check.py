@@ -21,7 +21,7 @@ from inertial_estimation.diagnosis.streams import RobotStreams
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
 from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
-from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import NANOSECONDS, seconds

@@ -21,7 +21,7 @@ from inertial_estimation.diagnosis.description import description_doubts
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.files.text_file import resolved_path
-from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.setup_assistant.findings import findings
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot

@@ -15,7 +15,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
-from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline

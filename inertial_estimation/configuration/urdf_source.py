@@ -9,8 +9,7 @@ from pathlib import Path
 
 from inertial_estimation.errors import ModelError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text, resolved_path
-from inertial_estimation.models.urdf_check import check_urdf, plain_numbers
-from inertial_estimation.models.xml_text import LARGEST_TEXT
+from inertial_estimation.models.urdf import LARGEST_TEXT, check_urdf, plain_numbers
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"

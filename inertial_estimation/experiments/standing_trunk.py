@@ -21,7 +21,7 @@ from inertial_estimation.experiments.crawl_run import load_on_trunk, trunk_colum
 from inertial_estimation.experiments.result import TableRow, row
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
+from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.signals import Array, BaseReference
@@ -207,14 +207,14 @@ def urdf_with_moved_links(urdf: str, moves_P: Mapping[str, Array]) -> str:
     Raises:
         ModelError: If a link has no joint to a parent.
     """
-    document = UrdfDocument(urdf)
-    joints = document.parent_joints
+    document = XmlDocument.parsed(urdf, "the URDF")
+    joints = document.parent_joints()
     for link, move in moves_P.items():
         if link not in joints:
             hint = did_you_mean(link, joints, "there are")
             raise ModelError(f"no link '{link}' with a parent in the URDF{hint}")
-        xyz = np.array(numbers_of(child_of(joints[link], "origin"), "xyz")) + move
-        set_child(joints[link], "origin", {"xyz": " ".join(f"{number:.12g}" for number in xyz)})
+        xyz = np.array(numbers_of(joints[link].find("origin"), "xyz")) + move
+        set_child(joints[link], "origin", {"xyz": numbers_text(xyz)})
     return document.text()
 
 

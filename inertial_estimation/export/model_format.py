@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.dom import minidom
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -18,18 +18,8 @@ from inertial_estimation.errors import (
 from inertial_estimation.export.sdf import sdf_from_urdf, sdf_links, sdf_mass, sdf_with_inertias
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import EstimatedModel
-from inertial_estimation.models.fused_links import FusedLinks
-from inertial_estimation.models.urdf_document import (
-    child_of,
-    named_elements,
-    numbers_of,
-    numbers_text,
-    parsed_document,
-    remove_children,
-    set_child,
-)
-from inertial_estimation.models.urdf_inertia import LEAST_MASS, urdf_for_simulators
-from inertial_estimation.models.xml_text import LARGEST_TEXT
+from inertial_estimation.models.urdf import LARGEST_TEXT, XmlDocument, numbers_of, numbers_text, set_child
+from inertial_estimation.models.urdf_inertia import LEAST_MASS, FusedLinks, urdf_for_simulators
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -62,9 +52,9 @@ def mjcf_from_urdf(urdf: str, *, floating_base: bool) -> str:
         raise ModelError(f"MuJoCo cannot convert the description: {one_line(error)}") from error
 
 
-def mjcf_bodies(mjcf: str) -> dict[str, minidom.Element]:
+def mjcf_bodies(mjcf: str) -> dict[str, Element]:
     """Return the named bodies of a model; those of files that it includes are not seen."""
-    return named_elements(parsed_document(mjcf, "the MJCF"), "body")
+    return XmlDocument.parsed(mjcf, "the MJCF").named("body")
 
 
 def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -77,8 +67,8 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
     Raises:
         ModelError: If there is no such body.
     """
-    document = parsed_document(mjcf, "the MJCF")
-    bodies = named_elements(document, "body")
+    document = XmlDocument.parsed(mjcf, "the MJCF")
+    bodies = document.named("body")
     for name, inertia in inertias.items():
         if name not in bodies:
             raise ModelError(f"no body '{name}' in the MJCF")
@@ -87,36 +77,32 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
             "mass": numbers_text([inertia.mass]),
             "fullinertia": numbers_text(inertia.inertia_Fcm[ij] for ij in _UPPER),
         }
-        element = set_child(bodies[name], "inertial", values, first=True)
+        element = set_child(bodies[name], "inertial", values)
         for other in (*ROTATIONS, "diaginertia"):
-            if element.hasAttribute(other):
-                element.removeAttribute(other)
-    return document.toxml() + "\n"
+            element.attrib.pop(other, None)
+    return document.text()
 
 
-def mjcf_mass(body: minidom.Element) -> tuple[float, Array] | None:
+def mjcf_mass(body: Element) -> tuple[float, Array] | None:
     """Return mass [kg] and centre of mass [m] of a body; None where they follow from its shapes."""
-    inertial = child_of(body, "inertial")
-    if inertial is None or not inertial.hasAttribute("mass"):
-        return None
-    return float(inertial.getAttribute("mass")), np.array(numbers_of(inertial, "pos"))
+    inertial = body.find("inertial")
+    mass = None if inertial is None else inertial.get("mass")
+    return None if mass is None else (float(mass), np.array(numbers_of(inertial, "pos")))
 
 
 def _for_mujoco(urdf: str) -> str:
     """Take away what MuJoCo would look for in files, and keep every link a body of its own."""
-    document = parsed_document(urdf, "the URDF")
-    root = document.documentElement
-    assert root is not None
-    for link in root.getElementsByTagName("link"):
-        remove_children(link, "visual")
-        for shape in list(link.getElementsByTagName("collision")):
-            geometry = child_of(shape, "geometry")
-            if geometry is None or child_of(geometry, "mesh") is not None:
-                link.removeChild(shape)
-    remove_children(root, "mujoco")
+    document = XmlDocument.parsed(urdf, "the URDF", comments=False)
+    for link in document.root.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            geometry = shape.find("geometry")
+            if shape.tag == "visual" or geometry is None or geometry.find("mesh") is not None:
+                link.remove(shape)
+    for other in document.root.findall("mujoco"):
+        document.root.remove(other)
     compiler = {"fusestatic": "false", "balanceinertia": "false", "inertiafromgeom": "false"}
-    set_child(set_child(root, "mujoco", {}, first=True), "compiler", compiler)
-    return document.toxml()
+    set_child(set_child(document.root, "mujoco", {}), "compiler", compiler)
+    return document.text()
 
 
 def _mujoco() -> Any:
@@ -150,9 +136,9 @@ class ModelFormat:
     suffix: str
     root: str
     made: Callable[..., str]
-    bodies: Callable[[str], Mapping[str, minidom.Element]]
+    bodies: Callable[[str], Mapping[str, Element]]
     changed: Callable[[str, Mapping[str, InertialParameters]], str]
-    known: Callable[[minidom.Element], tuple[float, Array] | None]
+    known: Callable[[Element], tuple[float, Array] | None]
 
 
 FORMATS: dict[str, ModelFormat | None] = {
@@ -269,8 +255,7 @@ def read_model(path: Path, root: str) -> str:
         ModelError: If it cannot be read, or is of another format.
     """
     text = read_text(path, "model", limit=LARGEST_TEXT, error_class=ModelError)
-    found = parsed_document(text, str(path)).documentElement
-    if found is None or found.tagName != root:
-        tag = None if found is None else found.tagName
-        raise ModelError(f"'{path}' has the root element <{tag}>, expected <{root}>")
+    found = XmlDocument.parsed(text, str(path)).root.tag
+    if found != root:
+        raise ModelError(f"'{path}' has the root element <{found}>, expected <{root}>")
     return text

@@ -5,22 +5,14 @@ inertia would weigh 1 kg.
 """
 
 from collections.abc import Mapping
-from xml.dom import minidom
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
 from inertial_estimation.errors import ModelError, listing
-from inertial_estimation.models.urdf_document import (
-    child_of,
-    named_elements,
-    numbers_text,
-    parsed_document,
-    remove_children,
-)
+from inertial_estimation.models.urdf import XmlDocument, numbers_text, parse_xml
 from inertial_estimation.models.urdf_inertia import MOMENTS, link_parameters
-from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -72,9 +64,9 @@ def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(sdf, encoding="unicode") + "\n"
 
 
-def sdf_links(sdf: str) -> dict[str, minidom.Element]:
+def sdf_links(sdf: str) -> dict[str, Element]:
     """Return the links of a model by name."""
-    return named_elements(parsed_document(sdf, "the SDF"), "link")
+    return XmlDocument.parsed(sdf, "the SDF").named("link")
 
 
 def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -87,35 +79,26 @@ def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> s
     Raises:
         ModelError: If there is no such link.
     """
-    document = parsed_document(sdf, "the SDF")
-    links = named_elements(document, "link")
+    document = XmlDocument.parsed(sdf, "the SDF")
+    links = document.named("link")
     for name, inertia in inertias.items():
         if name not in links:
             raise ModelError(f"no link '{name}' in the SDF")
-        remove_children(links[name], "inertial")
+        for other in links[name].findall("inertial"):
+            links[name].remove(other)
         inertial = _inertial(inertia)
         ElementTree.indent(inertial, level=3)
-        made = minidom.parseString(ElementTree.tostring(inertial, encoding="unicode")).documentElement
-        assert made is not None
-        first = links[name].firstChild
-        links[name].insertBefore(document.createTextNode("\n      "), first)
-        links[name].insertBefore(document.importNode(made, deep=True), first)
-    return document.toxml() + "\n"
+        inertial.tail = links[name].text
+        links[name].insert(0, inertial)
+    return document.text()
 
 
-def sdf_mass(link: minidom.Element) -> tuple[float, Array] | None:
+def sdf_mass(link: Element) -> tuple[float, Array] | None:
     """Return mass [kg] and centre of mass [m] of a link; None where it has no inertia of its own."""
-    inertial = child_of(link, "inertial")
-    mass = None if inertial is None else child_of(inertial, "mass")
-    if inertial is None or mass is None:
+    mass, place = link.findtext("inertial/mass"), link.findtext("inertial/pose", "").split()
+    if mass is None:
         return None
-    pose = child_of(inertial, "pose")
-    place = [] if pose is None else _text(pose).split()
-    return float(_text(mass)), np.array([float(number) for number in place[:3]] or [0.0, 0.0, 0.0])
-
-
-def _text(element: minidom.Element) -> str:
-    return "".join(node.data for node in element.childNodes if isinstance(node, minidom.Text))
+    return float(mass), np.array([float(number) for number in place[:3]] or [0.0, 0.0, 0.0])
 
 
 def _check(joints: Mapping[str, Element]) -> None:

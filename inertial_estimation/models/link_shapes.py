@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import one_line
-from inertial_estimation.models.urdf_check import check_urdf
+from inertial_estimation.models.urdf import check_urdf
 from inertial_estimation.signals import Array
 
 KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VISUAL}

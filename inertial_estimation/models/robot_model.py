@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing, one_line
-from inertial_estimation.models.urdf_check import check_urdf
+from inertial_estimation.models.urdf import check_urdf
 from inertial_estimation.signals import Array
 
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model

@@ -1,26 +1,20 @@
-"""URDF text with replaced inertial parameters: estimated ones, or those of a perturbed robot."""
+"""URDF text with other inertial parameters: estimated ones, of a perturbed robot, or for a simulator."""
 
-from collections.abc import Mapping, Sequence
-from xml.dom import minidom
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 import pinocchio as pin
 from numpy.random import Generator
 
-from inertial_estimation.errors import ModelError, did_you_mean
+from inertial_estimation.errors import ModelError, did_you_mean, listing
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_document import (
-    UrdfDocument,
-    child_of,
-    numbers_of,
-    numbers_text,
-    remove_children,
-    set_child,
-)
+from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
 LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
 MOST_HALVINGS = 16  # of the links fixed to one that is estimated
@@ -49,8 +43,8 @@ def urdf_with_bodies(
     Raises:
         ModelError: If a link is not in the URDF.
     """
-    document = UrdfDocument(urdf)
-    links = document.links
+    document = _document(urdf)
+    links = document.named("link")
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
@@ -72,12 +66,12 @@ def link_parameters(urdf: str) -> dict[str, Array]:
     Returns:
         By link, in the document's order, Pinocchio's order, shape (10,) each.
     """
-    return {name: _read(element) for name, element in UrdfDocument(urdf).links.items()}
+    return {name: _read(element) for name, element in _document(urdf).named("link").items()}
 
 
-def origin_of(element: minidom.Element) -> pin.SE3:
+def origin_of(element: Element) -> pin.SE3:
     """Return the pose of an element's ``origin``; identity where there is none."""
-    origin = child_of(element, "origin")
+    origin = element.find("origin")
     xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
     return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)
 
@@ -94,9 +88,10 @@ def urdf_for_simulators(urdf: str, *, floating_base: bool = True) -> tuple[str, 
     Returns:
         XML text, the links that were given `LEAST_MASS`, and those whose inertia was replaced.
     """
-    document, given, mended = UrdfDocument(urdf), [], []
-    for name, link in document.links.items():
-        joint, pi = document.parent_joints.get(name), _read(link)
+    document, given, mended = _document(urdf), [], []
+    joints = document.parent_joints()
+    for name, link in document.named("link").items():
+        joint, pi = joints.get(name), _read(link)
         if pi[0] > 0.0:
             body = InertialParameters.from_vector(pi)
             if body.violations():
@@ -104,7 +99,7 @@ def urdf_for_simulators(urdf: str, *, floating_base: bool = True) -> tuple[str, 
                 mended.append(name)
             continue
         is_world = joint is None and name == "world" and not floating_base
-        if not is_world and (joint is None or joint.getAttribute("type") != "fixed"):
+        if not is_world and (joint is None or joint.get("type") != "fixed"):
             _write(link, InertialParameters(LEAST_MASS, np.zeros(3), LEAST_MOMENT * np.eye(3)))
             given.append(name)
     return document.text(), given, mended
@@ -125,12 +120,20 @@ def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters)
     Raises:
         ModelError: If there is no link to carry it, or there is one of the load's name.
     """
-    document = UrdfDocument(urdf)
-    if link not in document.links:
-        raise ModelError(f"no link '{link}' in the URDF{did_you_mean(link, document.links, 'it has')}")
-    if name in document.links:
+    document = _document(urdf)
+    links = document.named("link")
+    if link not in links:
+        raise ModelError(f"no link '{link}' in the URDF{did_you_mean(link, links, 'it has')}")
+    if name in links:
         raise ModelError(f"the URDF already has a link '{name}', expected the name of a new one")
-    _write(document.add_fixed_link(name, link), inertia)
+    _write(SubElement(document.root, "link", {"name": name}), inertia)
+    joint = SubElement(document.root, "joint", {"name": f"{name}_joint", "type": "fixed"})
+    for tag, attributes in (
+        ("origin", {"xyz": "0 0 0", "rpy": "0 0 0"}),
+        ("parent", {"link": link}),
+        ("child", {"link": name}),
+    ):
+        SubElement(joint, tag, attributes)
     return document.text()
 
 
@@ -176,8 +179,8 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
     """
     if mass_sigma < 0.0 or com_sigma < 0.0:
         raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected both >= 0")
-    document = UrdfDocument(urdf)
-    for link in document.links.values():
+    document = _document(urdf)
+    for link in document.named("link").values():
         factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
         pi = _read(link)
         if pi[0] > 0.0:
@@ -203,14 +206,71 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If two links are no mirror images.
     """
-    document, robot = UrdfDocument(urdf), RobotModel.from_urdf(urdf)
-    links = document.links
+    document, robot = _document(urdf), RobotModel.from_urdf(urdf)
+    links = document.named("link")
     for name, element in links.items():
         twin = name.replace(left, right)
         if twin != name and twin in links and _read(element)[0] > 0.0:
             image = mirror_image(robot, name, twin)
             _write(links[twin], InertialParameters.from_vector(image.parameters @ _read(element)))
     return document.text()
+
+
+@dataclass(frozen=True, eq=False)
+class FusedLinks:
+    """The links of a URDF, each assigned to a link that another model has.
+
+    Attributes:
+        owner: Link of the other model by link of the URDF.
+        T_OL: Pose of each link in its owner.
+    """
+
+    owner: Mapping[str, str]
+    T_OL: Mapping[str, pin.SE3]
+
+    @classmethod
+    def of(cls, urdf: str, kept: Collection[str]) -> "FusedLinks":
+        """Assign every link to itself, or to the nearest kept link that it is fixed to.
+
+        Args:
+            urdf: XML text.
+            kept: Names of the links of the other model.
+
+        Raises:
+            ModelError: If a link with a mass is not kept and not fixed to one that is.
+        """
+        joints, names = _document(urdf).parent_joints(), set(kept)
+        owner, poses, lost = {}, {}, []
+        for link, parameters in link_parameters(urdf).items():
+            at, T = link, pin.SE3.Identity()
+            while at not in names:
+                joint = joints.get(at)
+                if joint is None or joint.get("type") != "fixed":
+                    break
+                T, at = origin_of(joint) * T, set_child(joint, "parent", {}).get("link", "")
+            if at in names:
+                owner[link], poses[link] = at, T
+            elif parameters[0] > 0.0:
+                lost.append(link)
+        if lost:
+            raise ModelError(
+                f"the model has no body for {listing(lost)} of the description, nor one it is fixed to; it "
+                f"has {listing(sorted(names))}"
+            )
+        return cls(owner, poses)
+
+    def inertias(self, urdf: str) -> dict[str, InertialParameters]:
+        """Return the inertia of every owner about its frame, with all that belongs to it.
+
+        Args:
+            urdf: XML text, of the links and joints of the one that was assigned; links may be missing.
+        """
+        sums: dict[str, Array] = {name: np.zeros(10) for name in self.owner.values()}
+        parameters = link_parameters(urdf)
+        for link, name in self.owner.items():
+            if link in parameters:
+                sums[name] = sums[name] + transfer_matrix(self.T_OL[link]) @ parameters[link]
+        return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
 
 
 def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
@@ -223,9 +283,7 @@ def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
     return InertialParameters.from_vector(whole), 0.0
 
 
-def _scale_others(
-    links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
-) -> None:
+def _scale_others(links: Mapping[str, Element], robot: RobotModel, body: BodyReference, share: float) -> None:
     for name in robot.body_links(body.joint_id):
         if name == body.link or name not in links:
             continue
@@ -234,27 +292,29 @@ def _scale_others(
         if own[0] > 0.0 and share > 0.0:
             _write(link, InertialParameters.from_vector(share * own))
         else:
-            remove_children(link, "inertial")
+            for inertial in link.findall("inertial"):
+                link.remove(inertial)
 
 
-def _read(link: minidom.Element) -> Array:
-    inertial = child_of(link, "inertial")
-    if inertial is None:
-        return np.zeros(10)
-    mass, inertia = (child_of(inertial, tag) for tag in ("mass", "inertia"))
-    if mass is None or inertia is None:
+def _document(urdf: str) -> XmlDocument:
+    return XmlDocument.parsed(urdf, "the URDF")
+
+
+def _read(link: Element) -> Array:
+    inertial = link.find("inertial")
+    mass, inertia = (None, None) if inertial is None else (inertial.find("mass"), inertial.find("inertia"))
+    if inertial is None or mass is None or inertia is None:
         return np.zeros(10)
     moments = np.zeros((3, 3))
     for name, (i, j) in MOMENTS.items():
-        moments[i, j] = moments[j, i] = float(inertia.getAttribute(name) or "0")
+        moments[i, j] = moments[j, i] = float(inertia.get(name) or "0")
     T = origin_of(inertial)
     rotated = T.rotation @ moments @ T.rotation.T
-    return InertialParameters(float(mass.getAttribute("value") or "0"), T.translation, rotated).vector
+    return InertialParameters(float(mass.get("value") or "0"), T.translation, rotated).vector
 
 
-def _write(link: minidom.Element, value: InertialParameters) -> None:
-    moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in MOMENTS.items()}
-    inertial = set_child(link, "inertial", {}, first=True)
+def _write(link: Element, value: InertialParameters) -> None:
+    inertial = set_child(link, "inertial", {})
     set_child(inertial, "origin", {"xyz": numbers_text(value.com_F), "rpy": "0 0 0"})
     set_child(inertial, "mass", {"value": f"{value.mass:.12g}"})
-    set_child(inertial, "inertia", moments)
+    set_child(inertial, "inertia", {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in MOMENTS.items()})

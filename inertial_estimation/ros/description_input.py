@@ -8,7 +8,7 @@ from std_msgs.msg import String
 
 from inertial_estimation.configuration.urdf_source import published_urdf
 from inertial_estimation.errors import ModelError, one_line
-from inertial_estimation.models.urdf_changes import urdf_changes
+from inertial_estimation.models.urdf import urdf_changes
 from inertial_estimation.ros.qos import LATCHED, create_input
 from inertial_estimation.signals import Health, HealthLevel
 

@@ -14,7 +14,7 @@ from inertial_estimation.configuration.node_options import NodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_config import RobotDescriptionConfig
-from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.ros.description_input import DescriptionInput
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode

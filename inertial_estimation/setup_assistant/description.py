@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from inertial_estimation.models.urdf_check import check_urdf
+from inertial_estimation.models.urdf import check_urdf
 from inertial_estimation.setup_assistant.name_words import is_force_sensor, is_imu
 
 ROUND_OFF = 1e-3  # of the angles of a pose [rad]

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.mesh_file import read_triangles
-from inertial_estimation.models.xml_text import parse_xml
+from inertial_estimation.models.urdf import parse_xml
 from inertial_estimation.signals import Array
 
 BONE_RADIUS, BONE_SHARE = 0.015, 0.12  # largest radius of a bone [m]; largest radius over its length

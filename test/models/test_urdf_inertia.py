@@ -6,8 +6,12 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_document import UrdfDocument, set_child
-from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_mass
+from inertial_estimation.models.urdf_inertia import (
+    perturbed_urdf,
+    urdf_for_simulators,
+    urdf_with_load,
+    urdf_with_mass,
+)
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINK = "arm_left_5_link"
@@ -76,7 +80,7 @@ def test_perturbed_robot_is_possible_and_off_by_what_was_asked(urdf: str, robot:
 def test_comments_namespaces_and_order_stay() -> None:
     """Only the numbers of the changed link differ from the input, tag by tag and attribute by attribute."""
     robot = RobotModel.from_urdf(COMMENTED, floating_base=False)
-    written = urdf_with_mass(COMMENTED, robot, "tip", 3.0)
+    written = urdf_with_mass(COMMENTED, robot, "tip", 3.0).replace(" />", "/>")
     changed = [
         (before, after)
         for before, after in zip(COMMENTED.splitlines(), written.splitlines(), strict=True)
@@ -92,8 +96,19 @@ def test_comments_namespaces_and_order_stay() -> None:
 
 
 def test_link_without_inertia_gets_one_and_the_visual_stays() -> None:
-    bare = COMMENTED.replace("inertial>", "nothing>")
-    document = UrdfDocument(bare)
-    set_child(document.links["tip"], "inertial", {}, first=True)
-    assert '<link name="tip"><inertial/>' in document.text()
-    assert "<visual>" in document.text()
+    text, given, mended = urdf_for_simulators(COMMENTED.replace("inertial>", "nothing>"))
+    assert (given, mended) == (["base", "tip"], [])
+    assert '<mass value="0.001" />' in text
+    assert "<visual>" in text
+
+
+def test_a_load_is_a_link_of_its_own() -> None:
+    load = InertialParameters(1.5, np.array([0.1, 0.0, 0.2]), 0.01 * np.eye(3))
+    loaded = RobotModel.from_urdf(urdf_with_load(COMMENTED, "tip", "cup", load))
+    (alone, both) = (robot.link_body("tip").nominal_J for robot in (RobotModel.from_urdf(COMMENTED), loaded))
+    np.testing.assert_allclose(
+        both.toDynamicParameters() - alone.toDynamicParameters(), load.vector, atol=1e-12
+    )
+    for link, name in (("nose", "cup"), ("tip", "base")):
+        with pytest.raises(ModelError, match="link"):
+            urdf_with_load(COMMENTED, link, name, load)

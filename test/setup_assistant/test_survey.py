@@ -17,7 +17,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.urdf_check import plain_numbers
+from inertial_estimation.models.urdf import plain_numbers
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot

@@ -1,0 +1,390 @@
+"""Robot descriptions as XML: parsed, checked before Pinocchio reads them, and compared.
+
+Pinocchio takes impossible values. What makes a robot impossible is an error: a negative mass, an axis of
+length zero, two parents. Zero masses and inertias that no body has are frequent in manufacturers' files, on
+links that do not matter; they are warnings (`urdf_warnings`), and errors only for a link whose inertia is a
+prior (`check_priors`).
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement, TreeBuilder
+from xml.parsers import expat
+
+import numpy as np
+
+from inertial_estimation.errors import ModelError, listing, one_line
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+LARGEST_TEXT = 20_000_000  # characters of a file; the largest URDF of example-robot-data has 0.2 million
+DEEPEST = 64  # elements within one another, which parsers of other libraries follow by recursion
+LARGEST_NUMBER = 1e6  # of masses [kg], moments [kg m^2], positions [m] and angles [rad]
+SMALLEST_AXIS = 1e-6
+ROUND_OFF = 1e-6  # share of an inertia; its square, in kg m^2, of moments that are meant to be zero
+NEGLIGIBLE_MASS = 1e-4  # [kg], of links that only carry a frame
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+NO_LIMIT = "1e9"  # [rad, m, Nm, N ...], in place of an infinite limit, which the parsers of URDFs refuse
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_CHANGES_SHOWN = 3
+_PADDED = re.compile(r"""=\s*(["'])\s*([-+.\deE]+)\s+\1""")  # also by a blank that does not break
+_NEGATIVE_LIMIT = re.compile(r"""\b(effort|velocity)(\s*=\s*)(["'])\s*-[^"']*\3""")
+_INFINITE_LIMIT = re.compile(
+    r"""\b(lower|upper|effort|velocity)(\s*=\s*)(["'])\s*([+-]?)inf(?:inity)?\s*\3""", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class XmlDocument:
+    """An XML text whose elements can be changed; comments, prefixes and the order of attributes stay.
+
+    Attributes:
+        root: The root element; prefixes of names are part of them.
+        before: Text before it.
+        after: Text behind it.
+    """
+
+    root: Element
+    before: str
+    after: str
+
+    @classmethod
+    def parsed(cls, text: str, where: str, *, comments: bool = True) -> "XmlDocument":
+        """Parse a text.
+
+        Args:
+            text: The text.
+            where: Where it came from, for messages.
+            comments: Whether comments become elements, too.
+
+        Raises:
+            ModelError: If it is not well-formed, too deep, or defines entities: one that holds others ten
+                times, ten deep, takes gigabytes. The message names the line.
+        """
+        builder, parser = TreeBuilder(insert_comments=True), expat.ParserCreate("utf-8")
+        depth, bounds = 0, list[int]()
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth == 1:
+                bounds.append(parser.CurrentByteIndex)
+            if depth > DEEPEST:
+                raise _ImpossibleError(f"elements nested more than {DEEPEST} deep")
+            builder.start(tag, attributes)
+
+        def end(tag: str) -> None:
+            nonlocal depth
+            depth -= 1
+            if depth == 0:
+                bounds.append(parser.CurrentByteIndex)
+            builder.end(tag)
+
+        def comment(said: str) -> None:
+            if depth and comments:
+                builder.comment(said)
+
+        def entity(name: str, *_rest: Any) -> None:
+            raise _ImpossibleError(f"a definition of the entity '{name}'")
+
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CharacterDataHandler, parser.CommentHandler = builder.data, comment
+        parser.EntityDeclHandler = entity
+        try:
+            data = text.lstrip("\ufeff").encode()
+            parser.Parse(data, True)
+        except expat.ExpatError as error:
+            said = expat.errors.messages.get(error.code, str(error))
+            line = f"line {error.lineno} is not well-formed XML: {said}"
+            raise ModelError(f"{where} is no URDF: {line}") from error
+        except _ImpossibleError as error:
+            line = f"line {parser.CurrentLineNumber} has {one_line(error)}"
+            raise ModelError(f"{where} is no URDF: {line}") from None
+        except ValueError as error:  # a lone surrogate
+            raise ModelError(f"{where} is not a text that UTF-8 can hold: {one_line(error)}") from error
+        end_tag, _mark, after = data[bounds[1] :].partition(b">")
+        if not end_tag.startswith(b"</"):  # of an empty root, which has ended already
+            after = data[bounds[1] :]
+        return cls(builder.close(), data[: bounds[0]].decode(), after.decode())
+
+    def named(self, tag: str) -> dict[str, Element]:
+        """Return all elements with a tag, at any depth, by their attribute ``name``."""
+        return {element.get("name", ""): element for element in self.root.iter(tag)}
+
+    def parent_joints(self) -> dict[str, Element]:
+        """Return the joints of a URDF by the name of their child link."""
+        found = ((joint.find("child"), joint) for joint in self.root.iter("joint"))
+        return {child.get("link", ""): joint for child, joint in found if child is not None}
+
+    def text(self) -> str:
+        """Return the XML text."""
+        return self.before + ElementTree.tostring(self.root, encoding="unicode") + self.after
+
+
+def set_child(element: Element, tag: str, attributes: Mapping[str, str]) -> Element:
+    """Set attributes of the first child with a tag, which is added where there is none; return it."""
+    child = element.find(tag)
+    if child is None:
+        child = SubElement(element, tag)
+    child.attrib.update(attributes)
+    return child
+
+
+def numbers_of(element: Element | None, name: str) -> list[float]:
+    """Return the three numbers of an attribute such as ``xyz``; zeros where it is missing."""
+    text = element.get(name, "") if element is not None else ""
+    return [float(number) for number in text.split()] or [0.0, 0.0, 0.0]
+
+
+def numbers_text(values: Iterable[float]) -> str:
+    """Return numbers as the text of an attribute or element, precise to twelve digits."""
+    return " ".join(f"{value:.12g}" for value in values)
+
+
+def parse_xml(text: str, where: str) -> Element:
+    """Return the root element of an XML text without its comments; as `XmlDocument.parsed`."""
+    return XmlDocument.parsed(text, where, comments=False).root
+
+
+def plain_numbers(urdf: str) -> str:
+    """Return a URDF whose numbers parsers take as they are meant.
+
+    Exporters write infinite limits (``lower="-Inf"``), which become huge ones, efforts and speeds of -1 for
+    none, which become zero, and blanks behind a number, for which the parser drops the whole inertia.
+
+    Args:
+        urdf: XML text.
+    """
+    text = _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", _PADDED.sub(r"=\1\2\1", urdf))
+    return _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", text)
+
+
+def check_urdf(urdf: str, where: str = "the robot description") -> Element:
+    """Check that a text is a URDF of a possible robot.
+
+    Args:
+        urdf: XML text.
+        where: Where it came from, for messages (``'robot.urdf'``, ``topic /robot_description``).
+
+    Returns:
+        The root element.
+
+    Raises:
+        ModelError: If it is not well-formed XML, not a URDF, not one tree of links, or holds an impossible
+            value; the message names the place, the link or joint, and the value.
+    """
+    root = parse_xml(urdf, where)
+    try:
+        if root.tag != "robot":
+            raise _ImpossibleError(f"its root element is <{one_line(root.tag, limit=80)}>, expected <robot>")
+        _check_expanded(root)
+        links = _named(root, "link")
+        joints = _named(root, "joint")
+        _check_tree(links, joints)
+        for name, link in links.items():
+            _check_link(f"link '{name}'", link)
+        for name, joint in joints.items():
+            _check_joint(f"joint '{name}'", joint)
+    except _ImpossibleError as error:
+        raise ModelError(f"{where} is not a usable URDF: {one_line(error)}") from None
+    return root
+
+
+def urdf_warnings(urdf: str) -> list[str]:
+    """Return what is doubtful in a URDF that `check_urdf` accepts, a sentence for each kind."""
+    massless, inconsistent = [], []
+    for name, link in _named(check_urdf(urdf), "link").items():
+        inertial = link.find("inertial")
+        if inertial is None:
+            continue
+        (mass,) = _numbers("", inertial.find("mass"), "mass", "value")
+        xx, xy, xz, yy, yz, zz = (_numbers("", inertial.find("inertia"), "inertia", m)[0] for m in MOMENTS)
+        moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        inertia = InertialParameters(mass, np.zeros(3), moments)  # about the centre of mass
+        if not mass > 0.0:
+            massless += [f"'{name}'"] if moments.any() else []
+        elif mass > NEGLIGIBLE_MASS and inertia.inconsistency > ROUND_OFF:
+            inconsistent.append(f"'{name}' ({'; '.join(inertia.violations())})")
+    said = []
+    if massless:
+        said.append(f"links of mass zero with an inertia, which is not used alone: {listing(massless)}")
+    if inconsistent:
+        said.append(f"inertias in the URDF that no body has: {listing(inconsistent, limit=10)}")
+    return said
+
+
+def urdf_changes(before: str, after: str) -> str:
+    """Return what differs in kinematics and inertias of two URDFs of one robot, empty if nothing does.
+
+    Shapes, colours, comments and the way numbers are written make no difference.
+
+    Args:
+        before: A URDF that `check_urdf` accepts.
+        after: Another one.
+    """
+    old, new = dict(_values(check_urdf(before))), dict(_values(check_urdf(after)))
+    found = [
+        f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+    return listing(found, limit=_CHANGES_SHOWN) if found else ""
+
+
+def _values(root: Element) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that matter to dynamics by their places, numbers in one form."""
+    for element in (*root.findall("link"), *root.findall("joint")):
+        name = f"{element.tag} '{element.get('name')}'"
+        yield name, element.get("type", "there")
+        for place in (element, *element.findall("inertial")):
+            for child in place if place.tag != "link" else ():
+                if child.tag in ("origin", "mass", "inertia", "parent", "child", "axis", "limit"):
+                    for attribute, text in child.items():
+                        yield f"{name} {child.tag} {attribute}", _normal(text)
+
+
+def _normal(text: str) -> str:
+    try:
+        return " ".join(f"{float(word) + 0.0:.12g}" for word in text.split())
+    except ValueError:
+        return text
+
+
+class _ImpossibleError(Exception):
+    """What is wrong with a URDF."""
+
+
+def _check_expanded(root: Element) -> None:
+    """Raise for macros that xacro has not replaced; paths of meshes are not read."""
+    for element in root.iter():
+        texts = element.attrib.values() if element.tag not in ("mesh", "texture") else ()
+        if element.tag.startswith("xacro:") or any("${" in text or "$(" in text for text in texts):
+            raise _ImpossibleError(
+                f"it has the xacro <{element.tag}>, expected a URDF: expand it by `xacro FILE > robot.urdf`"
+            )
+
+
+def _named(root: Element, tag: str) -> dict[str, Element]:
+    elements = root.findall(tag)
+    names = [element.get("name", "") for element in elements]
+    if not all(name.strip() for name in names):
+        raise _ImpossibleError(f"a {tag} has no name")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise _ImpossibleError(f"several {tag}s are named '{twice[0]}'")
+    return dict(zip(names, elements, strict=True))
+
+
+def _check_tree(links: Mapping[str, Element], joints: Mapping[str, Element]) -> None:
+    """Raise unless the joints make one tree of the links."""
+    if not links:
+        raise _ImpossibleError("it has no link")
+    parents: dict[str, str] = {}
+    children: dict[str, list[str]] = {name: [] for name in links}
+    for name, joint in joints.items():
+        parent, child = (_link_of(name, joint, end, links) for end in ("parent", "child"))
+        if child in parents:
+            raise _ImpossibleError(f"link '{child}' is the child of several joints, one of them '{name}'")
+        parents[child] = parent
+        children[parent].append(child)
+    roots = [name for name in links if name not in parents]
+    if len(roots) != 1:
+        got = f"{len(roots)} root links ({listing(roots, limit=5)})" if roots else "a circle of joints"
+        raise _ImpossibleError(f"it has {got}, expected one tree of links with one root")
+    reached = [*roots]
+    for link in reached:
+        reached += children[link]
+    lost = links.keys() - reached
+    if lost:
+        raise _ImpossibleError(f"the joints at link '{min(lost)}' make a circle, expected one tree of links")
+
+
+def _link_of(name: str, joint: Element, end: str, links: Mapping[str, Element]) -> str:
+    element = joint.find(end)
+    link = element.get("link", "") if element is not None else ""
+    if link not in links:
+        raise _ImpossibleError(f"the {end} of joint '{name}' is link '{link}', which does not exist")
+    return link
+
+
+def _check_link(where: str, link: Element) -> None:
+    if len(link.findall("inertial")) > 1:
+        raise _ImpossibleError(f"{where} has several <inertial>")
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    _check_origin(where, inertial)
+    (mass,) = _numbers(where, inertial.find("mass"), "mass", "value")
+    if mass < 0.0:
+        raise _ImpossibleError(f"{where} has the mass {mass:g} kg, expected at least 0")
+    for moment in MOMENTS:
+        (value,) = _numbers(where, inertial.find("inertia"), "inertia", moment)
+        if value < -(ROUND_OFF**2) and moment in ("ixx", "iyy", "izz"):
+            raise _ImpossibleError(f"{where} has the inertia {moment}='{value:g}', expected at least 0")
+
+
+def _check_joint(where: str, joint: Element) -> None:
+    kind, axis, limit = joint.get("type", ""), joint.find("axis"), joint.find("limit")
+    if kind not in JOINT_TYPES:
+        raise _ImpossibleError(f"{where} has the type '{kind}', expected one of {listing(JOINT_TYPES)}")
+    _check_origin(where, joint)
+    if kind in ("fixed", "floating"):
+        return
+    if axis is not None and math.hypot(*_numbers(where, axis, "axis", "xyz", 3)) < SMALLEST_AXIS:
+        raise _ImpossibleError(f"{where} has the axis '{axis.get('xyz')}', expected a direction")
+    if limit is None:
+        if kind in ("revolute", "prismatic"):
+            raise _ImpossibleError(f"{where} of type {kind} has no <limit>")
+        return
+    given = {"lower": "0", "upper": "0", **limit.attrib}  # as URDF defines it
+    lower, upper, effort, velocity = (
+        _numbers(where, Element("limit", given), "limit", name, largest=math.inf)[0]
+        for name in ("lower", "upper", "effort", "velocity")
+    )
+    if kind in ("revolute", "prismatic") and lower > upper:
+        raise _ImpossibleError(
+            f"{where} has the lower limit {lower:g} and the upper limit {upper:g}, expected the lower one "
+            "not to be above"
+        )
+    for name, value in (("effort", effort), ("velocity", velocity)):
+        if value < 0.0:
+            raise _ImpossibleError(f"{where} has the {name} limit {value:g}, expected at least 0")
+
+
+def _check_origin(where: str, element: Element) -> None:
+    origin = element.find("origin")
+    for attribute in ("xyz", "rpy") if origin is not None else ():
+        if origin is not None and origin.get(attribute) is not None:
+            _numbers(where, origin, "origin", attribute, 3)
+
+
+def _numbers(
+    where: str,
+    element: Element | None,
+    tag: str,
+    attribute: str,
+    count: int = 1,
+    *,
+    largest: float = LARGEST_NUMBER,
+) -> list[float]:
+    """Return the numbers of an attribute, read as the parser of URDFs reads them."""
+    text = element.get(attribute) if element is not None else None
+    if text is None:
+        raise _ImpossibleError(f"{where} has no {tag} {attribute}")
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        numbers = []
+    good = [number for number in numbers if math.isfinite(number) and abs(number) <= largest]
+    if not len(good) == len(numbers) == count or "_" in text:
+        expected = "a finite number" if count == 1 else f"{count} finite numbers"
+        within = "" if largest == math.inf else f", at most {largest:g}"
+        if attribute in ("lower", "upper") and any(map(math.isinf, numbers)):
+            within = '; a joint that turns without limits has type="continuous"'
+        raise _ImpossibleError(f"{where} has the {tag} {attribute}='{text}', expected {expected}{within}")
+    return good
