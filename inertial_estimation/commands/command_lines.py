@@ -12,7 +12,7 @@ from inertial_estimation.commands import options
 ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
 MODEL_FORMATS = ("urdf", "mjcf", "sdf")
-METHODS = ("least-squares", "truncated-svd", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
+METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
 SEARCHES = ("optimiser", "random", "grid")
 OBJECTIVES = ("later_readings", "reference", "likelihood", "torque")
 ROBOTS = ("arm", "panda", "talos")

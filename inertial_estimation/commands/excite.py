@@ -8,13 +8,12 @@ from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.files.outputs import result_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.offline.design_file import random_summary, write_design
 from inertial_estimation.offline.identification_setup import load_identification
 from inertial_estimation.parallel import open_workers
-from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
@@ -64,7 +63,23 @@ def _write(
 ) -> None:
     write_trajectory_csv(folder / CSV, result.trajectory)
     write_trajectory_bag(folder / BAG, result.trajectory)
-    write_design(folder / JSON, result, config, args.seed)
+    chosen, precision = result.chosen, result.chosen.precision
+    document = {
+        "settings": {**parameter_values(config), "seed": args.seed},
+        "joints": result.design.moving_names,
+        "limits": result.limits,
+        "rows": result.rows.row_names,
+        "duration_s": result.trajectory.duration_s,
+        **vars(precision),
+        "largest_deviation": precision.largest,
+        "clearance_m": result.clearance,
+        "torque_share": result.torque_share,
+        "variance_by_samples": chosen.by_samples,
+        "variance_by_speed": chosen.by_speed,
+        "random": result.compared(),
+        "notes": result.notes,
+    }
+    write_json(folder / JSON, document)
     if args.no_figures:
         return
     with drawing("figure", "matplotlib"):
@@ -82,14 +97,14 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
     if precision.not_excited:
         print(f"not excited           {', '.join(precision.not_excited)}")
     print(f"condition number      {precision.condition:.2f} (columns of unit length)")
-    worst = max(precision.deviations, key=lambda deviation: deviation.sigma)
+    worst = max(precision.base_parameters, key=lambda deviation: deviation.sigma)
     print(f"largest deviation     {worst.sigma:.4g} {worst.unit} ({worst.name})")
     if result.torque_share:
         name, share = max(result.torque_share.items(), key=lambda item: item[1])
         print(f"largest torque        {100 * share:.0f} % of the limit ({name}), nominal model")
     checked = f"{1e3 * result.clearance:.1f} mm" if result.clearance < float("inf") else "not checked"
     print(f"clearance             {checked}")
-    summary = random_summary(result.random, result.chosen)
+    summary = result.compared()
     if summary:
         print(f"random                {summary['count']} of the same kind, length, limits:")
         for key, name in (("condition", "condition"), ("largest", "deviation")):

@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ from inertial_estimation.offline.identification_setup import (
     load_identification,
 )
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.parameters import parameter_values, replace_value
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.signals import seconds
 
 DEFAULT_METHOD = "consistent"
@@ -124,8 +125,8 @@ def _config(args: argparse.Namespace) -> tuple[IdentificationConfig, Path]:
     """Return the parameters, and the folder relative to which the description is given."""
     config, folder = load_identification(args.config, args.param, args.links)
     if args.payload:
-        config = replace_value(config, "payload.link", args.payload)
-    if args.unloaded and not config.payload.link:
+        config = replace(config, payload=args.payload)
+    if args.unloaded and not config.payload:
         raise ConfigurationError("--unloaded needs the link of the load: give it with --payload LINK")
     return config, folder
 

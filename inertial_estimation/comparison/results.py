@@ -181,10 +181,10 @@ def _identified(report: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
             yield title, _error(100.0 * result[name], "%")
     for link, body in result["bodies"].items():
         sigma = result["parameters"].get(f"{link}/m", {}).get("sigma")
-        yield _mass(link, body["identified"]["mass"], sigma)
+        yield _mass(link, body["inertia"]["mass"], sigma)
     load = result.get("payload")
     if load:
-        yield _mass(load["link"], load["mass"], load["mass_sigma"])
+        yield _mass(load["name"], load["mass"], load["mass_sigma"])
 
 
 def _mass(link: str, mass: float, sigma: float | None) -> tuple[str, Value]:

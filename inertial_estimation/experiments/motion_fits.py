@@ -10,7 +10,7 @@ import numpy as np
 from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.experiments.result import TableRow, row
 from inertial_estimation.identification.equations import ROUND_OFF, EquationStack
-from inertial_estimation.identification.identification_config import MethodConfig
+from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
 from inertial_estimation.identification.rows import RowBlock
@@ -55,7 +55,7 @@ class MotionRows:
 
     def of_rows(self, kept: Sequence[int]) -> "MotionRows":
         """Return the same motions with some of the rows only."""
-        names, picked = ("regressor", "value", "measured", "used"), np.array(kept, dtype=np.int64)
+        names, picked = ("regressor", "value", "measured"), np.array(kept, dtype=np.int64)
         blocks = [replace(block, **{n: getattr(block, n)[:, picked] for n in names}) for block in self.blocks]
         return MotionRows(self.identifier, blocks)
 
@@ -67,7 +67,7 @@ class MotionRows:
 
     def costs(self, x: Array) -> tuple[float, ...]:
         """Return ||dF - A x||^2 of each motion; x = 0: with the nominal parameters."""
-        return tuple(float(np.sum((b.value - b.regressor @ x)[b.used] ** 2)) for b in self.blocks)
+        return tuple(float(np.sum((b.value - b.regressor @ x) ** 2)) for b in self.blocks)
 
     def fit(self, method: str, condition_limit: float) -> Fit:
         """Solve for the first motion, with the condition limit c_max (Y 21-23).
@@ -76,7 +76,7 @@ class MotionRows:
         """
         parameters = self.identifier.parameters
         equation = self.equation.truncated(condition_limit)
-        solution = method_named(method)(equation, parameters, MethodConfig().mass_deviation)
+        solution = method_named(method)(equation, parameters, IdentificationConfig().mass_deviation)
         phi = parameters.standard(solution.x)
         masses = np.array([parameters.body(phi, i)[0] for i in range(len(parameters.bodies))])
         return Fit(solution.x, self.costs(solution.x), masses)

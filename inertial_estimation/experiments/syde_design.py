@@ -25,7 +25,8 @@ from inertial_estimation.identification.excitation.excitation import (
     design_excitation,
 )
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.precision import Curve, States
+from inertial_estimation.identification.excitation.motion_family import States
+from inertial_estimation.identification.excitation.precision import Curve
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array
@@ -43,7 +44,7 @@ FULL: Values = {
     "iterations": 60,
     "acceleration_limit": 3.0,
 }
-QUICK = FULL | {"iterations": 1, "starts": 2, "duration": 10.0, "poses": 8, "candidates": 20}
+QUICK = FULL | {"iterations": 1, "starts": 2, "duration": 10.0, "poses": 8}
 
 
 class Identified(NamedTuple):
@@ -131,7 +132,7 @@ def identified(
     other = rows.rows(*held_out)[:, :, base.columns].reshape(-1, base.rank)
     error, size = other @ (found - truth), other @ truth
     samples = motion.precision.samples / len(torques)  # a state stands for so many samples of the promised
-    sigma = np.sqrt(samples) * np.array([deviation.sigma for deviation in motion.precision.deviations])
+    sigma = np.sqrt(samples) * np.array([deviation.sigma for deviation in motion.precision.base_parameters])
     if noise > 0.0:
         sigma = sigma * noise / TYPICAL_NOISE
     return Identified(

@@ -20,12 +20,9 @@ from inertial_estimation.experiments.result import ExperimentResult, TableRow, r
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.identification.base_parameters import base_parameters
+from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import (
-    Identifiability,
-    IdentificationReport,
-    MethodResult,
-)
+from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.body_reference import estimated_bodies, robot_with_bodies

@@ -11,8 +11,12 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.text_file import resolved_path
@@ -117,12 +121,19 @@ def write_json(path: Path, document: Any) -> Path:
 def json_text(document: Any) -> str:
     """Return a document as JSON: mappings, lists, tuples, strings, numbers and None, nested.
 
-    Numbers that are not finite, which JSON cannot represent, become null.
+    Dataclasses become mappings of their fields, arrays lists, members of enumerations their values. Numbers
+    that are not finite, which JSON cannot represent, become null.
     """
     return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif isinstance(value, np.ndarray):
+        value = value.tolist()
+    elif isinstance(value, Enum):
+        value = value.value
     if isinstance(value, Mapping):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

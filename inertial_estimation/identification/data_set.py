@@ -1,7 +1,6 @@
 """One set of data, reduced to triangular factors as it streams in."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,18 +24,16 @@ class DataSet:
     """Rows and statistics of the data pushed so far, of the robot with and without a load.
 
     Attributes:
-        stacks: The rows in the unknowns of each row model.
+        stack: The rows.
         unloaded: Whether data of the robot without the load are among them.
         samples: Finite samples.
         duration_s: Their time span, gaps left out [s].
         shortest_s: Length of the shortest segment that gives a row [s], 0 before the first one.
     """
 
-    def __init__(self, models: Sequence[RowModel], setup: RobotSetup) -> None:
-        self._models, self._streams = tuple(models), StreamCollector(setup, CHECKED_S)
-        self.stacks = tuple(
-            EquationStack(one.row_names, len(one.parameters.unknowns), pooled=one.pooled) for one in models
-        )
+    def __init__(self, model: RowModel, setup: RobotSetup) -> None:
+        self._model, self._streams = model, StreamCollector(setup, CHECKED_S)
+        self.stack = EquationStack(model.row_names, len(model.parameters.unknowns), pooled=model.pooled)
         self.unloaded, self.samples, self.duration_s, self.shortest_s = False, 0, 0.0, 0.0
         self._dropped: Counter[str] = Counter()
         n = setup.robot.n_joints
@@ -44,22 +41,17 @@ class DataSet:
         self._force_range = np.full(3, np.inf), np.full(3, -np.inf)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
-        """Take a segment; samples that are not finite are left out and counted.
-
-        Args:
-            block: The signals.
-            unloaded: Whether the robot does not carry the load that is identified.
+        """Take a segment of the robot with or without its load; samples that are not finite are left out.
 
         Raises:
             ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
         """
         self.unloaded |= unloaded
-        self.shortest_s = self._models[0].timing(block.step_s).shortest_s
+        self.shortest_s = self._model.timing(block.step_s).shortest_s
         kept = 0
         for part in finite_runs(block):
-            for model, stack in zip(self._models, self.stacks, strict=True):
-                for rows in model.rows(part, unloaded=unloaded):
-                    stack.add(rows)
+            for rows in self._model.rows(part, unloaded=unloaded):
+                self.stack.add(rows)
             self._look_at(part)
             kept += part.size
         if kept < block.size:
@@ -86,8 +78,7 @@ class DataSet:
 
     def summary(self) -> DataSummary:
         """Return the summary of the data."""
-        stack = self.stacks[0]
-        return DataSummary(self.samples, self.duration_s, stack.rows, stack.left_out, dict(self._dropped))
+        return DataSummary(self.samples, self.duration_s, self.stack.rows, dict(self._dropped))
 
     def _look_at(self, part: SignalBlock) -> None:
         self._streams.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})

@@ -8,53 +8,52 @@ of pi/2 are off by 4e-6).
 """
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from inertial_estimation.identification.equations import ReducedEquation
-from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
 PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that is neglected
-UNSEEN_SHARE = 0.03  # of the tolerance; relative effect of a typical deviation below which a column is zero
+UNSEEN_EFFECT = 3e-7  # relative effect of a typical deviation below which a column is zero
+
+
+class Identifiability(Enum):
+    """Identifiability of one parameter from the data.
+
+    IDENTIFIABLE: by itself. COMBINATION: only in combination with others. NOT: not at all; the parameter
+    stays nominal, or changes together with others where a method has a prior.
+    """
+
+    IDENTIFIABLE = "identifiable"
+    COMBINATION = "in combination"
+    NOT = "not identifiable"
 
 
 @dataclass(frozen=True, eq=False)
 class IdentifiableSpace:
-    """The identifiable directions of the unknowns and their complement.
+    """The identifiable directions of the unknowns and their complement."""
 
-    Attributes:
-        scale: Diagonal of D, one over the norm of each column of R, shape (n,).
-        singular_values: Of R D, largest first, shape (n,).
-        V: Right singular vectors, shape (n, n); the first `rank` span the identifiable space.
-        rank: Number of identifiable directions.
-    """
-
-    scale: Array
-    singular_values: Array
-    V: Array
+    scale: Array  # diagonal of D, one over the norm of each column of R, zero for one without, shape (n,)
+    singular_values: Array  # of R D, largest first, shape (n,)
+    V: Array  # right singular vectors, shape (n, n); the first `rank` span the identifiable space
     rank: int
 
     @classmethod
-    def of(
-        cls, equation: ReducedEquation, typical: Array, tolerance: float = RANK_TOLERANCE
-    ) -> "IdentifiableSpace":
+    def of(cls, equation: ReducedEquation, typical: Array) -> "IdentifiableSpace":
         """Compute the identifiable space of the weighted equations.
 
-        Args:
-            equation: The weighted equations.
-            typical: Typical deviation of each unknown, by which columns that are zero up to round-off are
-                detected, shape (n,).
-            tolerance: Share of the largest singular value below which a direction is not identifiable.
+        By the typical deviation of each unknown, shape (n,), columns that are zero up to round-off are found.
         """
         norms = np.linalg.norm(equation.R, axis=0)
         effect = norms * typical
-        seen = effect > UNSEEN_SHARE * tolerance * (effect.max(initial=0.0) + np.finfo(float).tiny)
+        seen = effect > UNSEEN_EFFECT * (effect.max(initial=0.0) + np.finfo(float).tiny)
         scale = np.where(seen, 1.0 / np.where(seen, norms, 1.0), 0.0)
         _U, s, Vt = linear_algebra.svd(equation.R * scale)
-        rank = int((s > tolerance * s[0]).sum()) if s[0] > 0.0 else 0
+        rank = int((s > RANK_TOLERANCE * s[0]).sum()) if s[0] > 0.0 else 0
         return cls(scale, s, Vt.T, rank)
 
     @property
@@ -71,9 +70,7 @@ class IdentifiableSpace:
     def minimum(self, equation: ReducedEquation) -> Array:
         """Return the least-squares solution within the identifiable space, zero outside of it."""
         U_z = linear_algebra.svd(equation.R * self.scale)[0].T @ equation.z
-        x: Array = self.scale * (
-            self.V[:, : self.rank] @ (U_z[: self.rank] / self.singular_values[: self.rank])
-        )
+        x: Array = self.covariance_factor() @ U_z[: self.rank]
         return x
 
     def null_space(self) -> Array:
@@ -81,44 +78,17 @@ class IdentifiableSpace:
         basis: Array = np.where(self.scale > 0.0, self.scale, 1.0)[:, None] * self.V[:, self.rank :]
         return basis
 
-    def restricted(self, equation: ReducedEquation) -> ReducedEquation:
-        """Return the equations projected to the identifiable space."""
-        V = self.V[:, : self.rank]
-        back = np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
-        R = np.asarray(np.linalg.qr((equation.R * self.scale) @ V @ (V.T * back), mode="r"))
-        solved = R @ self.minimum(equation)
-        lost = float(np.sum(equation.z**2) - np.sum(solved**2))
-        return ReducedEquation(R, solved, equation.rest + max(lost, 0.0), equation.rows)
-
     def verdicts(self, E: Array) -> tuple[Identifiability, ...]:
-        """Return the identifiability of each standard parameter phi_i = nominal + E_i x.
-
-        Args:
-            E: Shape (p, n).
-        """
-        unseen = self.scale == 0.0
-        safe = np.where(unseen, 1.0, self.scale)
-        found = []
-        for row in E:
-            direction = row * safe
-            size = float(np.linalg.norm(direction))
-            inside = float(np.linalg.norm(direction @ self.V[:, : self.rank]))
-            outside = float(np.linalg.norm(direction @ self.V[:, self.rank :]))
-            if size == 0.0 or inside <= PART_TOLERANCE * size:
-                found.append(Identifiability.NOT)
-            elif outside <= PART_TOLERANCE * size:
-                found.append(Identifiability.IDENTIFIABLE)
-            else:
-                found.append(Identifiability.COMBINATION)
-        return tuple(found)
+        """Return the identifiability of each standard parameter nominal + E_i x, E of shape (p, n)."""
+        directions = E * np.where(self.scale == 0.0, 1.0, self.scale) @ self.V
+        size = PART_TOLERANCE * np.linalg.norm(directions, axis=1)
+        inside = np.linalg.norm(directions[:, : self.rank], axis=1) > size
+        outside = np.linalg.norm(directions[:, self.rank :], axis=1) > size
+        kinds = (Identifiability.NOT, Identifiability.IDENTIFIABLE, Identifiability.COMBINATION)
+        return tuple(kinds[int(i) * (1 + int(o))] for i, o in zip(inside, outside, strict=True))
 
     def deviations(self, E: Array) -> Array:
-        """Return the standard deviation of each standard parameter, infinite where it is not identifiable.
-
-        Args:
-            E: Shape (p, n).
-        """
+        """Return the standard deviation of each standard parameter, infinite where it is not identifiable."""
         sigma = np.linalg.norm(E @ self.covariance_factor(), axis=1)
-        verdicts = self.verdicts(E)
-        fixed = np.array([v is Identifiability.IDENTIFIABLE for v in verdicts])
+        fixed = np.array([one is Identifiability.IDENTIFIABLE for one in self.verdicts(E)])
         return np.where(fixed, sigma, np.inf)

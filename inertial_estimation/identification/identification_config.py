@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.models.friction import FRICTION_TERMS, FrictionConfig
+from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section
@@ -35,45 +35,6 @@ class SmoothingConfig:
         lower=0.01,
         upper=1e4,
     )
-    stiction_speed: float = parameter(
-        0.0,
-        "Joint speed below which the torque row of a joint is left out; 0 keeps all rows.",
-        unit="rad/s",
-        lower=0.0,
-        upper=10.0,
-    )
-
-
-@dataclass(frozen=True)
-class PayloadConfig:
-    """An unknown load that the robot carries in the fitted recordings."""
-
-    link: str = parameter(
-        "",
-        "Link to which an unknown load is fixed; its mass, centre of mass and inertia are identified as "
-        "those of a body of its own, in the frame of this link. Empty means that there is no load.",
-    )
-    reach: float = parameter(
-        0.3,
-        "Distance from the frame of payload.link within which the mass of the load is expected; it scales "
-        "the prior of its centre of mass and of its inertia.",
-        unit="m",
-        lower=1e-3,
-        upper=10.0,
-    )
-
-
-@dataclass(frozen=True)
-class MethodConfig:
-    """Parameters of the identification methods."""
-
-    mass_deviation: float = parameter(
-        0.5,
-        "Prior standard deviation of every mass, as a fraction of the nominal mass, in the methods ridge and "
-        "consistent; centres of mass and second moments deviate as much in units of the body's extent.",
-        lower=1e-6,
-        upper=1e3,
-    )
 
 
 @dataclass(frozen=True)
@@ -99,13 +60,7 @@ class IdentificationConfig:
     symmetry: tuple[str, ...] = parameter(
         (),
         "Parts of link names that mirror each other across the base's xz plane, each 'left=right'; a link "
-        "on the right then has the mirrored parameters of its counterpart on the left.",
-    )
-    symmetric_friction: tuple[str, ...] = parameter(
-        ("armature",),
-        "Terms of the friction model that mirrored joints (symmetry) have in common. The rotors are alike by "
-        "design; the friction of each drive is its own.",
-        choices=FRICTION_TERMS,
+        "on the right has the mirrored parameters, its joint the rotor inertia, of the one on the left.",
     )
     smoothing: SmoothingConfig = section(SmoothingConfig)
     weighting: str = parameter(
@@ -113,5 +68,15 @@ class IdentificationConfig:
         "Weight of each row in the fit: the reciprocal of the rms of its residual, or one for all rows.",
         choices=("residual", "none"),
     )
-    methods: MethodConfig = section(MethodConfig)
-    payload: PayloadConfig = section(PayloadConfig)
+    mass_deviation: float = parameter(
+        0.5,
+        "Prior standard deviation of every mass, as a fraction of the nominal mass; centres of mass and "
+        "second moments deviate as much in units of the body's extent.",
+        lower=1e-6,
+        upper=1e3,
+    )
+    payload: str = parameter(
+        "",
+        "Link to which an unknown load is fixed; its mass, centre of mass and inertia are identified as "
+        "those of a body of its own, in the frame of this link. Empty means that there is no load.",
+    )

@@ -1,6 +1,5 @@
 """Identification of inertial parameters and friction from streamed measurements."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,18 +14,12 @@ from inertial_estimation.errors import (
 )
 from inertial_estimation.identification.data_set import DataSet
 from inertial_estimation.identification.equations import EquationStack
-from inertial_estimation.identification.held_links import freed_unknowns, held_links, held_links_test
-from inertial_estimation.identification.identifiability import RANK_TOLERANCE, IdentifiableSpace
+from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import (
-    HeldLinks,
-    Identifiability,
-    IdentificationReport,
-    MethodResult,
-)
+from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.method_evaluation import MethodEvaluation
 from inertial_estimation.identification.methods import WITHOUT_PRIOR, method_named
-from inertial_estimation.identification.parameter_set import parameter_set
+from inertial_estimation.identification.parameter_set import held_links, parameter_set
 from inertial_estimation.identification.priors import prior_factor, typical_deviations
 from inertial_estimation.identification.rows import RowBlock, RowModel
 from inertial_estimation.identification.signal_block import SignalBlock, finite_runs
@@ -38,7 +31,6 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 WEIGHT_ITERATIONS = 4
 SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor of the noise for data without any
 ASYMMETRY_TOLERANCE = 0.01  # share of the larger parameter by which mirrored links may differ
-REST_TOLERANCE = 1e-2  # rank tolerance for a robot at rest, whose only motion is noise
 
 
 class Identifier:
@@ -53,11 +45,7 @@ class Identifier:
     """
 
     def __init__(self, config: IdentificationConfig, urdf: str) -> None:
-        """Resolve every name against the robot.
-
-        Args:
-            config: Parameters of the identification.
-            urdf: Text of the URDF.
+        """Resolve every name against the robot that a URDF describes.
 
         Raises:
             ConfigurationError: If the configuration does not fit the robot.
@@ -65,17 +53,11 @@ class Identifier:
             InconsistentInertiaError: If an identified body has no mass.
         """
         self._config, self._urdf = config, urdf
-        self._deviation = config.methods.mass_deviation
         setup = robot_from_config(config.robot, urdf)
         self.robot, self.parameters = setup.robot, parameter_set(config, setup.robot)
         self.row_model = RowModel(config, setup, self.parameters)
-        self._held_links = held_links(self.robot, self.parameters)
-        models = [self.row_model]
-        if self._held_links:
-            models.append(RowModel(config, setup, freed_unknowns(config, self.robot, self.parameters)))
-            self._freed = models[1].parameters
-        self._training, self._validation = DataSet(models, setup), DataSet(models[:1], setup)
-        self._typical = typical_deviations(self.parameters, self._deviation)
+        self._training, self._validation = (DataSet(self.row_model, setup) for _ in range(2))
+        self._typical = typical_deviations(self.parameters, config.mass_deviation)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False, validation: bool = False) -> None:
         """Add a segment of data.
@@ -90,7 +72,7 @@ class Identifier:
             MeasurementError: If a signal is missing or of another shape.
         """
         if unloaded and not self.parameters.payload:
-            raise ConfigurationError("data without a load are given, but 'payload.link' names no link of one")
+            raise ConfigurationError("data without a load are given, but 'payload' names no link of one")
         (self._validation if validation else self._training).push(block, unloaded=unloaded)
 
     def rows(self, block: SignalBlock) -> RowBlock:
@@ -125,22 +107,20 @@ class Identifier:
         chosen = chosen or (methods[0] if methods else "")
         if chosen not in methods:
             raise ConfigurationError(f"the method '{chosen}' to write is none of {listing(methods)}")
-        data, at_rest = self._training, self._check_data()
-        stack = data.stacks[0].mean_rows() if at_rest else data.stacks[0]
-        sigma, inflation = self._noise(stack, at_rest)
+        self._check_data()
+        stack, judged = self._training.stack, self._validation.stack
+        sigma, inflation = self._noise(stack)
         equation = stack.reduced(sigma * np.sqrt(stack.correlation * inflation))
-        tolerance = REST_TOLERANCE if at_rest else RANK_TOLERANCE
-        space = IdentifiableSpace.of(equation, self._typical, tolerance)
-        if at_rest:
-            equation = space.restricted(equation)
-        judged = self._validation.stacks[0] if self._validation.stacks[0].rows else None
-        evaluation = MethodEvaluation(self.parameters, space, space.minimum(equation), sigma, stack, judged)
+        space = IdentifiableSpace.of(equation, self._typical)
+        evaluation = MethodEvaluation(
+            self.parameters, space, space.minimum(equation), sigma, stack, judged if judged.times else None
+        )
         results: dict[str, MethodResult] = {}
-        warnings = self._warnings(stack, space, at_rest)
+        warnings = self._warnings(stack)
         for name, solve in solvers.items():
             try:
                 _check_counts(stack, name)
-                solution = solve(equation, self.parameters, self._deviation)
+                solution = solve(equation, self.parameters, self._config.mass_deviation)
             except InertialEstimationError as error:
                 if name == chosen:
                     raise
@@ -154,15 +134,15 @@ class Identifier:
             singular_values=space.singular_values,
             row_names=self.row_model.row_names,
             row_sigma=sigma,
-            training=data.summary(),
-            validation=self._validation.summary() if judged else None,
+            training=self._training.summary(),
+            validation=self._validation.summary() if judged.times else None,
             methods=results,
             chosen=chosen,
             warnings=tuple(warnings),
-            cost_least_squares=math.nan if at_rest else evaluation.least_cost(),
-            unloaded=data.unloaded,
+            cost_least_squares=evaluation.least_cost(),
+            unloaded=self._training.unloaded,
             inflation=inflation,
-            held=self._held(stack, space, sigma, at_rest),
+            held=held_links(self.robot, self.parameters),
         )
 
     def urdf(self, result: MethodResult) -> str:
@@ -197,68 +177,43 @@ class Identifier:
             load=EstimatedLoad(load.link, load.name) if load else None,
         )
 
-    def _check_data(self) -> bool:
-        """Check that there is something to fit; return whether the robot stands still."""
+    def _check_data(self) -> None:
+        """Check that there is something to fit."""
         data = self._training
-        if not data.stacks[0].rows:
+        if not data.stack.times:
             raise MeasurementError(
                 f"{data.duration_s:.3g} s of data give no row; expected segments without gaps of "
-                f"{data.shortest_s:.3g} s or more, and joints faster than the stiction speed"
+                f"{data.shortest_s:.3g} s or more"
             )
-        if data.at_rest and data.unloaded:
+        if data.at_rest:
             raise MeasurementError(
-                "the robot stands still with and without its load; one posture does not tell a load from the "
-                "error of the description: record a motion"
+                "the robot stands still: one posture tells neither the parameters of its links nor a load "
+                "from errors of the description; record a motion (inertial-estimation excite designs one)"
             )
-        return data.at_rest
 
-    def _noise(self, stack: EquationStack, at_rest: bool) -> tuple[Array, float]:
+    def _noise(self, stack: EquationStack) -> tuple[Array, float]:
         """Return the noise level of each row and the inflation of variances by correlated residuals."""
-        alike = self._config.weighting == "none" or self.row_model.pooled
-        counts = np.maximum(stack.counts, 1)
         nominal = stack.residual_squares(np.zeros(stack.unknowns))
-        floor = SMALLEST_SHARE * (np.sqrt((stack.measured_squares() + nominal) / counts).max() or 1.0)
-        if at_rest:  # one mean row a name leaves no residual: the scatter of the rows about their mean
-            sigma = np.maximum(self._training.stacks[0].mean_deviations(), floor)
-            if alike:
-                sigma[:] = np.sqrt(np.mean(sigma[stack.counts > 0] ** 2))
-            sigma[stack.counts == 0] = sigma.max()  # row names that only the validation data may have
-            return sigma, 1.0
-        sigma = np.ones(len(counts))
-        for _ in range(1 if alike else WEIGHT_ITERATIONS):  # residuals of a well weighted fit are the noise
+        floor = SMALLEST_SHARE * (np.sqrt((stack.measured_squares() + nominal) / stack.times).max() or 1.0)
+        sigma = np.ones(len(stack.row_names))
+        for _ in range(WEIGHT_ITERATIONS):  # residuals of a well weighted fit are the noise
             equation = stack.reduced(sigma)
             space = IdentifiableSpace.of(equation, self._typical)
-            squares = stack.residual_squares(space.minimum(equation))
+            squares = stack.residual_squares(space.minimum(equation)) / stack.times
             left = 1.0 - min(space.rank * stack.correlation / stack.rows, 0.9)  # share the fit does not take
-            if alike:
-                sigma[:] = max(np.sqrt(squares.sum() / stack.rows / left), floor)
-            else:
-                sigma = np.maximum(np.sqrt(squares / counts / left), floor)
-                sigma[stack.counts == 0] = sigma.max()
-        correlated, prior = sigma * np.sqrt(stack.correlation), prior_factor(self.parameters, self._deviation)
+            if self.row_model.pooled:
+                squares[:] = squares.mean()
+            sigma = np.maximum(np.sqrt(squares / left), floor)
+        correlated = sigma * np.sqrt(stack.correlation)
+        prior = prior_factor(self.parameters, self._config.mass_deviation)
         return sigma, stack.scatter.inflation(correlated, stack.reduced(correlated), prior)
 
-    def _held(
-        self, stack: EquationStack, space: IdentifiableSpace, sigma: Array, at_rest: bool
-    ) -> HeldLinks | None:
-        if not self._held_links or at_rest:
-            return HeldLinks(self._held_links) if self._held_links else None
-        freed = self._training.stacks[1], self._freed, self._deviation
-        return held_links_test(self._held_links, stack, space, *freed, sigma)
-
-    def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
-        verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
-        silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
+    def _warnings(self, stack: EquationStack) -> list[str]:
         found = in_words(self._training.findings(self._config.robot))
         constant = self._training.constant_joints
-        if at_rest:
-            found.append(
-                f"the robot stands still: one posture gives {stack.rows} equations for {stack.unknowns} "
-                f"unknowns, {space.rank} of them independent; these stay nominal: {', '.join(silent)}"
-            )
-        elif constant:
+        if constant:
             found.append(f"joints that do not move: {listing(constant)}")
-        if stack.rows < 2 * stack.unknowns and not at_rest:
+        if stack.rows < 2 * stack.unknowns:
             found.append(f"only {stack.rows} equations for {stack.unknowns} unknowns")
         made_up = [
             body.link

@@ -15,7 +15,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.methods import MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
-from inertial_estimation.models.inertia_posterior import InertiaPosterior, TruncatedPosterior, square_root
+from inertial_estimation.models.inertia_posterior import TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -25,28 +25,19 @@ STEP_SHARE = 1e-6  # of the prior deviations, for the derivatives of mass, centr
 
 @dataclass(frozen=True, eq=False)
 class MethodEvaluation:
-    """Evaluates solutions against the data.
-
-    Attributes:
-        parameters: The unknowns and their relation to the standard parameters.
-        space: The identifiable space.
-        least: Least-squares solution in the identifiable space, shape (n,).
-        sigma: Noise level of each row, shape (m,).
-        training: The fitted rows.
-        validation: The validation rows; None without such data.
-    """
+    """Evaluates solutions against the data."""
 
     parameters: ParameterSet
     space: IdentifiableSpace
-    least: Array
-    sigma: Array
-    training: EquationStack
-    validation: EquationStack | None
+    least: Array  # least-squares solution in the identifiable space, shape (n,)
+    sigma: Array  # noise level of each row, shape (m,)
+    training: EquationStack  # the fitted rows
+    validation: EquationStack | None  # None without such data
 
     def result(self, name: str, solution: MethodSolution) -> MethodResult:
         """Return the result of the method of a name."""
         given, x, nominal = self.parameters, solution.x, np.zeros(len(solution.x))
-        phi = given.standard(x)
+        phi, payload = given.standard(x), self._payload(solution)
         bodies = tuple(
             BodyResult(
                 body.link,
@@ -56,8 +47,13 @@ class MethodEvaluation:
             )
             for i, body in enumerate(given.bodies)
         )
-        payload = self._payload(solution, phi)
+        posterior = None
         inconsistent = any(body.violations for body in bodies) or (payload and payload.violations)
+        if solution.covariance is not None and not inconsistent:
+            own = np.delete(np.arange(len(phi)), given.friction_rows)
+            half = square_root(solution.covariance)
+            mean = phi[own].reshape(-1, 10)
+            posterior = TruncatedPosterior(mean, given.E[own] @ half, np.zeros(half.shape[1]))
         return MethodResult(
             method=name,
             parameters=self._parameters(phi),
@@ -75,21 +71,12 @@ class MethodEvaluation:
             x=x,
             unfinished=solution.unfinished,
             payload=payload,
-            posterior=None if inconsistent else self._posterior(solution, phi),
+            posterior=posterior,
         )
 
     def least_cost(self) -> float:
         """Return the cost of least squares in the identifiable space, as `MethodResult.cost`."""
         return self._cost(self.training, self.least)
-
-    def _posterior(self, solution: MethodSolution, phi: Array) -> InertiaPosterior | None:
-        """Return the normal distribution of the bodies about the solution, truncated to consistent ones."""
-        if solution.covariance is None:
-            return None
-        own = np.delete(np.arange(len(phi)), self.parameters.friction_rows)
-        half = square_root(solution.covariance)
-        mean = phi[own].reshape(-1, 10)
-        return TruncatedPosterior(mean, self.parameters.E[own] @ half, np.zeros(half.shape[1]))
 
     def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
         given = self.parameters
@@ -100,13 +87,13 @@ class MethodEvaluation:
         return tuple(ParameterResult(*one) for one in named)
 
     def _cost(self, stack: EquationStack | None, x: Array) -> float:
-        if stack is None or not stack.rows:
+        if stack is None:
             return float("nan")
         return float(np.sum(stack.residual_squares(x) / self.sigma**2) / stack.rows)
 
-    def _payload(self, solution: MethodSolution, phi: Array) -> PayloadResult | None:
+    def _payload(self, solution: MethodSolution) -> PayloadResult | None:
         """Return the load with the standard deviations of its mass, centre of mass and moments of inertia."""
-        payload, covariance, pi = self.parameters.payload, solution.covariance, phi[-10:]
+        payload, covariance, pi = self.parameters.payload, solution.covariance, solution.x[-10:]
         if payload is None:
             return None
         if covariance is not None:
@@ -139,15 +126,14 @@ def _physical(pi: Array) -> Array:
 
 
 def _row_errors(stack: EquationStack, x: Array) -> tuple[RowError, ...]:
-    counts = np.maximum(stack.counts, 1)
     squares = (stack.residual_squares(x), stack.residual_squares(np.zeros(len(x))), stack.measured_squares())
-    numbers = np.stack([*(np.sqrt(one / counts) for one in squares), stack.friction_shares(x)], axis=1)
+    numbers = np.sqrt(np.stack(squares, axis=1) / stack.times)
     return tuple(RowError(name, *row) for name, row in zip(stack.row_names, numbers.tolist(), strict=True))
 
 
 def _relative_error(stack: EquationStack | None, x: Array) -> float:
     """Return ||measured - predicted|| / ||measured|| over the joint torque rows, or all rows if none are."""
-    if stack is None or not stack.rows:
+    if stack is None:
         return float("nan")
     torques = np.array([name not in BASE_ROWS for name in stack.row_names])
     chosen = torques if torques.any() else ~torques

@@ -22,7 +22,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 POSITIVE_TERMS = ("coulomb", "viscous", "armature")
-CONDITION_LIMIT = 1e3  # c_max of "truncated-svd" (Y 21)
 SMALLEST_MASS = 0.01  # lower bound of masses of "bounded-gradient" [kg]
 MOST_ITERATIONS = 20_000  # of the bounded gradient
 SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which the gradient stops
@@ -37,19 +36,12 @@ SUFFICIENT_DECREASE, SMALLEST_STEP = 0.1, 1e-12  # of the line search (Armijo)
 
 @dataclass(frozen=True, eq=False)
 class MethodSolution:
-    """Solution of a method.
+    """Solution of a method."""
 
-    Attributes:
-        x: Deviation of the unknowns from nominal, shape (n,).
-        notes: Remarks on the solution, one sentence each.
-        unfinished: Reason why the solution is not the exact optimum of the method; empty if it is.
-        covariance: Of x, of a method with a prior, shape (n, n); None of the others.
-    """
-
-    x: Array
-    notes: tuple[str, ...] = ()
-    unfinished: str = ""
-    covariance: Array | None = None
+    x: Array  # deviation of the unknowns from nominal, shape (n,)
+    notes: tuple[str, ...] = ()  # remarks on the solution, one sentence each
+    unfinished: str = ""  # why the solution is not the exact optimum of the method; empty if it is
+    covariance: Array | None = None  # of x, of a method with a prior, shape (n, n); None of the others
 
 
 Solver = Callable[[ReducedEquation, ParameterSet, float], MethodSolution]
@@ -61,17 +53,8 @@ def least_squares(equation: ReducedEquation, _parameters: ParameterSet, _deviati
 
     Weakly excited directions are solved for as well, and masses may become negative.
     """
-    return _pseudo_inverse(equation, 1.0 / ROUND_OFF)
-
-
-def truncated_svd(equation: ReducedEquation, _parameters: ParameterSet, _deviation: float) -> MethodSolution:
-    """X = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as in the paper (Y 19-21)."""
-    return _pseudo_inverse(equation, CONDITION_LIMIT)
-
-
-def _pseudo_inverse(equation: ReducedEquation, condition_limit: float) -> MethodSolution:
     U, s, Vt = linear_algebra.svd(equation.R)
-    kept = s > s[0] / condition_limit
+    kept = s > s[0] * ROUND_OFF
     x = Vt[kept].T @ ((U.T @ equation.z)[kept] / s[kept])
     return MethodSolution(x, (f"{kept.sum()} of {len(x)} singular values used",))
 
@@ -120,8 +103,9 @@ def _lower_bounds(parameters: ParameterSet) -> Array:
     """
     least = {"m": SMALLEST_MASS, **dict.fromkeys(POSITIVE_TERMS, 0.0)}
     nominal = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))
-    lowest = [least.get(name.rpartition("/")[2], -np.inf) - nominal[name] for name in parameters.unknowns]
-    bounds = np.array(lowest)
+    bounds = np.array(
+        [least.get(name.rpartition("/")[2], -np.inf) - nominal[name] for name in parameters.unknowns]
+    )
     if parameters.payload:
         bounds[-10] = 0.0
     return bounds
@@ -248,7 +232,6 @@ class _ConsistentProblem:
 
 METHODS: dict[str, Solver] = {
     "least-squares": least_squares,
-    "truncated-svd": truncated_svd,
     "bounded-gradient": bounded_gradient,
     "nullspace-prior": nullspace_prior,
     "ridge": ridge,

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
-from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
+from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
 from inertial_estimation.models.mirrored_links import mirror_image
@@ -27,7 +27,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, transfer_matrix
 
-ODD_TERMS = ("offset", "coulomb_slope", "balance_cos")  # change their sign with that of the joint's position
 BODY_UNITS = ("kg", "kg m", "kg m", "kg m", *6 * ("kg m^2",))
 FRICTION_UNITS = {
     "coulomb": "Nm",
@@ -41,21 +40,16 @@ FRICTION_UNITS = {
     "balance_cos": "Nm",
 }
 LOAD_SHARE = 0.3  # prior standard deviation of the mass of a load over the mass of the robot
+LOAD_REACH_M = 0.3  # from the frame of its link within which the mass of a load is expected: a tool, a hand
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadUnknowns:
-    """The last ten unknowns: the parameters of a load about the frame of its link.
+    """The last ten unknowns: the parameters of a load about the frame of its link."""
 
-    Attributes:
-        link: The link it is fixed to.
-        name: Name of the load.
-        unit: Prior standard deviation of each parameter about zero, shape (10,).
-    """
-
-    link: str
+    link: str  # that it is fixed to
     name: str
-    unit: Array
+    unit: Array  # prior standard deviation of each parameter about zero, shape (10,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,34 +59,19 @@ class ParameterSet:
     phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction, then the
     ten parameters of a load if one is identified. E selects a subset, ties mirrored links to each other, or
     keeps all parameters.
-
-    Attributes:
-        bodies: The identified bodies.
-        friction: The identified friction, None for none.
-        names: Name of each entry of phi.
-        units: Unit of each entry of phi.
-        nominal: phi_nominal, shape (p,); of mirrored links the mean of both sides.
-        unknowns: Name of each entry of x.
-        E: Shape (p, n).
-        to_joint: Maps phi to parameters about the joint frames, which the regressor multiplies, shape (r, p);
-            the body that carries the load contains it.
-        friction_sigma: Prior standard deviation of each friction parameter, shape (number of them,).
-        asymmetry: Largest relative difference of mirrored links in the description, 0 without symmetry.
-        to_joint_unloaded: The same without the load; None where no load is identified.
-        payload: The load; None for none.
     """
 
     bodies: tuple[BodyReference, ...]
     friction: FrictionModel | None
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of each entry of phi
     units: tuple[str, ...]
-    nominal: Array
-    unknowns: tuple[str, ...]
-    E: Array
-    to_joint: Array
-    friction_sigma: Array
-    asymmetry: float = 0.0
-    to_joint_unloaded: Array | None = None
+    nominal: Array  # phi_nominal, shape (p,); of mirrored links the mean of both sides
+    unknowns: tuple[str, ...]  # name of each entry of x
+    E: Array  # shape (p, n)
+    to_joint: Array  # takes phi, a load too, to parameters about the joint frames, shape (r, p)
+    friction_sigma: Array  # prior standard deviation of each friction parameter
+    asymmetry: float = 0.0  # largest relative difference of mirrored links in the description
+    to_joint_unloaded: Array | None = None  # the same without the load; None where no load is identified
     payload: PayloadUnknowns | None = None
 
     @property
@@ -114,17 +93,13 @@ class ParameterSet:
 def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterSet:
     """Resolve what is identified against a robot.
 
-    Args:
-        config: Links, parameters, symmetry, friction and load.
-        robot: The robot.
-
     Raises:
         ConfigurationError: If a pattern matches no link or joint, mirrored links are no mirror images, or the
             name of the load is taken.
         ~inertial_estimation.errors.ModelError: If there is no link of the load.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
-    links, load = chosen_links(robot, config.links), config.payload.link
+    links, load = chosen_links(robot, config.links), config.payload
     if load and robot.link_body(load).joint_id not in [robot.link_body(link).joint_id for link in links]:
         links += (load,)  # the body that carries the load is always among the unknowns
     bodies = estimated_bodies(robot, links)
@@ -156,16 +131,26 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
         else np.zeros(0),
     )
     if config.symmetry:
-        found = _mirrored(found, robot, config.symmetry, config.symmetric_friction)
-    return _with_payload(found, robot, config.payload) if load else found
+        found = _mirrored(found, robot, config.symmetry)
+    return _with_payload(found, robot, load) if load else found
+
+
+def identifiable_links(robot: RobotModel) -> tuple[str, ...]:
+    """Return one link of every body that moves and has a mass in the description."""
+    joints = [j for j in range(1, robot.model.njoints) if robot.model.inertias[j].mass > 0.0]
+    return tuple(robot.body_links(joint)[0] for joint in joints)
+
+
+def held_links(robot: RobotModel, parameters: ParameterSet) -> tuple[str, ...]:
+    """Return one link of every body that moves, has a mass in the description and is not identified."""
+    joints = {body.joint_id for body in parameters.bodies}
+    return tuple(link for link in identifiable_links(robot) if robot.link_body(link).joint_id not in joints)
 
 
 def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the links whose bodies are identified, one for each body, in the model's order.
 
-    Args:
-        robot: The robot.
-        patterns: Names or shell patterns; empty selects all bodies that move.
+    Patterns are names or shell patterns; none select all bodies that move.
 
     Raises:
         ConfigurationError: If a pattern matches no link that moves.
@@ -215,16 +200,10 @@ def _within_bodies(
     return block_diag(*blocks, np.eye(len(names) - n_body)), (*free, *names[n_body:])
 
 
-def _mirrored(
-    parameters: ParameterSet, robot: RobotModel, symmetry: Sequence[str], friction_terms: Sequence[str]
-) -> ParameterSet:
-    """Tie the parameters of links on the right to those of their mirror images on the left.
+def _mirrored(parameters: ParameterSet, robot: RobotModel, symmetry: Sequence[str]) -> ParameterSet:
+    """Tie the parameters of links on the right to those on the left, by 'left=right' each.
 
-    Args:
-        parameters: The unknowns without symmetry.
-        robot: The robot.
-        symmetry: Parts of link names, 'left=right' each.
-        friction_terms: Terms of the friction that mirrored joints have in common.
+    Mirrored rotors are alike by design; the friction of each drive is its own.
 
     Raises:
         ConfigurationError: If no pair is found, or the links of one are no mirror images.
@@ -236,11 +215,9 @@ def _mirrored(
         first = (row[f"{link}/{PARAMETER_NAMES[0]}"] for link in (left, right))
         l_rows, r_rows = (range(i, i + 10) for i in first)
         ties.append((l_rows, r_rows, image.parameters))
-        for term in friction_terms:
-            near, far = (row.get(f"{joint}/{term}") for joint in (image.left_joint, image.right_joint))
-            if near is not None and far is not None:
-                sign = image.joint_sign if term in ODD_TERMS else 1.0
-                ties.append((range(near, near + 1), range(far, far + 1), np.array([[sign]])))
+        near, far = (row.get(f"{joint}/armature") for joint in (image.left_joint, image.right_joint))
+        if near is not None and far is not None:
+            ties.append((range(near, near + 1), range(far, far + 1), np.eye(1)))
     E, nominal, asymmetry = parameters.E.copy(), parameters.nominal.copy(), 0.0
     kept = np.ones(E.shape[1], dtype=bool)
     for l_rows, r_rows, M in ties:
@@ -272,27 +249,26 @@ def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _with_payload(parameters: ParameterSet, robot: RobotModel, config: PayloadConfig) -> ParameterSet:
+def _with_payload(parameters: ParameterSet, robot: RobotModel, link: str) -> ParameterSet:
     """Add the ten parameters of a load about its link's frame at the end of the unknowns.
 
     Raises:
         ConfigurationError: If the link is not part of an identified body, or the name of the load is taken.
     """
-    carrier = robot.link_body(config.link)
+    carrier, name = robot.link_body(link), f"{link}_payload"
     body = next((i for i, b in enumerate(parameters.bodies) if b.joint_id == carrier.joint_id), None)
     if body is None:
-        raise ConfigurationError(f"link '{config.link}' of the payload belongs to no identified body")
-    name = f"{config.link}_payload"
+        raise ConfigurationError(f"link '{link}' of the payload belongs to no identified body")
     if name in robot.link_names:
         raise ConfigurationError(
             f"the description already has a link '{name}', the load of an earlier identification: remove it, "
-            "or name another link as 'payload.link'"
+            "or name another link as 'payload'"
         )
     to_joint = np.hstack((parameters.to_joint, np.zeros((len(parameters.to_joint), 10))))
     loaded = to_joint.copy()
     loaded[10 * body : 10 * body + 10, -10:] = transfer_matrix(carrier.T_JL)
     names = tuple(f"{name}/{parameter}" for parameter in PARAMETER_NAMES)
-    size = np.array([1.0, *3 * [config.reach], *6 * [config.reach**2]])
+    size = np.array([1.0, *3 * [LOAD_REACH_M], *6 * [LOAD_REACH_M**2]])
     return replace(
         parameters,
         names=parameters.names + names,
@@ -302,5 +278,5 @@ def _with_payload(parameters: ParameterSet, robot: RobotModel, config: PayloadCo
         E=block_diag(parameters.E, np.eye(10)),
         to_joint=loaded,
         to_joint_unloaded=to_joint,
-        payload=PayloadUnknowns(config.link, name, LOAD_SHARE * robot.total_mass * size),
+        payload=PayloadUnknowns(link, name, LOAD_SHARE * robot.total_mass * size),
     )

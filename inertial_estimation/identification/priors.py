@@ -65,12 +65,7 @@ def linear_rows(parameters: ParameterSet) -> Array:
 def prior_factor(parameters: ParameterSet, mass_deviation: float) -> Array:
     """Return upper triangular T such that T x has unit covariance; ||T x||^2 is twice the cost of the prior.
 
-    Args:
-        parameters: The unknowns.
-        mass_deviation: Relative standard deviation of the masses.
-
-    Returns:
-        Shape (n, n), regular.
+    The standard deviation of the masses is relative; T is regular, shape (n, n).
     """
     slopes = body_slopes(parameters)[1][: len(parameters.bodies)]
     bodies = np.sqrt(body_weight(mass_deviation)) * slopes.transpose(0, 2, 3, 1).reshape(-1, slopes.shape[1])
@@ -80,11 +75,7 @@ def prior_factor(parameters: ParameterSet, mass_deviation: float) -> Array:
 def posterior_covariance(R: Array, T: Array) -> Array:
     """Return (R'R + T'T)^-1, the covariance of x.
 
-    R x = z + noise are the equations and T x is the prior, noise and prior of unit variance.
-
-    Args:
-        R: Factor of the weighted equations, shape (n, n).
-        T: Factor of the prior, shape (n, n), regular.
+    R x = z + noise are the equations and T x is the prior, both of unit variance, shape (n, n).
     """
     half = linear_algebra.inv(linear_algebra.triangular_factor(np.vstack((R, T))))
     covariance: Array = half @ half.T

@@ -33,27 +33,13 @@ CHUNK_ROWS = 256  # rows that are in memory at once
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """value = regressor @ x + noise at several times, x the deviation of the unknowns from nominal.
+    """value = regressor @ x + noise at several times, x the deviation of the unknowns from nominal."""
 
-    Attributes:
-        stamps_ns: Time of each row [ns], shape (k,).
-        regressor: Shape (k, m, n).
-        value: Measured minus the prediction of the nominal parameters [Nm, N], shape (k, m).
-        measured: S' tau + sum J' lambda, smoothed [Nm, N], shape (k, m).
-        used: False where a row is left out because its joint stands still, shape (k, m).
-        independent: Number of rows of white noise with the information of these k rows, whose noise is
-            correlated by the smoothing.
-        friction: Smoothed sign of the velocity of each row's joint, and that velocity [rad/s], smoothed as
-            the rows; zero for rows of no joint, shape (k, m, 2).
-    """
-
-    stamps_ns: NDArray[np.int64]
-    regressor: Array
-    value: Array
-    measured: Array
-    used: NDArray[np.bool_]
-    independent: float
-    friction: Array
+    stamps_ns: NDArray[np.int64]  # shape (k,)
+    regressor: Array  # shape (k, m, n)
+    value: Array  # measured minus the prediction of the nominal parameters [Nm, N], shape (k, m)
+    measured: Array  # S' tau + sum J' lambda, smoothed [Nm, N], shape (k, m)
+    independent: float  # rows of white noise with the information of these, which the smoothing correlates
 
     @property
     def size(self) -> int:
@@ -68,7 +54,7 @@ class RowBlock:
     @classmethod
     def joined(cls, blocks: "list[RowBlock]") -> "RowBlock":
         """Return blocks as one, in their order; at least one is needed."""
-        names = ("stamps_ns", "regressor", "value", "measured", "used", "friction")
+        names = ("stamps_ns", "regressor", "value", "measured")
         arrays = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}
         return cls(**arrays, independent=sum(block.independent for block in blocks))
 
@@ -79,20 +65,13 @@ class RowTiming:
 
     Efforts that were smoothed before they were recorded are not smoothed like that again, but what the model
     predicts is: only then do both show a reversal of friction alike.
-
-    Attributes:
-        signals: Smoother of the signals.
-        stride: Samples between two evaluations.
-        rows: Smoother of the evaluations.
-        thin: Evaluations between two rows.
-        effort_half: Evaluations on either side that the smoothing of the recorded efforts extends to.
     """
 
     signals: ZeroPhaseSmoother
     stride: int
-    rows: ZeroPhaseSmoother
+    rows: ZeroPhaseSmoother  # of the evaluations
     thin: int
-    effort_half: int
+    effort_half: int  # evaluations on either side that the smoothing of the recorded efforts extends to
 
     @classmethod
     def of_step(cls, smoothing: SmoothingConfig, step_s: float, effort_window: float) -> "RowTiming":
@@ -121,21 +100,16 @@ class RowTiming:
         return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.half)
 
     def smoothed(self, rows: Array) -> Array:
-        """Return smoothed rows, one in `thin`.
-
-        Args:
-            rows: Evaluations of regressor columns, value, measured and sign and velocity of friction, shape
-                (k, m, n + 4).
-        """
+        """Return one in `thin` smoothed evaluations of [regressor, value, measured], (k, m, n + 2)."""
         if not self.effort_half:
             return self.rows.apply(rows, stride=self.thin)
         kernel = np.convolve(triangle_weights(self.effort_half), self.rows.weights())
-        measured = self.rows.apply(rows[..., -3], first=self.effort_half, stride=self.thin)
+        measured = self.rows.apply(rows[..., -1], first=self.effort_half, stride=self.thin)
         nominal = rows.copy()
-        nominal[..., -4] = rows[..., -3] - rows[..., -4]
+        nominal[..., -2] = rows[..., -1] - rows[..., -2]
         smooth: Array = sliding_window_view(nominal, len(kernel), axis=0)[:: self.thin] @ kernel
         measured = measured[: len(smooth)]
-        smooth[..., -4], smooth[..., -3] = measured - smooth[..., -4], measured
+        smooth[..., -2], smooth[..., -1] = measured - smooth[..., -2], measured
         return smooth
 
     @cached_property
@@ -168,12 +142,7 @@ class RowModel:
     """
 
     def __init__(self, config: IdentificationConfig, setup: RobotSetup, parameters: ParameterSet) -> None:
-        """Set up the equation.
-
-        Args:
-            config: Parameters of the identification.
-            setup: The robot, its contacts and its IMU.
-            parameters: The unknowns.
+        """Set up the equation of a robot.
 
         Raises:
             ConfigurationError: If base acceleration, IMU and rows do not fit each other.
@@ -200,8 +169,6 @@ class RowModel:
         self._imu = ImuToBase(robot, self.sensed.imu) if self.sensed.imu else None
         self._smoothing, self._effort_window = config.smoothing, config.robot.effort_window
         self._coulomb = config.robot.nominal_friction.law
-        joints = {} if selection.contacts.projects else {n: j for j, n in enumerate(robot.joint_names)}
-        self._joints: Indices = np.array([joints.get(name, -1) for name in self.row_names])  # -1: of none
 
     def timing(self, step_s: float) -> RowTiming:
         """Return the grids for a time between samples [s]."""
@@ -225,10 +192,10 @@ class RowModel:
             yield self._smoothed(block, timing, states, centres[first : first + CHUNK_ROWS], unloaded)
 
     def _check(self, block: SignalBlock) -> None:
-        robot, contacts = self.sensed.robot, len(self.sensed.contacts)
-        needed: dict[str, tuple[int, ...]] = {"q": (robot.n_joints,)}
-        needed |= {"v": (robot.n_joints,)} if self.need_velocity else {}
-        needed |= {"tau": (robot.n_joints,)} if self.need_effort else {}
+        n, contacts = self.sensed.robot.n_joints, len(self.sensed.contacts)
+        needed: dict[str, tuple[int, ...]] = {"q": (n,)}
+        needed |= {"v": (n,)} if self.need_velocity else {}
+        needed |= {"tau": (n,)} if self.need_effort else {}
         needed |= {"f_I": (3,), "w_I": (3,)} if self._imu else {}
         needed |= {"wrenches": (contacts, 6)} if contacts else {}
         for name, shape in needed.items():
@@ -248,11 +215,11 @@ class RowModel:
             return timing.signals.apply(signal, derivative, stride=timing.stride)
 
         positions = np.unwrap(block.q, axis=0)
-        q, tau, wrenches, f_B, w_B, wd_B = smooth(positions), None, None, None, None, None
+        q, f_B, w_B, wd_B = smooth(positions), None, None, None
         source, order = (block.v, 0) if self.need_velocity else (positions, 1)
         v, a = smooth(source, order), smooth(source, order + 1)
-        if self.need_effort:
-            tau = smooth(block.tau)
+        tau = smooth(block.tau) if self.need_effort else None
+        wrenches = smooth(block.wrenches) if self.sensed.contacts else None
         if self._imu:
             sensed = (smooth(block.f_I), smooth(block.w_I), smooth(block.w_I, 1))
             motion = [
@@ -260,54 +227,32 @@ class RowModel:
                 for k in range(len(q))
             ]
             f_B, w_B, wd_B = (np.array([one[i] for one in motion]).reshape(-1, 3) for i in range(3))
-        if self.sensed.contacts:
-            wrenches = smooth(block.wrenches)
         sign = CoulombDirection(self._coulomb).along(v, timing.stride * block.step_s)
         return MeasuredState(q, v, a, tau, f_B, w_B, wd_B, wrenches, sign)
 
     def _smoothed(
         self, block: SignalBlock, timing: RowTiming, states: MeasuredState, centres: Indices, unloaded: bool
     ) -> RowBlock:
-        """Return rows in the unknowns, as deviations from nominal, without their redundant part.
-
-        Args:
-            block: The signals.
-            timing: The grids.
-            states: All evaluations.
-            centres: Numbers of the evaluations about which rows are made, shape (k,).
-            unloaded: Whether the robot does not carry the load.
-        """
+        """Return rows about the evaluations of some numbers, shape (k,), without their redundant part."""
         first, end = int(centres[0]) - timing.half, int(centres[-1]) + timing.half + 1
         names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches", "sign")
         given = {name: v[first:end] for name in names if (v := getattr(states, name)) is not None}
-        states = MeasuredState(**given)
-        made, joints = self.measurement.rows(states), self._joints
-        of_joint = np.flatnonzero(joints >= 0)
-        own = np.zeros((*made.value.shape, 2))
-        own[:, of_joint] = np.stack((given["sign"], states.v), axis=2)[:, joints[of_joint]]
+        made = self.measurement.rows(MeasuredState(**given))
         smooth = timing.smoothed(
-            np.concatenate((made.regressor, made.value[..., None], made.measured[..., None], own), axis=2)
+            np.concatenate((made.regressor, made.value[..., None], made.measured[..., None]), axis=2)
         )
         if made.basis is not None:
             smooth = np.swapaxes(made.basis[centres - first], 1, 2) @ smooth
-        given_set = self.parameters
-        to_joint = given_set.to_joint
-        if unloaded and given_set.to_joint_unloaded is not None:
-            to_joint = given_set.to_joint_unloaded
-        A = smooth[:, :, :-4]
-        steps = timing.signals.half + timing.stride * centres
-        used = np.ones(smooth.shape[:2], dtype=bool)
-        if self._smoothing.stiction_speed > 0.0:
-            speeds = np.abs(states.v[centres - first][:, joints[of_joint]])
-            used[:, of_joint] = speeds >= self._smoothing.stiction_speed
+        known = self.parameters
+        to_joint = known.to_joint_unloaded if unloaded else known.to_joint
+        assert to_joint is not None
+        A, steps = smooth[:, :, :-2], timing.signals.half + timing.stride * centres
         return RowBlock(
             stamps_ns=block.start_ns + np.round(steps * (block.step_s * NANOSECONDS)).astype(np.int64),
-            regressor=A @ (to_joint @ given_set.E),
-            value=smooth[:, :, -4] - A @ (to_joint @ given_set.nominal),
-            measured=smooth[:, :, -3],
-            used=used,
+            regressor=A @ (to_joint @ known.E),
+            value=smooth[:, :, -2] - A @ (to_joint @ known.nominal),
+            measured=smooth[:, :, -1],
             independent=len(centres) * timing.independent,
-            friction=smooth[:, :, -2:],
         )
 
 
@@ -323,8 +268,4 @@ def _check_base(config: IdentificationConfig, setup: RobotSetup) -> None:
     if config.robot.effort_window > 0.0 and (floating or config.robot.contacts):
         raise ConfigurationError(
             "'effort_window' is for efforts alone, expected 0 for a robot with a floating base or contacts"
-        )
-    if config.smoothing.stiction_speed > 0.0 and rows.selection().contacts.projects:
-        raise ConfigurationError(
-            "'stiction_speed' leaves out torque rows, but projected rows mix the joints; set it to 0"
         )

@@ -13,27 +13,18 @@ SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 @dataclass(frozen=True, eq=False)
 class SignalBlock:
-    """Samples at a constant rate without a gap, in the model's joint order; arrays are not copied.
+    """Samples at a constant rate without a gap, in the model's joint order; arrays are not copied."""
 
-    Attributes:
-        start_ns: Stamp of the first sample [ns].
-        step_s: Time between samples [s].
-        q: Joint positions [rad], shape (k, n_joints).
-        v: Joint velocities [rad/s], shape (k, n_joints), or None where not measured.
-        tau: Joint torques [Nm], shape (k, n_joints), or None where not measured.
-        f_I: Specific force of the IMU [m/s^2], shape (k, 3), or None (fixed base).
-        w_I: Angular rate of the IMU [rad/s], shape (k, 3), or None (fixed base).
-        wrenches: Wrench of each contact in its wrench frame [N, Nm], shape (k, n_contacts, 6), or None.
-    """
-
-    start_ns: int
-    step_s: float
-    q: Array
-    v: Array | None = None
-    tau: Array | None = None
-    f_I: Array | None = None
-    w_I: Array | None = None
-    wrenches: Array | None = None
+    start_ns: int  # stamp of the first sample
+    step_s: float  # between samples
+    q: Array  # joint positions [rad], shape (k, n_joints)
+    v: Array | None = (
+        None  # joint velocities [rad/s], shape (k, n_joints); as the others None if not measured
+    )
+    tau: Array | None = None  # joint torques [Nm], shape (k, n_joints)
+    f_I: Array | None = None  # specific force of the IMU [m/s^2], shape (k, 3)
+    w_I: Array | None = None  # angular rate of the IMU [rad/s], shape (k, 3)
+    wrenches: Array | None = None  # of each contact in its wrench frame [N, Nm], shape (k, n_contacts, 6)
 
     def part(self, first: int, end: int) -> "SignalBlock":
         """Return consecutive samples, from number `first` to before `end`, which is larger."""

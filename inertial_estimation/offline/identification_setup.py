@@ -1,6 +1,7 @@
 """Parameters and inputs of an offline identification, from the same parameter file the nodes read."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
+from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import JointReading, seconds
@@ -22,13 +23,10 @@ SAME_AFTER = 50  # equal joint states from the start after which two recordings 
 
 
 def identification_config(config: ConfigFile) -> IdentificationConfig:
-    """Build the parameters of an identification.
+    """Build the parameters of an identification from a parameter file.
 
     Values are those of ``/**``, over them those of section ``inertial_ekf`` that both know (rows, friction;
     not its links), over them those of section ``identification``.
-
-    Args:
-        config: The parameter file.
 
     Raises:
         ConfigurationError: If a section or a parameter is misspelt or out of bounds.
@@ -75,7 +73,7 @@ def load_identification(
     """
     file = load_configs(names).overridden(checked_overrides(overrides, (IDENTIFICATION, INERTIAL_NODE)))
     config = identification_config(file)
-    return replace_value(config, "links", links) if links else config, Path(file.name).parent
+    return replace(config, links=tuple(links)) if links else config, Path(file.name).parent
 
 
 def identification_topics(config: IdentificationConfig, remappings: Mapping[str, str]) -> RecordedTopics:

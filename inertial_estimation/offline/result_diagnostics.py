@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 
 from inertial_estimation.errors import listing
+from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     BodyResult,
-    HeldLinks,
-    Identifiability,
     IdentificationReport,
     MethodResult,
     PayloadResult,
@@ -26,10 +25,8 @@ FLAT_BODY_RATIO = 1e-3  # smallest over largest second moment, below which a bod
 THINNER_RATIO = 0.1  # second moment over that of the description below which a body has become thinner
 COST_RATIO = 2.0  # cost of a method over that of least squares, above which it is reported
 COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
-FRICTION_SHARE = 0.1  # of a joint's squared error, explained by friction above which it is reported
 WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass, above which it is reported
 CORRELATED = 2.0  # inflation of variances by correlated residuals, above which it is reported
-DOUBTFUL = 1e-3  # probability of an F statistic below which held links are reported as contradicted
 MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
@@ -42,7 +39,10 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
     if result.payload:
         found += _payload(report, result.payload)
     if report.held:
-        found += _held(report.held)
+        found.append(
+            "held at the description's values, and no standard deviation contains their errors: "
+            f"{listing(report.held, limit=MOST_NAMES)} (--links '*' identifies all)"
+        )
     if report.inflation > CORRELATED:
         found.append(
             "residuals are correlated over time, as where the model lacks something: standard deviations are "
@@ -50,8 +50,7 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
         )
     found += _cost(report, result) + _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
-    found += _friction(result) + _held_back(result)
-    found += _uncertain(result) + _changes(result)
+    found += _held_back(result) + _uncertain(result) + _changes(result)
     flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
     if flat:
         found.append(f"plates or rods, at the edge of what is possible: {listing(flat, limit=MOST_NAMES)}")
@@ -79,20 +78,6 @@ def _payload(report: IdentificationReport, load: PayloadResult) -> list[str]:
     moments = linear_algebra.eigvalsh(load.inertia.inertia_Fcm)
     if not 2.0 * float(load.inertia_sigma.max()) < float(moments[-1]):
         found.append("the moments of inertia of the load about its centre of mass are mostly prior")
-    return found
-
-
-def _held(held: HeldLinks) -> list[str]:
-    found = [
-        "held at the description's values, and no standard deviation contains their errors: "
-        f"{listing(held.links, limit=MOST_NAMES)} (--links '*' identifies all)"
-    ]
-    if held.probability < DOUBTFUL:
-        found.append(
-            f"the data contradict the held links: free, they take {100.0 * held.gain:.2g} % off the squared "
-            f"error (F = {held.F:.3g}); the values found make up for errors of the description there, or for "
-            "what the model lacks (friction, a sensor's bias)"
-        )
     return found
 
 
@@ -142,23 +127,6 @@ def _rows(data: str, rows: Sequence[RowError]) -> list[str]:
             f"on {data} the error is over half of what was measured: {listing(missed, limit=MOST_NAMES)}"
         )
     return found
-
-
-def _friction(result: MethodResult) -> list[str]:
-    """Report joints whose error is to a good part friction that is not among the unknowns."""
-    missing = [
-        f"{row.row} ({100.0 * row.friction_share:.0f} %)"
-        for row in result.direct
-        if row.friction_share > FRICTION_SHARE
-        and row.rms > COST_FLOOR * row.rms_measured
-        and not {f"{row.row}/coulomb", f"{row.row}/viscous"} <= result.friction.keys()
-    ]
-    if not missing:
-        return []
-    return [
-        "friction that is not identified (friction.joints, friction.terms) would explain this share of the "
-        f"squared error: {listing(missing, limit=MOST_NAMES)}"
-    ]
 
 
 def _held_back(result: MethodResult) -> list[str]:

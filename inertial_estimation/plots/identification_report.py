@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.figures import GREY, INK, Figure, Mark, Panel, Series
+from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
-    Identifiability,
     IdentificationReport,
     MethodResult,
     ParameterResult,
@@ -336,9 +336,9 @@ def _data(run: IdentificationRun, source: Mapping[str, Any]) -> Parts:
         if data is not None:
             names = ", ".join(Path(recording).name for recording in recordings)
             dropped = "; ".join(f"{reason}: {count}" for reason, count in data.dropped.items()) or "nothing"
-            counts = (str(data.samples), f"{data.duration_s:.1f}", str(data.rows), str(data.stiction_rows))
+            counts = (str(data.samples), f"{data.duration_s:.1f}", str(data.rows))
             rows.append((name, names, *counts, dropped))
-    columns = ("data", "recordings", "samples", "time [s]", "rows", "standing still", "left out")
-    yield Table(columns, rows, (0, 1, 6))
+    columns = ("data", "recordings", "samples", "time [s]", "rows", "left out")
+    yield Table(columns, rows, (0, 1, 5))
     if source.get("split_s") is not None:
         yield f"Divided {source['split_s']:g} s after the start."

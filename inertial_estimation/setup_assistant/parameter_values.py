@@ -11,7 +11,7 @@ from inertial_estimation.configuration.node_names import (
     SIMULATOR_NODE,
     TILT_NODE,
 )
-from inertial_estimation.identification.held_links import identifiable_links
+from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR

@@ -58,7 +58,7 @@ def identified(folder: Path, mass: float) -> Path:
     result = {
         "relative_error": 0.02,
         "relative_error_validation": None,
-        "bodies": {"arm": {"identified": {"mass": mass}}},
+        "bodies": {"arm": {"inertia": {"mass": mass}}},
         "parameters": {"arm/m": {"sigma": 0.05}},
     }
     report = {"chosen": "ridge", "rank": 9, "condition": 5.0, "methods": {"ridge": result}}

@@ -137,7 +137,7 @@ def deviation(identifier, rng, share=0.2):
     """A random deviation of the unknowns of typical size, friction positive."""
     from inertial_estimation.identification.priors import typical_deviations
 
-    x = share * typical_deviations(identifier.parameters, identifier._config.methods.mass_deviation)
+    x = share * typical_deviations(identifier.parameters, identifier._config.mass_deviation)
     x = x * rng.uniform(-1.0, 1.0, len(x))
     friction = [i for i, n in enumerate(identifier.parameters.unknowns) if n.endswith(FRICTION)]
     x[friction] = np.abs(x[friction])

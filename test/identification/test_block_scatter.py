@@ -69,7 +69,7 @@ def block(rng, times, rows=2, unknowns=3, correlated_s=0.0, start_s=0.0):
         for k in range(1, times):
             noise[k] = rho * noise[k - 1] + np.sqrt(1.0 - rho**2) * noise[k]
     stamps = np.round((start_s + 0.01 * np.arange(times)) * 1e9).astype(np.int64)
-    return RowBlock(stamps, A, noise, noise, np.ones((times, rows), bool), times, np.zeros((times, rows, 2)))
+    return RowBlock(stamps, A, noise, noise, times)
 
 
 def inflation(blocks, *, pooled=False, rows=2, unknowns=3):
@@ -95,7 +95,7 @@ def test_it_is_the_number_of_rows_in_an_independent_one():
 def test_the_division_of_the_data_and_the_memory_do_not_matter(monkeypatch, pooled):
     rng = np.random.default_rng(3)
     whole = block(rng, 12_000, correlated_s=0.1)
-    arrays = ("stamps_ns", "regressor", "value", "measured", "used", "friction")
+    arrays = ("stamps_ns", "regressor", "value", "measured")
     parts = [
         replace(whole, independent=700, **{name: getattr(whole, name)[i : i + 700] for name in arrays})
         for i in range(0, 12_000, 700)
@@ -118,5 +118,5 @@ def test_too_little_data_or_no_noise_tell_nothing():
     exact = block(rng, 3000)
     x = np.array([1.0, 2.0, 3.0])
     value = exact.regressor @ x
-    clean = RowBlock(exact.stamps_ns, exact.regressor, value, value, exact.used, 3000, exact.friction)
+    clean = RowBlock(exact.stamps_ns, exact.regressor, value, value, 3000)
     assert inflation([clean])[0] == 1.0

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.offline.result_diagnostics import result_diagnostics
-
 COUPLING = "wrist_2_joint + wrist_3_joint"
 TRUE = {"coulomb": 0.8, "viscous": 0.5, "armature": 0.02}
 
@@ -41,28 +39,3 @@ def test_the_coupling_is_found_and_explains_the_wrist(wrist):
     alone, _friction = wrist_error(scene.identifier(friction__joints=["*"]), fitted, other)
     assert error < 0.05
     assert alone > 5.0 * error
-
-
-def test_friction_that_is_not_identified_is_a_but(make_scene):
-    """Joint by joint: what is identified is not reported, what has no friction neither."""
-    scene = make_scene("ur10_joint_limited_robot")
-    names = scene.identifier().parameters.unknowns
-    rough = ("elbow_joint/", "wrist_1_joint/")
-    x = np.array([1.5 if name.startswith(rough) else 0.0 for name in names])
-    block = scene.recording(scene.identifier(), x, 5, seconds=1.5, torque_noise=0.02)
-    for joints, reported in (([], {"elbow_joint", "wrist_1_joint"}), (["elbow_joint"], {"wrist_1_joint"})):
-        identifier = scene.identifier(friction__joints=joints)
-        identifier.push(block)
-        report = identifier.report(["ridge"])
-        found = [text for text in result_diagnostics(report) if text.startswith("friction that is not")]
-        assert len(found) == 1
-        assert all(joint in found[0] for joint in reported)
-        shares = {row.row: row.friction_share for row in report.methods["ridge"].direct}
-        assert min(shares[joint] for joint in reported) > 0.2
-        if joints:
-            assert shares["elbow_joint"] < 0.05
-    identifier = scene.identifier()
-    identifier.push(block)
-    assert not any(
-        "friction that is not" in text for text in result_diagnostics(identifier.report(["ridge"]))
-    )

@@ -12,8 +12,7 @@ from inertial_estimation.identification.rows import RowBlock
 def random_rows(rng, k, m, n):
     A, value, measured = rng.normal(size=(k, m, n)), rng.normal(size=(k, m)), rng.normal(size=(k, m))
     A[:, :, ::2] += 2.0  # columns of gravity have means, those of motion have none
-    used = rng.uniform(size=(k, m)) > 0.2
-    return RowBlock(np.arange(k), A, value, measured, used, 0.5 * k, np.zeros((*used.shape, 2)))
+    return RowBlock(np.arange(k), A, value, measured, 0.5 * k)
 
 
 @pytest.fixture(scope="module")
@@ -23,50 +22,32 @@ def folded():
     stack = EquationStack(("a", "b", "c"), 8)
     for first in range(0, 900, 71):
         part = slice(first, first + 71)
-        names = ("stamps_ns", "regressor", "value", "measured", "used", "friction")
+        names = ("stamps_ns", "regressor", "value", "measured")
         arrays = {name: getattr(rows, name)[part] for name in names}
-        stack.add(replace(rows, **arrays, independent=0.5 * len(arrays["used"])))
+        stack.add(replace(rows, **arrays, independent=0.5 * len(arrays["value"])))
     return rows, stack, rng
 
 
 def test_residuals_of_any_solution_by_row(folded):
     rows, stack, rng = folded
     for x in (np.zeros(8), rng.normal(size=8)):
-        error = (rows.value - rows.regressor @ x) * rows.used
+        error = rows.value - rows.regressor @ x
         assert stack.residual_squares(x) == pytest.approx((error**2).sum(axis=0), rel=1e-10)
-    assert stack.measured_squares() == pytest.approx(((rows.measured * rows.used) ** 2).sum(axis=0))
-
-
-def test_counts(folded):
-    rows, stack, _rng = folded
-    assert stack.counts.tolist() == rows.used.sum(axis=0).tolist()
-    assert stack.left_out == int((~rows.used).sum())
-    assert stack.correlation == pytest.approx(2.0)
+    assert stack.measured_squares() == pytest.approx((rows.measured**2).sum(axis=0))
 
 
 def test_reduced_system_has_the_weighted_least_squares_solution_and_cost(folded):
     rows, stack, _rng = folded
     sigma = np.array([0.5, 2.0, 1.0])
-    weights = rows.used / sigma
-    A = (rows.regressor * weights[:, :, None]).reshape(-1, 8)
-    b = (rows.value * weights).ravel()
+    A = (rows.regressor / sigma[:, None]).reshape(-1, 8)
+    b = (rows.value / sigma).ravel()
     expected, cost = np.linalg.lstsq(A, b, rcond=None)[:2]
     reduced = stack.reduced(sigma)
     x = np.linalg.solve(reduced.R, reduced.z)
     assert x == pytest.approx(expected, abs=1e-10)
     assert reduced.rest == pytest.approx(cost[0], rel=1e-10)
-    assert reduced.rows == int(rows.used.sum())
-
-
-def test_mean_rows(folded):
-    """The means of the columns that their standard errors do not explain; the others are zero."""
-    rows, stack, rng = folded
-    x, expected = rng.normal(size=8), []
-    for i in range(3):
-        A, value = rows.regressor[:, i][rows.used[:, i]], rows.value[:, i][rows.used[:, i]]
-        mean, error = A.mean(axis=0), A.std(axis=0) / np.sqrt(len(A) / stack.correlation)
-        expected.append(value.mean() - np.where(np.abs(mean) < 3.0 * error, 0.0, mean) @ x)
-    assert stack.mean_rows().residual_squares(x) == pytest.approx(np.square(expected))
+    assert reduced.rows == stack.rows == rows.value.size
+    assert stack.correlation == pytest.approx(2.0)
 
 
 def test_truncation_leaves_what_is_above_the_limit():

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, MeasurementError
+from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import build_config
 
 
@@ -19,27 +20,7 @@ def recorded(scene, **options):
     return identifier, scene.recording(identifier, x, 1, **options)
 
 
-def test_data_at_rest_names_what_stays_nominal(make_scene):
-    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3)
-    identifier, block = recorded(scene, seconds=1.0, scale=0.0, torque_noise=0.05)
-    noise = 2e-5 * np.random.default_rng(0).normal(size=block.q.shape)
-    identifier.push(replace(block, q=block.q + noise))
-    with pytest.raises(MeasurementError, match=r"7 equations for 98 unknowns; 'least-squares' cannot"):
-        identifier.report(["least-squares"])
-    report = identifier.report(["least-squares", "ridge"], "ridge")
-    assert list(report.methods) == ["ridge"]
-    assert any("'least-squares' has no answer: 7 equations" in warning for warning in report.warnings)
-    assert report.rank <= 7
-    (warning,) = [w for w in report.warnings if "stands still" in w]
-    assert "these stay nominal" in warning
-    for found in report.methods["ridge"].parameters:
-        assert found.identifiability is not Identifiability.IDENTIFIABLE or "offset" in found.name
-        if found.name.endswith(("viscous", "armature")):
-            assert found.name in warning
-            assert found.value == pytest.approx(0.0, abs=1e-9)
-
-
-def test_a_noisy_accelerometer_does_not_make_a_robot_at_rest_move(make_scene):
+def test_a_robot_that_stands_still_is_refused(make_scene):
     scene = make_scene(
         "hyq_no_sensors", smoothing__window=0.12, smoothing__order=3, contact_wrenches="measured"
     )
@@ -48,9 +29,8 @@ def test_a_noisy_accelerometer_does_not_make_a_robot_at_rest_move(make_scene):
     noisy = {"q": 5e-5, "tau": 0.3, "f_I": 0.3, "w_I": 0.01, "wrenches": 1.0}
     values = {name: getattr(block, name) for name in noisy}
     identifier.push(replace(block, **{n: v + noisy[n] * rng.normal(size=v.shape) for n, v in values.items()}))
-    report = identifier.report(["ridge"])
-    assert any("stands still" in warning for warning in report.warnings)
-    assert report.rank <= len(report.row_names)
+    with pytest.raises(MeasurementError, match=r"stands still: .* record a motion"):
+        identifier.report(["ridge"])
 
 
 def test_constant_joints_are_named(make_scene):
@@ -172,11 +152,6 @@ def test_impossible_inertias_of_the_description_are_reported(make_scene):
         ("hyq_no_sensors", {"symmetry": ["lf_=lh_"]}, "no mirror images"),
         ("hyq_no_sensors", {"base_acceleration": "finite_difference"}, "expected 'accelerometer'"),
         ("hyq_no_sensors", {"imu_frame": ""}, "'imu_frame' is empty"),
-        (
-            "hyq_no_sensors",
-            {"contact_wrenches": "projected", "smoothing__stiction_speed": 0.1},
-            "projected rows mix the joints",
-        ),
     ],
 )
 def test_configurations_that_do_not_fit(make_scene, name, changes, message):
@@ -195,34 +170,6 @@ def test_measured_velocities_serve_as_well_as_positions(make_scene, random_devia
     assert found[0] == pytest.approx(found[1], abs=1e-3)
 
 
-def test_mirrored_joints_share_the_friction_that_is_theirs_by_design(make_scene):
-    terms = ["coulomb", "armature", "offset"]
-    scene = make_scene(
-        "hyq_no_sensors",
-        contact_wrenches="measured",
-        symmetry=["lf_=rf_"],
-        friction__joints=["[lr]f_haa_joint", "[lr]f_kfe_joint"],
-        friction__terms=terms,
-    )
-    own = [name for name in scene.identifier().parameters.unknowns if "_joint/" in name]
-    assert sorted(own) == sorted(
-        [
-            f"{side}f_{j}_joint/{term}"
-            for side in "lr"
-            for j in ("haa", "kfe")
-            for term in ("coulomb", "offset")
-        ]
-        + [f"lf_{j}_joint/armature" for j in ("haa", "kfe")]
-    )
-    all_shared = scene.identifier(symmetric_friction=terms).parameters
-    assert not any(name.startswith("rf_") for name in all_shared.unknowns)
-    column = all_shared.E[:, all_shared.unknowns.index("lf_haa_joint/offset")]
-    moved = {all_shared.names[i]: column[i] for i in np.flatnonzero(column)}
-    assert moved["lf_haa_joint/offset"] == 1.0
-    assert abs(moved["rf_haa_joint/offset"]) == 1.0
-    assert len(moved) == 2
-
-
 def test_mirrored_links_get_mirrored_parameters(make_scene, random_deviation):
     scene = make_scene("hyq_no_sensors", contact_wrenches="measured", symmetry=["lf_=rf_", "lh_=rh_"])
     both = build_config(IdentificationConfig, {**scene.robot_values, "symmetry": []})
@@ -237,3 +184,12 @@ def test_mirrored_links_get_mirrored_parameters(make_scene, random_deviation):
     assert right[0] == pytest.approx(left[0])
     assert np.abs(right) == pytest.approx(np.abs(left), abs=1e-9)
     assert not np.allclose(right, left)
+
+
+def test_links_that_are_held_are_named(make_scene):
+    scene = make_scene("panda", links=["panda_link7"])
+    identifier, block = recorded(scene, seconds=2.0)
+    identifier.push(block)
+    report = identifier.report(["ridge"])
+    assert report.held[:2] == ("panda_link1", "panda_link2")
+    assert any("held at the description's values" in text for text in result_diagnostics(report))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import convolve1d
 
-from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.identifiability import Identifiability
 
 CASES = {
     "arm": ("panda", {}),

@@ -62,18 +62,6 @@ def test_angles_that_jump_by_a_turn_are_unwrapped(arm):
     assert turned.regressor == pytest.approx(plain.regressor, abs=1e-9)
 
 
-def test_stiction_leaves_out_rows_of_joints_that_stand(make_scene):
-    scene = make_scene("panda", smoothing__stiction_speed=0.3)
-    identifier = scene.identifier()
-    x = np.zeros(len(identifier.parameters.unknowns))
-    block = scene.recording(identifier, x, 4, seconds=1.0)
-    made = identifier.rows(block)
-    v = np.array([block.v[np.searchsorted(block.stamps_ns, stamp)] for stamp in made.stamps_ns])
-    assert 0 < made.used.sum() < made.used.size
-    sure = np.abs(np.abs(v) - 0.3) > 1e-3
-    assert np.array_equal(made.used[sure], (np.abs(v) >= 0.3)[sure])
-
-
 @pytest.mark.parametrize("name", ["q", "tau"])
 def test_missing_signals_are_named(arm, name):
     identifier, block = arm

@@ -41,8 +41,8 @@ def test_json_holds_every_number_and_no_number_json_lacks(tmp_path, config):
         assert written["sigma"] == (p.sigma if np.isfinite(p.sigma) else None)
         assert written["identifiability"] == p.identifiability.value
     assert method["bodies"]["lower"]["violations"] == list(run.result.bodies[1].violations)
-    numbers = {"rms": 0.9, "rms_nominal": 0.8, "rms_measured": 1.3, "friction_share": 0.0}
-    assert method["rows_validation"]["elbow"] == numbers
+    numbers = {"row": "elbow", "rms": 0.9, "rms_nominal": 0.8, "rms_measured": 1.3}
+    assert method["validation"]["elbow"] == numbers
     assert content["training"]["dropped"] == {"joint_states: not finite": 3}
     assert content["chosen"] == "least-squares"
     assert set(content["methods"]) == {"least-squares", "ridge"}

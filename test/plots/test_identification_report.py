@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from support.identification_scene import made_up_run
 
-from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 
 pytest.importorskip("plotly")

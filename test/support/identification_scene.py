@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     BodyResult,
     DataSummary,
-    Identifiability,
     IdentificationReport,
     MethodResult,
     ParameterResult,
@@ -112,8 +112,8 @@ def made_up_run(*, consistent: bool = False) -> IdentificationRun:
         singular_values=np.array([3.0, 1.0, 0.5, 0.1, 1e-15, 0.0]),
         row_names=JOINTS,
         row_sigma=np.array([0.11, 0.22]),
-        training=DataSummary(1200, 12.0, 2400, 7, {"joint_states: not finite": 3}),
-        validation=DataSummary(600, 6.0, 1200, 0),
+        training=DataSummary(1200, 12.0, 2400, {"joint_states: not finite": 3}),
+        validation=DataSummary(600, 6.0, 1200),
         methods={"least-squares": method, "ridge": other},
         chosen="least-squares",
         warnings=("joints that do not move: <elbow & co>",),

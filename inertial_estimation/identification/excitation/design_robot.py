@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
-from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
+from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.identification_config import IdentificationConfig, PayloadConfig
+from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_set import parameter_set
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
@@ -29,22 +29,13 @@ DIFFERENCE_STEP = 1e-6  # of one-sided differences in position, velocity and acc
 
 @dataclass(frozen=True, eq=False)
 class DesignRobot:
-    """A robot with a fixed base, and the joints of it that move.
+    """A robot with a fixed base, and the joints of it that move."""
 
-    Attributes:
-        config: Identification of this robot; for a limb of a hung robot the base is fixed and all other
-            joints are locked.
-        robot: Its model.
-        moving: Indices of the joints that move, in the model's order.
-        home: Posture of the joints that do not move, shape (n_joints,).
-        limits: Limits of all joints from the description.
-    """
-
-    config: IdentificationConfig
+    config: IdentificationConfig  # of this robot: of a hung one the base is fixed, other joints are locked
     robot: RobotModel
-    moving: tuple[int, ...]
-    home: Array
-    limits: JointLimits
+    moving: tuple[int, ...]  # indices of the joints that move, in the model's order
+    home: Array  # posture of the joints that do not move, shape (n_joints,)
+    limits: JointLimits  # of all joints, from the description
 
     @property
     def moving_names(self) -> tuple[str, ...]:
@@ -72,31 +63,36 @@ def design_robot(
             matches.
         ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
-    config = replace(config, payload=PayloadConfig())
-    known = config.robot
+    config, known = replace(config, payload=""), config.robot
     free = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=known.locked_joints)
     names = free.joint_names
+    prefixes = list(dict.fromkeys(name.split("_")[0] for name in names if "_" in name))
     if leg and joints:
         raise ConfigurationError("a leg and joints were given, expected one of them")
     patterns = [f"{leg}[_-]*"] if leg else list(joints)
     if known.floating_base and not patterns:
         raise ConfigurationError(
             "the base floats: choose what moves while the trunk is held, --leg out of "
-            f"{listing(_prefixes(names))}, or --joints out of {listing(names)}"
+            f"{listing(prefixes)}, or --joints out of {listing(names)}"
         )
-    chosen = _matching(names, patterns, leg) if patterns else set(names)
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            hint = did_you_mean(leg, prefixes, "joints begin with") if leg else ""
+            hint = hint or did_you_mean(pattern, names, "the model has")
+            what = f"no leg '{leg}'" if leg else f"no joint matches '{pattern}'"
+            raise ConfigurationError(f"{what}{hint}")
+    chosen = [name for name in names if not patterns or _matches(name, patterns)]
     if known.floating_base or leg:
-        return _hung(config, urdf, names, chosen)
-    moving = tuple(j for j, name in enumerate(names) if name in chosen)
+        return _hung(config, urdf, [name for name in names if name not in chosen])
     limits = joint_limits(free)
+    moving = tuple(names.index(name) for name in chosen)
     return DesignRobot(config, free, moving, 0.5 * (limits.lower + limits.upper), limits)
 
 
-def _hung(config: IdentificationConfig, urdf: str, names: tuple[str, ...], chosen: set[str]) -> DesignRobot:
-    locked = (*config.robot.locked_joints, *(name for name in names if name not in chosen))
+def _hung(config: IdentificationConfig, urdf: str, still: Sequence[str]) -> DesignRobot:
+    locked = (*config.robot.locked_joints, *still)
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
-    moving_links = {link for link in robot.link_names if robot.link_body(link).joint_id}
-    links = tuple(p for p in config.links if any(fnmatch.fnmatchcase(link, p) for link in moving_links))
+    moving_links = [link for link in robot.link_names if robot.link_body(link).joint_id]
     held = replace(
         config.robot,
         floating_base=False,
@@ -109,35 +105,23 @@ def _hung(config: IdentificationConfig, urdf: str, names: tuple[str, ...], chose
         drive_gains=DriveGains(),
         nominal_friction=replace(config.robot.nominal_friction, joints=(), terms=(), values=()),
     )
-    rows = replace(config.rows, contact_wrenches="none", torque_rows=("*",))
-    friction = replace(
-        config.friction,
-        joints=tuple(
-            p for p in config.friction.joints if any(fnmatch.fnmatchcase(n, p) for n in robot.joint_names)
+    hung = replace(
+        config,
+        robot=held,
+        rows=replace(config.rows, contact_wrenches="none", torque_rows=("*",)),
+        links=tuple(p for p in config.links if fnmatch.filter(moving_links, p)),
+        symmetry=(),
+        friction=replace(
+            config.friction,
+            joints=tuple(p for p in config.friction.joints if fnmatch.filter(robot.joint_names, p)),
         ),
     )
-    hung = replace(config, robot=held, rows=rows, links=links, symmetry=(), friction=friction)
-    limits = joint_limits(robot)
     moving = tuple(range(robot.n_joints))
-    return DesignRobot(hung, robot, moving, np.zeros(robot.n_joints), limits)
+    return DesignRobot(hung, robot, moving, np.zeros(robot.n_joints), joint_limits(robot))
 
 
-def _matching(names: tuple[str, ...], patterns: Sequence[str], leg: str) -> set[str]:
-    chosen: set[str] = set()
-    for pattern in patterns:
-        hits = {name for name in names if fnmatch.fnmatchcase(name, pattern)}
-        if not hits and leg:
-            hint = did_you_mean(leg, _prefixes(names), "joints begin with")
-            raise ConfigurationError(f"no leg '{leg}'{hint}")
-        if not hits:
-            hint = did_you_mean(pattern, names, "the model has")
-            raise ConfigurationError(f"no joint matches '{pattern}'{hint}")
-        chosen |= hits
-    return chosen
-
-
-def _prefixes(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(name.split("_")[0] for name in names if "_" in name))
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 class DesignRows:
@@ -154,61 +138,48 @@ class DesignRows:
     def __init__(
         self, design: DesignRobot, rng: Generator, *, static: bool, acceleration: float = 5.0
     ) -> None:
-        """Find the base parameters.
+        """Find the base parameters from random states.
 
         Args:
             design: The robot.
-            rng: Source of the random states from which the base parameters are determined.
+            rng: Source of the states.
             static: Whether the robot rests in every state.
-            acceleration: Spread of the accelerations of those states [rad/s^2].
+            acceleration: Spread of their accelerations [rad/s^2].
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the parameters or rows do not fit the robot,
                 or no parameter can be excited.
         """
         self.design = design
-        config, robot = design.config, design.robot
+        config, robot, limits = design.config, design.robot, design.limits
         self.parameters = parameter_set(config, robot)
         bodies, friction = self.parameters.bodies, self.parameters.friction
-        self._measurement = DynamicsMeasurement(
-            robot, bodies, config.rows.selection(), MeasurementNoise(), (), friction
-        )
+        selection = config.rows.selection()
+        self._measurement = DynamicsMeasurement(robot, bodies, selection, MeasurementNoise(), (), friction)
         self.row_names = self._measurement.row_names
         self._map = self.parameters.to_joint @ self.parameters.E
         self._nominal = self.parameters.to_joint @ self.parameters.nominal
-        rows_of = [robot.joint_index(name) for name in self.row_names]
-        self.torque_limits: Array = design.limits.effort[rows_of]
+        self.torque_limits: Array = limits.effort[[robot.joint_index(name) for name in self.row_names]]
         self._moving = np.array(design.moving, dtype=int)
-        limits, shape = design.limits, (STRUCTURE_STATES, len(self._moving))
+        shape = (STRUCTURE_STATES, len(self._moving))
         q = rng.uniform(limits.lower[self._moving], limits.upper[self._moving], shape)
         v = rng.uniform(-1.0, 1.0, shape) * limits.velocity[self._moving]
         a = rng.uniform(-1.0, 1.0, shape) * acceleration
         moves = 0.0 if static else 1.0
-        self.base: BaseParameters = base_parameters(self.stacked(q, moves * v, moves * a))
+        self.base = base_parameters(self.stacked(q, moves * v, moves * a))
 
-    def full(self, moving: Array, rest: Array | None = None) -> Array:
-        """Return values of all joints from those that move, the others at rest (zero unless given)."""
-        values = np.zeros((len(moving), self.design.robot.n_joints))
-        if rest is not None:
-            values += rest
+    def full(self, moving: Array, rest: Array | float = 0.0) -> Array:
+        """Return values of all joints from those that move, shape (k, n), the others at rest."""
+        values = np.zeros((len(moving), self.design.robot.n_joints)) + rest
         values[:, self._moving] = moving
         return values
 
     def rows(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the rows of all unknowns.
-
-        Args:
-            q: Positions of the moving joints [rad], shape (k, n).
-            v: Velocities [rad/s], shape (k, n).
-            a: Accelerations [rad/s^2], shape (k, n).
-
-        Returns:
-            Shape (k, m, number of unknowns).
-        """
+        """Return the rows of all unknowns at states of the moving joints, shape (k, m, unknowns)."""
         return self._at(q, v, a).regressor @ self._map
 
     def stacked(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the rows of all states one below the other, shape (k m, number of unknowns)."""
+        """Return the rows of all states one below the other, shape (k m, unknowns)."""
         rows = self.rows(q, v, a)
         return rows.reshape(-1, rows.shape[-1])
 
@@ -224,7 +195,7 @@ class DesignRows:
         return shares
 
     def gradient(
-        self, q: Array, v: Array, a: Array, G: Array, by_torque: Array | None = None
+        self, q: Array, v: Array, a: Array, G: Array, by_torque: Array
     ) -> tuple[Array, Array, Array]:
         """Return the derivative of f(M, torques), M = A'A of the rows, by every state.
 
@@ -236,15 +207,14 @@ class DesignRows:
             v: Velocities.
             a: Accelerations.
             G: df/dM, symmetric, shape (n, n) of all unknowns.
-            by_torque: df/dtau, shape (k, m); None for zero.
+            by_torque: df/dtau, shape (k, m).
 
         Returns:
             df/dq, df/dv, df/da, each of shape (k, n).
         """
         here = self._at(q, v, a)
         weights = 2.0 * (here.regressor @ self._map) @ G @ self._map.T
-        if by_torque is not None:
-            weights += by_torque[:, :, None] * self._nominal
+        weights += by_torque[:, :, None] * self._nominal
         gradients = np.empty((3, *q.shape))
         for which in range(3):
             for j in range(q.shape[1]):
@@ -253,8 +223,7 @@ class DesignRows:
                 state[which][:, j] += DIFFERENCE_STEP
                 moved = self._at(*state)
                 change = np.einsum("kmp,kmp->k", weights, moved.regressor - here.regressor)
-                if by_torque is not None:
-                    change -= np.einsum("km,km->k", by_torque, moved.value - here.value)
+                change -= np.einsum("km,km->k", by_torque, moved.value - here.value)
                 gradients[which, :, j] = change / DIFFERENCE_STEP
         return gradients[0], gradients[1], gradients[2]
 
@@ -294,18 +263,21 @@ class DesignSpace:
             design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
         )
 
+    def postures(self, q: Array) -> Array:
+        """Return the positions of all joints from those that move, shape (k, n)."""
+        return self.rows.full(q, self.design.home)
+
     def clearance(self, q: Array) -> float:
         """Return the smallest distance of links along postures of the moving joints [m], shape (k, n)."""
         if not self.collision.checks:
             return float("inf")
-        return float(self.collision.clearances(self.rows.full(q, self.design.home)).min())
+        return float(self.collision.clearances(self.postures(q)).min())
 
     def is_free(self, q: Array, clearance: float) -> bool:
         """Whether all postures of the moving joints keep a distance between links [m]."""
         if not self.collision.checks:
             return True
-        postures = self.rows.full(q, self.design.home)
-        return not any(self.collision.closer_than(posture, clearance) for posture in postures)
+        return not any(self.collision.closer_than(posture, clearance) for posture in self.postures(q))
 
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Return the largest share of a torque limit at states of the moving joints."""
@@ -314,6 +286,4 @@ class DesignSpace:
     def trajectory(self, times: Array, q: Array, v: Array, a: Array) -> JointTrajectory:
         """Return the trajectory of all joints from states of those that move."""
         full = self.rows.full
-        return JointTrajectory(
-            self.design.robot.joint_names, times, full(q, self.design.home), full(v), full(a)
-        )
+        return JointTrajectory(self.design.robot.joint_names, times, self.postures(q), full(v), full(a))

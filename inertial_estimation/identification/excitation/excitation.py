@@ -16,12 +16,16 @@ from inertial_estimation.identification.excitation.design_robot import (
     design_robot,
 )
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.motion_family import MotionFamily
-from inertial_estimation.identification.excitation.poses import chosen_poses, path_through, random_poses
+from inertial_estimation.identification.excitation.motion_family import MotionFamily, States
+from inertial_estimation.identification.excitation.poses import (
+    CANDIDATES_PER_POSE,
+    chosen_poses,
+    path_through,
+    random_poses,
+)
 from inertial_estimation.identification.excitation.precision import (
     Curve,
     Precision,
-    States,
     precision,
     sample_curve,
     speed_curve,
@@ -32,8 +36,8 @@ from inertial_estimation.identification.excitation.trajectory import (
     design_trajectory,
     no_tick,
 )
-from inertial_estimation.identification.held_links import held_links
 from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.parameter_set import held_links
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion
 from inertial_estimation.parallel import Call, Workers
@@ -48,87 +52,40 @@ MOST_NAMES = 8  # largest number of names listed in one sentence
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedMotion:
-    """A motion and its expected precision.
+    """A motion and its expected precision."""
 
-    Attributes:
-        states: States at which rows are taken: along a trajectory, or one for each pose.
-        precision: Expected precision from these rows.
-        by_samples: Precision as a function of the number of samples.
-        by_speed: Precision as a function of the share of the speed; None for poses.
-    """
-
-    states: States
+    states: States  # at which rows are taken: along a trajectory, or one for each pose
     precision: Precision
-    by_samples: Curve
-    by_speed: Curve | None
+    by_samples: Curve  # precision as a function of the number of samples
+    by_speed: Curve | None  # precision as a function of the share of the speed; None for poses
 
 
 @dataclass(frozen=True, eq=False)
 class ExcitationDesign:
-    """Result of a design.
-
-    Attributes:
-        design: The robot and its moving joints.
-        rows: The rows from which the precision is computed.
-        limits: Limits of the moving joints, reduced by the margins.
-        trajectory: The trajectory for the robot to follow.
-        chosen: The designed motion.
-        random: Random motions of the same kind, length and limits, for comparison; may be empty.
-        clearance: Smallest distance of two links [m]; infinite where none was checked.
-        torque_share: Largest share of the torque limit by row name, where the URDF has one.
-        notes: Assumptions and restrictions of the design, one sentence each.
-    """
+    """Result of a design."""
 
     design: DesignRobot
-    rows: DesignRows
-    limits: JointLimits
-    trajectory: JointTrajectory
+    rows: DesignRows  # from which the precision is computed
+    limits: JointLimits  # of the moving joints, reduced by the margins
+    trajectory: JointTrajectory  # for the robot to follow
     chosen: EvaluatedMotion
-    random: tuple[EvaluatedMotion, ...]
-    clearance: float
-    torque_share: Mapping[str, float]
-    notes: tuple[str, ...]
+    random: tuple[EvaluatedMotion, ...]  # of the same kind, length and limits, to compare with; may be empty
+    clearance: float  # smallest distance of two links [m]; infinite where none was checked
+    torque_share: Mapping[str, float]  # largest share of the torque limit by row, where the URDF has one
+    notes: tuple[str, ...]  # assumptions and restrictions of the design, one sentence each
 
-
-@dataclass(frozen=True, eq=False)
-class _Judge:
-    """Computes the expected precision of motions.
-
-    Attributes:
-        rows: Rows at the states of a motion.
-        torque_noise: Noise of the torques [Nm].
-        static: Whether motions are poses.
-    """
-
-    rows: DesignRows
-    torque_noise: float
-    static: bool
-
-    def states(self, states: States, repeat: float = 1.0) -> EvaluatedMotion:
-        """Return the expected precision from states, each of which counts as `repeat` samples."""
-        rows, noise, count = self.rows, self.torque_noise, round(repeat * len(states[0]))
-        if self.static:
-            counts = list(range(1, count + 1))
-        else:
-            fewest = -(-3 * rows.base.rank // len(rows.row_names))
-            counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
-        return EvaluatedMotion(
-            states,
-            precision(rows, states, noise, repeat),
-            sample_curve(rows, states, noise, counts, spread=not self.static),
-            None if self.static else speed_curve(rows, states, noise, SPEED_SHARES, repeat),
-        )
-
-    def at_rest(self, poses: Array) -> EvaluatedMotion:
-        """Return the expected precision from poses of the moving joints, shape (k, n)."""
-        rest = np.zeros_like(poses)
-        return self.states((poses, rest, rest))
-
-    def along(self, motion: SineMotion, duration: float) -> EvaluatedMotion:
-        """Return the expected precision of a motion with rows at the rate of the identification."""
-        rate = self.rows.design.config.smoothing.row_rate
-        repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
-        return self.states(motion.at(np.arange(0.0, duration, repeat / rate)), repeat)
+    def compared(self) -> dict[str, float] | None:
+        """Return median and best of the random motions, and the ratio of the median to the chosen one."""
+        if not self.random:
+            return None
+        summary: dict[str, float] = {"count": len(self.random)}
+        for name in ("condition", "largest"):
+            values = np.array([getattr(motion.precision, name) for motion in self.random])
+            summary[f"{name}_median"] = float(np.median(values))
+            summary[f"{name}_best"] = float(values.min())
+            own = getattr(self.chosen.precision, name)
+            summary[f"{name}_median_over_chosen"] = float(np.median(values)) / own
+        return summary
 
 
 def design_excitation(
@@ -172,10 +129,13 @@ def design_excitation(
     trajectory, chosen, compared, notes = made(space, search, others, compare, tick)
     random = (workers or Workers()).results(compared, lambda _count: tick(1))
     moving = list(design.moving)
-    shares = _torque_shares(space, *(one[:, moving] for one in (trajectory.q, trajectory.v, trajectory.a)))
+    q = trajectory.q[:, moving]
+    shares = np.abs(space.rows.torque_shares(q, trajectory.v[:, moving], trajectory.a[:, moving])).max(0)
+    limited = zip(space.rows.row_names, space.rows.torque_limits, shares.tolist(), strict=True)
+    torque_share = {name: share for name, limit, share in limited if np.isfinite(limit)}
     notes += [
         f"{name} needs {100 * share:.0f} % of its torque limit with the nominal model: lower the acceleration"
-        for name, share in shares.items()
+        for name, share in torque_share.items()
         if share > config.torque_share
     ]
     return ExcitationDesign(
@@ -185,8 +145,8 @@ def design_excitation(
         trajectory,
         chosen,
         tuple(random),
-        space.clearance(trajectory.q[:, moving]),
-        shares,
+        space.clearance(q),
+        torque_share,
         (*_notes(space), *notes),
     )
 
@@ -213,43 +173,59 @@ _Made = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]],
 
 
 def _trajectory(space: DesignSpace, search: Generator, others: Generator, compare: int, tick: Tick) -> _Made:
-    config, judge = space.config, _Judge(space.rows, space.config.torque_noise, static=False)
-    family = MotionFamily(config, space.limits, config.acceleration_limit, search)
+    family = MotionFamily(space.config, space.limits)
     problem = TrajectoryProblem(family, space)
     found = design_trajectory(problem, search, tick)
     drawn = [family.motion(problem.random(others)) for _ in range(compare)]
     motion = family.motion(found.z)
-    steps = int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9))
-    times = np.linspace(0.0, family.duration, steps + 1)
+    times = np.linspace(0.0, family.duration, int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9)) + 1)
     q, v, a = motion.at(times)
     v[[0, -1]], a[[0, -1]] = 0.0, 0.0  # removes the round-off of the sums, about 1e-16
     reduced = f"gains were reduced to {found.reduced:.2f} of the designed ones to be free of collisions"
+    along = partial(_along, space.rows, space.config.torque_noise, family.duration)
     return (
         space.trajectory(times, q, v, a),
-        judge.along(motion, family.duration),
-        [partial(judge.along, one, family.duration) for one in drawn],
+        along(motion),
+        [partial(along, one) for one in drawn],
         [reduced] if found.reduced < 1.0 else [],
     )
 
 
 def _poses(space: DesignSpace, search: Generator, others: Generator, compare: int, tick: Tick) -> _Made:
-    config, judge = space.config, _Judge(space.rows, space.config.torque_noise, static=True)
-    candidates = random_poses(space, config.candidates, search)
+    config = space.config
+    candidates = random_poses(space, CANDIDATES_PER_POSE * config.poses, search)
     chosen = candidates[list(chosen_poses(space, candidates, tick))]
     path = path_through(space, chosen, candidates)
     chosen = chosen[sorted(path.visited)]  # the most informative first
     drawn = [random_poses(space, len(chosen), others) for _ in range(compare)]
     lost = f"{len(path.left_out)} of {config.poses} poses were left out: no path is free of collisions"
+    at_rest = partial(_at_rest, space.rows, config.torque_noise)
     return (
         space.trajectory(*path.sampled(space, OUTPUT_STEP_S)),
-        judge.at_rest(chosen),
-        [partial(judge.at_rest, poses) for poses in drawn],
+        at_rest(chosen),
+        [partial(at_rest, poses) for poses in drawn],
         [lost] if path.left_out else [],
     )
 
 
-def _torque_shares(space: DesignSpace, q: Array, v: Array, a: Array) -> dict[str, float]:
-    """Return the largest share of each torque limit with nominal parameters."""
-    largest = np.abs(space.rows.torque_shares(q, v, a)).max(0).tolist()
-    limited = zip(space.rows.row_names, space.rows.torque_limits, largest, strict=True)
-    return {name: share for name, limit, share in limited if np.isfinite(limit)}
+def _at_rest(rows: DesignRows, noise: float, poses: Array) -> EvaluatedMotion:
+    """Return the expected precision from poses of the moving joints, shape (k, n)."""
+    states, counts = States(poses, 0.0 * poses, 0.0 * poses), range(1, len(poses) + 1)
+    by_samples = sample_curve(rows, states, noise, counts, spread=False)
+    return EvaluatedMotion(states, precision(rows, states, noise), by_samples, None)
+
+
+def _along(rows: DesignRows, noise: float, duration: float, motion: SineMotion) -> EvaluatedMotion:
+    """Return the expected precision of a motion with rows at the rate of the identification."""
+    rate = rows.design.config.smoothing.row_rate
+    repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
+    states = States(*motion.at(np.arange(0.0, duration, repeat / rate)))
+    count = round(repeat * len(states.q))
+    fewest = min(-(-3 * rows.base.rank // len(rows.row_names)), count)
+    counts = sorted({int(n) for n in np.geomspace(fewest, count, CURVE_POINTS).round()})
+    return EvaluatedMotion(
+        states,
+        precision(rows, states, noise, repeat),
+        sample_curve(rows, states, noise, counts),
+        speed_curve(rows, states, noise, SPEED_SHARES, repeat),
+    )

@@ -17,9 +17,8 @@ class ExcitationConfig:
     )
     kind: str = parameter(
         "fourier",
-        "Kind of trajectory: finite Fourier series, sums of sinusoids that fade in and out, or a sequence "
-        "of static poses.",
-        choices=("fourier", "sines", "poses"),
+        "Kind of trajectory: finite Fourier series, or a sequence of static poses.",
+        choices=("fourier", "poses"),
     )
     duration: float = parameter(
         20.0,
@@ -28,7 +27,7 @@ class ExcitationConfig:
         lower=0.1,
         upper=600.0,
     )
-    terms: int = parameter(6, "Number of harmonics, or sinusoids, of each joint.", lower=2, upper=50)
+    terms: int = parameter(6, "Number of harmonics of each joint.", lower=2, upper=50)
     highest_frequency: float = parameter(
         0.6, "Highest frequency of the motion of a joint.", unit="Hz", lower=0.01, upper=20.0
     )
@@ -70,10 +69,4 @@ class ExcitationConfig:
     )
     iterations: int = parameter(150, "Number of iterations of the optimiser.", lower=0, upper=100000)
     poses: int = parameter(20, "Number of static poses in the sequence.", lower=1, upper=10000)
-    candidates: int = parameter(
-        400,
-        "Number of random candidate poses from which the static poses are selected.",
-        lower=2,
-        upper=100000,
-    )
     dwell: float = parameter(1.0, "Time for which each static pose is held.", unit="s", lower=0.0, upper=60.0)

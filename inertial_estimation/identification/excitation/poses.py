@@ -22,6 +22,7 @@ QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)
 WEAK_INFORMATION = 1e-6  # share of the candidates' mean information with which the greedy choice starts
 SMALLEST_IMPROVEMENT = 1e-9  # smallest decrease of an objective for which poses are exchanged
 RANK_TOLERANCE = 1e-10  # smallest nonzero eigenvalue of the information scaled to a unit diagonal
+CANDIDATES_PER_POSE = 20  # random poses from which one is chosen
 MOST_DRAWS_PER_POSE = 200  # largest number of random draws per requested pose
 
 
@@ -61,13 +62,10 @@ def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick = no_tick) ->
         Indices of the poses, the most informative first.
 
     Raises:
-        ConfigurationError: If there are fewer candidates than poses, or the poses cannot determine all base
-            parameters.
+        ConfigurationError: If the poses cannot determine all base parameters.
     """
     config, base, rest = space.config, space.rows.base, np.zeros_like(candidates)
     A = space.rows.rows(candidates, rest, rest)
-    if config.poses > len(A):
-        raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected no more")
     infos = np.einsum("cmi,cmj->cij", A, A)
     chosen = _greedy(infos, range(len(A)), config.poses, base, tick)
     M = infos[chosen].sum(0)
@@ -125,19 +123,12 @@ def _best(
 
 @dataclass(frozen=True, eq=False)
 class PosePath:
-    """Poses in the order in which they are visited.
+    """Poses in the order in which they are visited."""
 
-    Attributes:
-        stops: Postures of the moving joints, shape (k, n).
-        held: Whether each stop is a measured pose and not only a waypoint, length k.
-        visited: Index of the pose at each measured stop.
-        left_out: Indices of poses to which no path without collision was found.
-    """
-
-    stops: Array
-    held: tuple[bool, ...]
-    visited: tuple[int, ...]
-    left_out: tuple[int, ...]
+    stops: Array  # postures of the moving joints, shape (k, n)
+    held: tuple[bool, ...]  # whether each stop is a measured pose and not only a waypoint
+    visited: tuple[int, ...]  # index of the pose at each measured stop
+    left_out: tuple[int, ...]  # indices of poses to which no path without collision was found
 
     def sampled(self, space: DesignSpace, step: float) -> tuple[Array, Array, Array, Array]:
         """Return times, shape (k,), and positions, velocities and accelerations, shape (k, n) each.

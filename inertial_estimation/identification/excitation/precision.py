@@ -5,14 +5,14 @@ combinations of the standard parameters, act on the rows of any motion.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.identification.base_parameters import BaseParameters
 from inertial_estimation.identification.excitation.design_robot import DesignRows
-from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.excitation.motion_family import States
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -85,12 +85,7 @@ def _log_largest(x: Array, sharpness: float) -> tuple[float, Array]:
 def scaled_condition(M: Array, base: BaseParameters) -> float:
     """Return the condition number of rows, columns scaled to unit length, on their row space.
 
-    Args:
-        M: A'A of all unknowns, shape (n, n).
-        base: Identifiable combinations of the unknowns; its rank is the number of singular values considered.
-
-    Returns:
-        Largest singular value over the smallest considered one; infinite where the rows have a lower rank.
+    M is A'A of all unknowns, shape (n, n). Infinite where the rows have a lower rank than the base.
     """
     return _condition(unit_diagonal(M[np.ix_(base.acting, base.acting)])[0], base.rank)
 
@@ -126,70 +121,41 @@ def _condition(M: Array, rank: int) -> float:
     return float(np.sqrt(large / small)) if small > SINGULAR_RATIO**2 * large else float("inf")
 
 
-States = tuple[Array, Array, Array]
-"""Positions, velocities and accelerations of the moving joints, shape (k, n) each."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BaseDeviation:
-    """Expected standard deviation of one base parameter.
+    """Expected standard deviation of one base parameter."""
 
-    Attributes:
-        name: The unknown after which the base parameter is named.
-        unit: Its unit.
-        sigma: Standard deviation from the noise of the rows; infinite where they do not determine it.
-        grouped: Unknowns that are identifiable only in combination with it.
-        shares: Coefficient of each of `grouped` in the base parameter.
-    """
-
-    name: str
+    name: str  # the unknown after which the base parameter is named
     unit: str
-    sigma: float
-    grouped: tuple[str, ...]
-    shares: tuple[float, ...]
+    sigma: float  # from the noise of the rows; infinite where they do not determine it
+    together_with: Mapping[str, float]  # unknowns that are identifiable only in combination, and their shares
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Precision:
-    """Expected precision of the unknowns from rows with white noise.
+    """Expected precision of the unknowns from rows with white noise."""
 
-    Attributes:
-        samples: Times at which rows are taken.
-        rank: Number of base parameters.
-        unknowns: Number of unknowns.
-        condition: Condition number with all columns scaled to unit length, as identification reports it.
-        objectives: Every objective by name (logarithms).
-        deviations: Expected standard deviation of every base parameter.
-        not_excited: Unknowns that no motion of this kind excites.
-    """
-
-    samples: int
-    rank: int
+    samples: int  # times at which rows are taken
+    rank: int  # number of base parameters
     unknowns: int
-    condition: float
-    objectives: dict[str, float]
-    deviations: tuple[BaseDeviation, ...]
-    not_excited: tuple[str, ...]
+    condition: float  # with all columns scaled to unit length, as identification reports it
+    objectives: Mapping[str, float]  # by name (logarithms)
+    base_parameters: tuple[BaseDeviation, ...]
+    not_excited: tuple[str, ...]  # unknowns that no motion of this kind excites
 
     @property
     def largest(self) -> float:
         """Largest standard deviation of a base parameter."""
-        return max(deviation.sigma for deviation in self.deviations)
+        return max(one.sigma for one in self.base_parameters)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Curve:
-    """Precision as a function of one varied quantity.
+    """Precision as a function of one varied quantity, shape (k,) each."""
 
-    Attributes:
-        x: The varied quantity: number of samples, or share of the speed, shape (k,).
-        variance: Largest variance of a base parameter [SI units], infinite where singular, shape (k,).
-        condition: Scaled condition number, shape (k,).
-    """
-
-    x: Array
-    variance: Array
-    condition: Array
+    x: Array  # number of samples, or share of the speed
+    variance: Array  # largest of a base parameter [SI units], infinite where singular
+    condition: Array  # scaled
 
 
 def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.0) -> Precision:
@@ -205,27 +171,19 @@ def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.
     A = rows.stacked(*states)
     M = repeat * A.T @ A
     sigma = np.sqrt(np.diag(covariance(M, base, noise)))
-    units = dict(zip(parameters.names, parameters.units, strict=True))
+    units, unknowns = dict(zip(parameters.names, parameters.units, strict=True)), parameters.unknowns
     deviations = []
     for i, c in enumerate(base.columns.tolist()):
-        others = base.grouped(i)
-        names = tuple(parameters.unknowns[k] for k in others)
-        shares = tuple(float(base.coupling[i, k]) for k in others)
-        name = parameters.unknowns[c]
-        deviations.append(BaseDeviation(name, units[name], float(sigma[i]), names, shares))
-    lost = (
-        name
-        for name, what in zip(parameters.unknowns, base.identifiability, strict=True)
-        if what is Identifiability.NOT
-    )
+        others = {unknowns[k]: float(base.coupling[i, k]) for k in base.grouped(i)}
+        deviations.append(BaseDeviation(unknowns[c], units[unknowns[c]], float(sigma[i]), others))
     return Precision(
-        round(repeat * len(states[0])),
+        round(repeat * len(states.q)),
         base.rank,
         A.shape[1],
         scaled_condition(M, base),
         {name: objective(name, M, base)[0] for name in OBJECTIVES},
         tuple(deviations),
-        tuple(lost),
+        tuple(name for k, name in enumerate(unknowns) if k not in base.acting),
     )
 
 
@@ -256,15 +214,9 @@ def speed_curve(
 ) -> Curve:
     """Return the precision of the path at fractions of its speed, with the number of samples unchanged.
 
-    Args:
-        rows: What makes the rows.
-        states: The states at full speed.
-        noise: Standard deviation of each row [Nm].
-        shares: Shares of the speed.
-        repeat: How many samples each state stands for.
+    The arguments are those of `precision`, with the states at full speed.
     """
-    q, v, a = states
-    slowed = [rows.stacked(q, share * v, share**2 * a) for share in shares]
+    slowed = [rows.stacked(states.q, share * states.v, share**2 * states.a) for share in shares]
     return _curve(rows, shares, [repeat * A.T @ A for A in slowed], noise)
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.design_robot import EXTRA_CLEARANCE, DesignSpace
-from inertial_estimation.identification.excitation.motion_family import MotionFamily, MotionSamples
+from inertial_estimation.identification.excitation.motion_family import MotionFamily, States
 from inertial_estimation.identification.excitation.precision import objective
 from inertial_estimation.signals import Array
 
@@ -53,7 +53,7 @@ class TrajectoryProblem:
     def value(self, z: Array) -> float:
         """Return the objective without the penalty."""
         samples = self.family.samples(z)
-        A = self._rows.stacked(samples.q, samples.v, samples.a)
+        A = self._rows.stacked(*samples)
         return objective(self._config.objective, A.T @ A, self._rows.base)[0]
 
     def value_and_gradient(self, z: Array, weight: float = 1.0) -> tuple[float, Array]:
@@ -64,11 +64,10 @@ class TrajectoryProblem:
             weight: Weight of the penalty.
         """
         samples = self.family.samples(z)
-        A = self._rows.stacked(samples.q, samples.v, samples.a)
+        A = self._rows.stacked(*samples)
         value, G = objective(self._config.objective, A.T @ A, self._rows.base, OBJECTIVE_SHARPNESS)
         effort, by_torque = self._effort_penalty(samples)
-        weighted = weight * by_torque if effort else None
-        by_q, by_v, by_a = self._rows.gradient(samples.q, samples.v, samples.a, G, weighted)
+        by_q, by_v, by_a = self._rows.gradient(*samples, G, weight * by_torque)
         nearness, by_posture = self._nearness_penalty(samples.q)
         gradient = self.family.chain(z, by_q + weight * by_posture, by_v, by_a)
         return value + weight * (nearness + effort), gradient
@@ -85,7 +84,7 @@ class TrajectoryProblem:
             for _ in range(COLLIDING_DRAWS):
                 z = self.family.smaller(self.family.random(rng), share)
                 samples = self.family.samples(z)
-                strong = self.space.torque_share(samples.q, samples.v, samples.a) <= self._config.torque_share
+                strong = self.space.torque_share(*samples) <= self._config.torque_share
                 if strong and self.space.is_free(samples.q, wanted):
                     return z
             share *= GAIN_SHRINK
@@ -101,8 +100,8 @@ class TrajectoryProblem:
         distance = self.space.collision.clearance(q)
         return f"in the middle of all ranges '{first}' and '{second}' are {distance:.3f} m apart"
 
-    def _effort_penalty(self, samples: MotionSamples) -> tuple[float, Array]:
-        shares, allowed = self._rows.torque_shares(samples.q, samples.v, samples.a), self._config.torque_share
+    def _effort_penalty(self, samples: States) -> tuple[float, Array]:
+        shares, allowed = self._rows.torque_shares(*samples), self._config.torque_share
         excess = np.maximum(np.abs(shares) / allowed - TORQUE_PENALTY_SHARE, 0.0)
         slope = 2.0 * EFFORT_PENALTY * excess * np.sign(shares) / allowed
         return EFFORT_PENALTY * float((excess**2).sum()), slope / self._rows.torque_limits
@@ -112,7 +111,7 @@ class TrajectoryProblem:
         if not self.space.collision.checks:
             return 0.0, gradient
         wanted, scale = self._config.clearance + EXTRA_CLEARANCE, COLLISION_PENALTY / EXTRA_CLEARANCE**2
-        full = self._rows.full(q, self._rows.design.home)
+        full = self.space.postures(q)
         lacking = np.zeros(len(q))
         for k in (k for k, posture in enumerate(full) if self.space.collision.closer_than(posture, wanted)):
             lacking[k] = max(wanted - self.space.collision.clearance(full[k]), 0.0)
@@ -126,19 +125,11 @@ class TrajectoryProblem:
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryDesign:
-    """A designed trajectory.
+    """A designed trajectory."""
 
-    Attributes:
-        z: Vector of the trajectory in its family.
-        value: Its objective.
-        clearance: Smallest distance of links along it [m]; infinite where none is checked.
-        reduced: Factor by which the gains were reduced to avoid collisions; 1 where that was not needed.
-    """
-
-    z: Array
-    value: float
-    clearance: float
-    reduced: float
+    z: Array  # its vector in its family
+    clearance: float  # smallest distance of links along it [m]; infinite where none is checked
+    reduced: float  # factor by which the gains were reduced to avoid collisions; 1 where not needed
 
 
 def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick = no_tick) -> TrajectoryDesign:
@@ -183,7 +174,7 @@ def _refined(problem: TrajectoryProblem, z: Array, tick: Tick) -> TrajectoryDesi
         share *= GAIN_SHRINK
         z = problem.family.smaller(z, GAIN_SHRINK)
         clearance, _torque = _checked(problem, z)
-    return TrajectoryDesign(z, problem.value(z), clearance, share)
+    return TrajectoryDesign(z, clearance, share)
 
 
 def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick) -> Array:

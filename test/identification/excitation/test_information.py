@@ -10,7 +10,6 @@ from inertial_estimation.identification.excitation.precision import (
     objective,
     scaled_condition,
 )
-from inertial_estimation.identification.identification_result import Identifiability
 
 UNITS = np.array([1.0, 30.0, 0.01, 5.0, 1.0])
 
@@ -30,8 +29,8 @@ def base() -> BaseParameters:
 
 def test_base_parameters_say_what_belongs_together(base: BaseParameters) -> None:
     assert base.rank == 3
-    alone, together, nothing = Identifiability.IDENTIFIABLE, Identifiability.COMBINATION, Identifiability.NOT
-    assert base.identifiability == (together, together, alone, together, nothing)
+    assert base.acting.tolist() == [0, 1, 2, 3]
+    assert [base.grouped(i) for i in range(3)] == [[3], [3], []]
 
 
 def test_base_columns_carry_all_rows(base: BaseParameters) -> None:

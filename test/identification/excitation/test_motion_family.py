@@ -12,16 +12,17 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 
 ACCELERATION = 4.0
-KINDS = ("fourier", "sines")
 
 
 def limits() -> JointLimits:
     return joint_limits(RobotModel.from_urdf(arm_urdf(), floating_base=False))
 
 
-def family(kind: str, **values: object) -> MotionFamily:
-    config = build_config(ExcitationConfig, {"kind": kind, "duration": 8.0, "terms": 4, **values})
-    return MotionFamily(config, limits(), ACCELERATION, np.random.default_rng(3))
+def family(**values: object) -> MotionFamily:
+    config = build_config(
+        ExcitationConfig, {"duration": 8.0, "terms": 4, "acceleration_limit": ACCELERATION, **values}
+    )
+    return MotionFamily(config, limits())
 
 
 def wild(family: MotionFamily, seed: int) -> np.ndarray:
@@ -31,10 +32,9 @@ def wild(family: MotionFamily, seed: int) -> np.ndarray:
     return z.ravel()
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(5))
-def test_limits_hold_between_the_samples_and_one_of_them_is_reached(kind: str, seed: int) -> None:
-    motions = family(kind)
+def test_limits_hold_between_the_samples_and_one_of_them_is_reached(seed: int) -> None:
+    motions = family()
     q, v, a = motions.motion(wild(motions, seed)).at(np.linspace(0.0, 8.0, 20001))
     allowed = limits()
     assert np.all(q >= allowed.lower)
@@ -50,18 +50,16 @@ def test_limits_hold_between_the_samples_and_one_of_them_is_reached(kind: str, s
     assert np.all(used.max(0) > 0.93)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_rests_at_both_ends(kind: str) -> None:
-    motions = family(kind)
+def test_it_rests_at_both_ends() -> None:
+    motions = family()
     q, v, a = motions.motion(motions.random(np.random.default_rng(0))).at(np.array([0.0, 8.0]))
     np.testing.assert_allclose(v, 0.0, atol=1e-12)
     np.testing.assert_allclose(a, 0.0, atol=1e-11)
     np.testing.assert_allclose(q[0], q[1], atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_velocity_and_acceleration_are_derivatives(kind: str) -> None:
-    motions = family(kind)
+def test_velocity_and_acceleration_are_derivatives() -> None:
+    motions = family()
     motion = motions.motion(motions.random(np.random.default_rng(1)))
     times, h = np.linspace(0.01, 7.99, 200), 1e-5
     (q0, v0, _), (q1, v1, _) = motion.at(times - h), motion.at(times + h)
@@ -70,9 +68,8 @@ def test_velocity_and_acceleration_are_derivatives(kind: str) -> None:
     np.testing.assert_allclose((v1 - v0) / (2 * h), a, atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_samples_are_those_of_the_closed_form(kind: str) -> None:
-    motions = family(kind)
+def test_samples_are_those_of_the_closed_form() -> None:
+    motions = family()
     z = motions.random(np.random.default_rng(2))
     samples = motions.samples(z)
     exact = motions.motion(z).at(np.linspace(0.0, 8.0, len(samples.q)))
@@ -80,9 +77,8 @@ def test_samples_are_those_of_the_closed_form(kind: str) -> None:
         np.testing.assert_allclose(sampled, closed, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_chain_is_the_derivative_of_the_samples(kind: str) -> None:
-    motions, rng = family(kind), np.random.default_rng(4)
+def test_chain_is_the_derivative_of_the_samples() -> None:
+    motions, rng = family(), np.random.default_rng(4)
     z = motions.random(rng)
     samples = motions.samples(z)
     weights = [rng.normal(size=samples.q.shape) for _ in range(3)]
@@ -97,15 +93,14 @@ def test_chain_is_the_derivative_of_the_samples(kind: str) -> None:
 
 
 def test_smaller_gain_moves_less() -> None:
-    motions = family("fourier")
+    motions = family()
     z = motions.random(np.random.default_rng(5))
     full, half = motions.samples(z), motions.samples(motions.smaller(z, 0.5))
     np.testing.assert_allclose(half.v, 0.5 * full.v, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_duration_without_two_periods_is_refused(kind: str) -> None:
+def test_a_duration_without_two_periods_is_refused() -> None:
     with pytest.raises(
         ConfigurationError, match=r"duration of 2 s holds 1\.2 periods .* 3\.33333 s or longer"
     ):
-        family(kind, duration=2.0)
+        family(duration=2.0)
