@@ -32,7 +32,6 @@ ROS_WHEELS = [
 
 VQF = "vqf; python_version < '3.14'"  # an observer to compare with; there are no wheels for 3.14
 OPTUNA = "optuna>=4"
-DASK = "distributed>=2024.1"
 
 setup(
     name=PACKAGE,
@@ -81,7 +80,6 @@ setup(
         "tune": [OPTUNA],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinx-mathjax-offline"],
-        "cluster": [DASK],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",
@@ -95,7 +93,6 @@ setup(
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",
-            DASK,
         ],
     },
     zip_safe=False,

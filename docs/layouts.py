@@ -17,8 +17,7 @@ from xml.etree import ElementTree
 
 import yaml
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.payload.estimate import PayloadTelemetry
 from inertial_estimation.telemetry import InertialTelemetry, TiltTelemetry

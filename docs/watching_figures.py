@@ -20,8 +20,7 @@ import pinocchio as pin
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_model import RobotModel
 

@@ -2,9 +2,9 @@
 
 from inertial_estimation.calibration.calibrate import calibrate as calibrate
 from inertial_estimation.configuration.config_file import ConfigFile as ConfigFile
+from inertial_estimation.configuration.config_file import find_config as find_config
 from inertial_estimation.configuration.config_file import load_config_file as load_config_file
-from inertial_estimation.configuration.config_lookup import find_config as find_config
-from inertial_estimation.configuration.config_lookup import load_configs as load_configs
+from inertial_estimation.configuration.config_file import load_configs as load_configs
 from inertial_estimation.configuration.pipelines import Pipelines as Pipelines
 from inertial_estimation.configuration.pipelines import build_pipelines as build_pipelines
 from inertial_estimation.configuration.pipelines import replay_topics as replay_topics

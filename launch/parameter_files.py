@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, read_yaml
 from inertial_estimation.files.text_file import read_text
+from inertial_estimation.files.yaml_file import load_yaml, read_yaml
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 KEY = "ros__parameters"
@@ -89,7 +89,7 @@ def with_wildcards(text: str) -> str:
 
 
 def _reaching(path: Path) -> str:
-    text = read_text(path, "parameter file", limit=LARGEST_TEXT)
+    text = read_text(path, "parameter file")
     changed = with_wildcards(text)
     if changed == text:
         return str(path)

@@ -1,7 +1,7 @@
 """The estimators on a recording: `ros2 launch inertial_estimation replay.launch.py bag:=BAG robot:=icub`.
 
-The launch ends when the player does. `remap` and `namespace` apply to the nodes, as on the robot; the player
-publishes under the recorded names.
+The launch ends when the player does, and with an error where the player has one. `remap` and `namespace`
+apply to the nodes, as on the robot; the player publishes under the recorded names.
 """
 
 import shutil
@@ -22,6 +22,7 @@ from launch.actions import (
 )
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
+from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
@@ -72,8 +73,18 @@ def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     nodes = estimation.chosen_nodes("", robot, source, value["alongside"] == "true")
     command = PLAYERS[value["player"]](value, len(nodes))
     player = ExecuteProcess(cmd=command, output="screen", name=value["player"])
-    end = TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
-    return [player, RegisterEventHandler(OnProcessExit(target_action=player, on_exit=[end]))]
+    return [player, RegisterEventHandler(OnProcessExit(target_action=player, on_exit=ended))]
+
+
+def ended(event: ProcessExited, context: LaunchContext) -> LaunchDescriptionEntity | None:
+    """End the launch, with an error if the player has ended with one: a recording that is not there.
+
+    Raises:
+        RuntimeError: Which launch turns into its own exit code.
+    """
+    if event.returncode and not context.is_shutdown:
+        raise RuntimeError(f"the player has ended with code {event.returncode}: no recording was played")
+    return TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
 
 
 def own_player(value: dict[str, str], nodes: int) -> list[str]:

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 
-from inertial_estimation.recordings.recorded_topics import INPUT_NAMES
+from inertial_estimation.recordings.recorded_topics import INPUTS as READ
 
 CONTACT = "<contact>"
 PRESETS = {
@@ -14,7 +14,7 @@ PRESETS = {
         f"{CONTACT}/wrench": f"{CONTACT}_force_torque_sensor_broadcaster/wrench",
     },
 }
-INPUTS = (*INPUT_NAMES.values(), "robot_description")
+INPUTS = (*READ, "robot_description")
 NAME = re.compile(r"(?!__)(?:~?/)?[A-Za-z_]\w*(?:/[A-Za-z_]\w*)*", re.ASCII)
 
 

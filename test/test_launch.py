@@ -1,6 +1,8 @@
 """Launch files start what the parameter file configures, with the arguments given."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.scripts import script
@@ -110,6 +112,17 @@ def player_of(**given):
     found = context(**{**defaults(replay.OWN_ARGUMENTS), **given})
     player, _at_exit = replay.start_player(found)
     return [found.perform_substitution(part) for word in player.cmd for part in word]
+
+
+@pytest.mark.parametrize(
+    ("code", "shutdown", "fails"), [(0, False, False), (1, False, True), (-2, True, False)]
+)
+def test_a_player_that_fails_fails_the_launch(code, shutdown, fails):
+    found = context()
+    found._set_is_shutdown(shutdown)
+    event = SimpleNamespace(returncode=code)
+    with pytest.raises(RuntimeError, match="code 1") if fails else nullcontext():
+        assert load("replay").ended(event, found) is not None
 
 
 @pytest.mark.parametrize(("robot", "nodes"), [("icub", "2"), ("panda", "1"), ("hyq", "2")])

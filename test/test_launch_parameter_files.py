@@ -1,5 +1,6 @@
 """Parameter files as the launch files read them; needs neither launch nor ROS."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,13 @@ import yaml
 from support.scripts import script
 
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.parameter_sections import reaches
+
+
+def reaches(section: str, node: str) -> bool:
+    """Return whether rcl gives the values of a section to a node of a full name, as rclpy's node.cpp does."""
+    pattern = f"/{section.removeprefix('/')}".replace("/*", r"(/\w+)")
+    return re.fullmatch(pattern, node, re.ASCII) is not None
+
 
 ROOT = Path(__file__).resolve().parents[1]
 files_of = script("launch/parameter_files.py")

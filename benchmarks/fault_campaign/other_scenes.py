@@ -67,7 +67,7 @@ def _arm(robot: str, rate_hz: float, link: str, load_kg: float) -> Recorded:
 def _icub() -> Recorded:
     """Take a part of the real recording."""
     named = ie.replay_topics({"imu_frame": "root", "contacts": ("left_foot", "right_foot")}, {})
-    topics = [named.imu, named.joints, *named.wrenches.values()]
+    topics = [named.of("imu/data"), named.joints, *named.wrenches.values()]
     with ie.BagRecording(ICUB / "walk_front_back_2021") as recording:
         begin_ns = recording.start_ns + round(ICUB_BEGIN_S * NANOSECONDS)
         end_ns = begin_ns + 12 * NANOSECONDS

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_names import (
     CONTROLLER_NODE,
     INERTIAL_NODE,

@@ -1,12 +1,10 @@
-"""What the options of `options` give: checked folders and files, remappings, provenance."""
+"""What the options of `options` give: checked folders and files, remappings."""
 
 import argparse
-import importlib.util
-from collections.abc import Iterable, Mapping
+import importlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError
 from inertial_estimation.files.outputs import check_output_folder, output_file
 
@@ -54,31 +52,3 @@ def checked_rrd(args: argparse.Namespace) -> Path | None:
             "--rrd needs the extra 'view': pip install 'inertial_estimation[view]'"
         ) from error
     return output_file(args.rrd, ".rrd", "--rrd")
-
-
-def provenance_of(
-    args: argparse.Namespace,
-    options: Iterable[str],
-    *,
-    bags: Iterable[str | Path],
-    urdf: tuple[str, str],
-    parameters: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Return the provenance of a command's results; see `configuration.provenance`.
-
-    Args:
-        args: Arguments of the command.
-        options: Names of those that determine the results, besides files and parameters.
-        bags: Recordings that were read.
-        urdf: Where the robot description came from unless ``--urdf`` says so, and its text.
-        parameters: All parameters in effect, by node and dotted name.
-    """
-    return provenance(
-        bags=bags,
-        configs=args.config,
-        urdf_source=args.urdf or urdf[0],
-        urdf=urdf[1],
-        overrides=args.param,
-        options={name: getattr(args, name) for name in options},
-        parameters=parameters,
-    )

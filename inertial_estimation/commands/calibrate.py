@@ -17,8 +17,7 @@ from inertial_estimation.commands.terminal import (
     progress_words,
     recording_with_warnings,
 )
-from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import ALL_NODES, load_configs, parse_overrides
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.files.outputs import result_folder

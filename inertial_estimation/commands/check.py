@@ -9,7 +9,7 @@ import yaml
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, print_warnings
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config
 from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.errors import InertialEstimationError, RecordingError, listing
 from inertial_estimation.recordings.live_record import LiveRecord
@@ -37,18 +37,11 @@ SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
 
-def node_command(node: str, *, adaptation: bool, viewer: bool) -> list[str]:
-    """Return the command that starts a node in lockstep.
-
-    Args:
-        node: Name of the node.
-        adaptation: Whether the controller uses the estimated inertias.
-        viewer: Whether the robot is shown, in real time.
-    """
+def node_command(node: str, *, adaptation: bool) -> list[str]:
+    """Return the command that starts a node in lockstep, the controller with the estimates or not."""
     values: dict[str, Any] = {"use_sim_time": True, "trigger": ARRIVAL}  # by timer every tick would wait
     if node == SIMULATOR:
-        values = {"lockstep": True, "lockstep_timeout": LOCKSTEP_TIMEOUT_S, "viewer": viewer}
-        values["real_time_factor"] = 1.0 if viewer else 0.0
+        values = {"lockstep": True, "lockstep_timeout": LOCKSTEP_TIMEOUT_S, "real_time_factor": 0.0}
     elif node == "whole_body_controller":
         values["inertias.applied"] = adaptation
     files = [word for name in PARAMETER_FILES for word in ("--params-file", str(find_config(name)))]
@@ -80,14 +73,7 @@ class DemoRun:
     def __init__(
         self, scene: PayloadScene, *, adaptation: bool, domain_id: int, view: "DemoRunView | None" = None
     ) -> None:
-        """Initialise the run.
-
-        Args:
-            scene: What happens.
-            adaptation: Whether the controller uses the estimated inertias.
-            domain_id: ROS domain that no other run uses.
-            view: Shows the run in a recording of the viewer; None: nothing does.
-        """
+        """Initialise the run of a scene on a ROS domain of its own, shown by a view if there is one."""
         self.adaptation = adaptation
         self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
@@ -102,7 +88,7 @@ class DemoRun:
         self._listener: DemoMonitor | None = None
 
     @contextmanager
-    def nodes(self, *, viewer: bool) -> Iterator[None]:
+    def nodes(self) -> Iterator[None]:
         """Run the nodes as processes; they are told to end with the run, and have ended with the context."""
         self._begin_s = time.monotonic()
         self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
@@ -112,7 +98,7 @@ class DemoRun:
             environment = {"ROS_DOMAIN_ID": str(self._domain_id)}
 
             def start(node: str) -> None:
-                command = node_command(node, adaptation=self.adaptation, viewer=viewer)
+                command = node_command(node, adaptation=self.adaptation)
                 processes.start(node, command, environment=environment)
 
             for node in ANSWERING:
@@ -125,7 +111,7 @@ class DemoRun:
         from inertial_estimation.ros.monitors import listen
 
         links, joints, domain_id = [self._scene.link], [self._scene.joint], self._domain_id
-        monitor = listen(self._record, links, orientation=False, joints=joints, domain_id=domain_id)
+        monitor = listen(self._record, links, joints, domain_id)
         self._listener = self._open.enter_context(monitor)
 
     def poll(self) -> None:
@@ -142,7 +128,12 @@ class DemoRun:
         now_s = time.monotonic()
         self._processes.check()
         self._listener.take()
-        self._check_alone(self._listener.contested())
+        contested = self._listener.contested()
+        if contested:
+            raise InertialEstimationError(
+                f"another program publishes {listing(contested)} in ROS domain {self._domain_id}, too: "
+                "end it, or set ROS_DOMAIN_ID to another one"
+            )
         if self._start_simulator is not None and all(self._record.reports[node] for node in ANSWERING):
             self._start_simulator()  # a filter that started later would learn the weight as part of the robot
             self._start_simulator = None
@@ -151,7 +142,9 @@ class DemoRun:
         if self._view is not None and self._released_ns is not None:
             self._view.take(self._record, self._released_ns)
         if self.over:
-            self._check_begun(self._processes.output())
+            if self._released_ns is None or self.simulated_s <= 0.0:
+                said = self._processes.output() or "; ".join(self.complaints) or "none"
+                raise RecordingError(f"the simulation did not begin; output of the nodes: {said}")
             self._processes.terminate()
 
     def response(self) -> PayloadResponse | None:
@@ -231,15 +224,3 @@ class DemoRun:
         inertias = self._record.inertias.get(self._scene.link)
         end_ns = self._released_ns + round(self._scene.duration_s * NANOSECONDS)
         return bool(inertias and inertias[-1][0] >= end_ns)
-
-    def _check_alone(self, contested: list[str]) -> None:
-        if contested:
-            raise InertialEstimationError(
-                f"another program publishes {listing(contested)} in ROS domain {self._domain_id}, too: "
-                "end it, or set ROS_DOMAIN_ID to another one"
-            )
-
-    def _check_begun(self, output: str) -> None:
-        if self._released_ns is None or self.simulated_s <= 0.0:
-            said = output or "; ".join(self.complaints) or "none"
-            raise RecordingError(f"the simulation did not begin; output of the nodes: {said}")

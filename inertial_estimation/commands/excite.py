@@ -12,7 +12,7 @@ from inertial_estimation.files.outputs import result_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.identification_setup import load_identification
-from inertial_estimation.parallel import open_workers
+from inertial_estimation.parallel import Workers
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         done += more
         show(done)
 
-    with open_workers(args.jobs, args.cluster) as workers, progress_bar("excite", steps) as show:
+    with Workers(args.jobs) as workers, progress_bar("excite", steps) as show:
         result = design_excitation(
             identification,
             config,

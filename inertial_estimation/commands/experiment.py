@@ -11,7 +11,7 @@ from inertial_estimation.errors import ConfigurationError, InertialEstimationErr
 from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, Experiment, find_experiment
 from inertial_estimation.experiments.result import ExperimentResult, result_document, result_lines
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
-from inertial_estimation.parallel import Workers, open_workers
+from inertial_estimation.parallel import Workers
 
 PACKAGES = ("numpy", "scipy", "pin", "mujoco", "proxsuite", "matplotlib", "vqf")
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
     args.output = check_output_folder(args.output, shared=True)
     chosen = None if args.name == ALL else find_experiment(args.name)
-    with open_workers(args.jobs, args.cluster) as workers:
+    with Workers(args.jobs) as workers:
         if chosen is None:
             return _run_all(args, workers)
         _run_one(chosen, args, workers)

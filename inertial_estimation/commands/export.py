@@ -12,7 +12,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.export.model_format import RobotWriter
 from inertial_estimation.export.sample_table import COLUMNS, TABLE_FILE, sample_lines, sample_rows
 from inertial_estimation.files.outputs import result_folder, write_table, write_text
-from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 
 MOST_SAMPLES = 100_000
@@ -49,7 +49,7 @@ def _read(folder: Path) -> EstimatedModel:
             f"'{folder}' has no {POSTERIOR_FILE}, expected a result folder of identify, or of replay with an "
             "inertial_ekf section"
         )
-    text = read_text(path, "estimated model", limit=LARGEST_TABLE, error_class=ConfigurationError)
+    text = read_text(path, "estimated model")
     try:
         values = json.loads(text)
         if not isinstance(values, dict):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.commands import arguments
+from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
@@ -155,7 +156,7 @@ def _source(
         "split_s": args.split,
         "config": list(args.config),
         "settings": {**settings, "urdf": (args.urdf or config.robot.urdf)[:200]},
-        "provenance": arguments.provenance_of(
+        "provenance": provenance(
             args,
             OPTIONS,
             bags=[*args.bags, *args.unloaded, *args.validate],

@@ -4,60 +4,17 @@ import argparse
 import importlib
 import inspect
 import os
+import signal
 import sys
-import time
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any, NoReturn
 
 from inertial_estimation import __version__
 from inertial_estimation.commands import command_lines
-from inertial_estimation.commands.termination import Terminated, unwound_by_signals
 from inertial_estimation.errors import InertialEstimationError, did_you_mean, one_line
-
-WRONG_USE = 2  # exit code
-
-
-class CommandParser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose description keeps its lines, and which never prints a wall of names."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Build a parser as `ArgumentParser` does."""
-        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(*args, **kwargs)
-
-    def error(self, message: str) -> NoReturn:
-        """Print one line and exit with code 2."""
-        print(f"{self.prog}: {message} ('{self.prog} --help' describes it)", file=sys.stderr)
-        sys.exit(WRONG_USE)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as `ArgumentParser` does, after a look for options that do not exist.
-
-        A misspelt option is named before a required one that is missing because of it.
-        """
-        given = sys.argv[1:] if args is None else list(args)
-        if self._subparsers is None:
-            self._check_options(given)
-        return super().parse_known_args(given, namespace)
-
-    def _check_options(self, given: Sequence[str]) -> None:
-        known = list(self._option_string_actions)
-        for text in given:
-            if text == "--":
-                return
-            name = text.partition("=")[0]
-            if text.startswith("--") and not any(option.startswith(name) for option in known):
-                self.error(f"no option '{name}'{did_you_mean(name, known, 'there are')}")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            known = list(map(str, action.choices))
-            raise argparse.ArgumentError(
-                action, f"'{value}' is no choice{did_you_mean(str(value), known, 'expected one of')}"
-            )
-
 
 PROGRAM = "inertial-estimation"
 COMMANDS = {
@@ -78,11 +35,14 @@ COMMANDS = {
     "demo": "watch Talos hold a weight in simulation, with four live nodes",
     "monitor": "show live nodes in a table in the terminal",
 }
-
-
+WRONG_USE = 2  # exit code
 EXTRAS = {"optuna": "tune"}  # extras with packages that the usual ones have not
 # commands whose matrices are too small for threads of the linear algebra
 SINGLE_THREADED = ("replay", "tune", "experiment", "excite", "init", "simulate")
+
+
+class Terminated(SystemExit):
+    """Raised by a signal that ends the process; the exit code is 128 plus its number, as in a shell."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,13 +60,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
-        return _without_command(given)
+        parser = _parser()
+        if parser.parse_args(given).version:
+            print(__version__)
+            return 0
+        parser.print_help()
+        return WRONG_USE
     if chosen in SINGLE_THREADED:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when numpy is imported
-    args, begin_ns = argparse.Namespace(), time.time_ns()
     try:
         with unwound_by_signals():
-            command_parser(chosen).parse_args(given[1:], args)
+            args = command_parser(chosen).parse_args(given[1:])
             command = importlib.import_module(f"inertial_estimation.commands.{chosen}")
             code = int(command.run(args))
             sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
@@ -117,9 +81,61 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):  # a folder without rights, a full disk, a file deleted meanwhile
             _discard_output()
         return 1
-    except (KeyboardInterrupt, Terminated) as ended:
-        _print_written(getattr(args, "output", None), begin_ns)
-        return 128 + ended.number if isinstance(ended, Terminated) else 130
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except Terminated as ended:
+        return int(ended.code or 0)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """An `ArgumentParser` whose description keeps its lines, and which never prints a wall of names."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Build a parser as `ArgumentParser` does."""
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with code 2."""
+        print(f"{self.prog}: {message} ('{self.prog} --help' describes it)", file=sys.stderr)
+        sys.exit(WRONG_USE)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; a misspelt option is named before a required one that is missing because of it."""
+        known = list(self._option_string_actions)
+        for text in [] if self._subparsers else args:
+            name = text.partition("=")[0]
+            if text == "--":
+                break
+            if text.startswith("--") and not any(option.startswith(name) for option in known):
+                self.error(f"no option '{name}'{did_you_mean(name, known, 'there are')}")
+        return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), map(str, action.choices), "expected one of")
+            raise argparse.ArgumentError(action, f"'{value}' is no choice{hint}")
+
+
+def command_parser(command: str) -> CommandParser:
+    """Return the parser of one of `COMMANDS`; what the command needs to run is not imported."""
+    declare = getattr(command_lines, command)
+    parser = CommandParser(prog=f"{PROGRAM} {command}", description=inspect.getdoc(declare))
+    declare(parser)
+    return parser
+
+
+def _parser() -> CommandParser:
+    lines = "\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items())
+    parser = CommandParser(
+        prog=PROGRAM,
+        description=f"commands:\n{lines}\n\n'{PROGRAM} COMMAND --help' describes a command.",
+        epilog="Exit codes: 0 done; 1 not done, a line on stderr says why, or the answer is no; 2 wrong use.",
+    )
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    return parser
 
 
 def _complete() -> None:
@@ -137,61 +153,6 @@ def _complete() -> None:
     argcomplete.autocomplete(parser)
 
 
-def _without_command(given: list[str]) -> int:
-    """Print the version, the help, or which command may be meant."""
-    parser = _parser()
-    if parser.parse_args(given).version:
-        print(__version__)
-        return 0
-    parser.print_help()
-    return WRONG_USE
-
-
-def command_parser(command: str) -> CommandParser:
-    """Return the parser of one command; what the command needs to run is not imported.
-
-    Args:
-        command: One of `COMMANDS`.
-    """
-    declare = getattr(command_lines, command)
-    parser = CommandParser(prog=f"{PROGRAM} {command}", description=inspect.getdoc(declare))
-    declare(parser)
-    return parser
-
-
-def _print_written(folder: Path | None, begin_ns: int) -> None:
-    """Print which results an interrupted command has written; each of them is complete."""
-    if folder is None:
-        return
-    try:
-        new = [item for item in sorted(folder.iterdir()) if item.stat().st_mtime_ns >= begin_ns]
-    except OSError:
-        new = []
-    written = ", ".join(map(str, new)) if new else f"nothing in '{folder}'"
-    print(f"\ninterrupted; written: {written}", file=sys.stderr)
-
-
-def _discard_output() -> None:
-    """Let what cannot be printed, as its reader is gone, go nowhere, instead of into an error at the end."""
-    with suppress(OSError, ValueError):
-        sys.stdout.flush()
-        return
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _parser() -> CommandParser:
-    lines = "\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items())
-    parser = CommandParser(
-        prog=PROGRAM,
-        description=f"commands:\n{lines}\n\n'{PROGRAM} COMMAND --help' describes a command.",
-        epilog="Exit codes: 0 done; 1 not done, a line on stderr says why, or the answer is no; 2 wrong use.",
-    )
-    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
-    return parser
-
-
 def _in_one_line(command: str, error: Exception) -> str:
     """Return what went wrong; of a package that is missing, what has it."""
     if not isinstance(error, ModuleNotFoundError):
@@ -203,6 +164,49 @@ def _in_one_line(command: str, error: Exception) -> str:
         f"the command '{command}' needs the Python package '{missing}'; "
         f"pip install 'inertial_estimation[{EXTRAS.get(missing, 'standalone,sim,tools')}]' has all of them"
     )
+
+
+def _discard_output() -> None:
+    """Let what cannot be printed, as its reader is gone, go nowhere, instead of into an error at the end."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def unwound_by_signals() -> Iterator[None]:
+    """Raise `Terminated` on SIGTERM and SIGHUP (a closed terminal), so that resources are released.
+
+    The exception of a signal, Ctrl-C included, leaves the context whatever the code in it makes of it: a
+    compiler and the import of libraries convert or discard it. A signal that is ignored on entry (nohup)
+    stays ignored. Python delivers signals to the main thread only; in another thread nothing is changed.
+    """
+    main_thread = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main_thread else ()
+    before = {number: signal.getsignal(number) for number in signals}
+    taken = [n for n, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+    raised: list[BaseException] = []
+
+    def unwind(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            raised.append(KeyboardInterrupt())
+        elif not raised:  # once is enough: a second one must not break the way out
+            raised.append(Terminated(128 + number))
+        else:
+            return
+        raise raised[-1]
+
+    for number in taken:
+        signal.signal(number, unwind)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+        if raised:
+            raise raised[-1]
 
 
 if __name__ == "__main__":

@@ -18,13 +18,12 @@ from inertial_estimation.commands.monitor_view import monitor_view
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.recordings.watch_record import WatchRecord
 
+PERIOD_S = 0.5  # between two tables
 ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
 
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the key q or a signal; SIGINT and SIGTERM end it cleanly."""
-    if not args.period > 0.0:
-        raise ConfigurationError(f"--period is {args.period} s, expected more than 0 s")
     if not 0.0 < args.wait < math.inf:
         raise ConfigurationError(f"--wait is {args.wait} s, expected more than 0 s")
     from inertial_estimation.ros.monitors import watched  # rclpy is missing on many a desk
@@ -40,24 +39,24 @@ def run(args: argparse.Namespace) -> int:
             console.print(monitor_view(record, _listened(times, record, args), title))
         elif console.is_terminal:
             with Live(console=console, screen=True, auto_refresh=False) as live, _pressed_keys() as keys:
-                for now_s in _due(times, args.period):
+                for now_s in _due(times):
                     live.update(monitor_view(record, now_s, f"{title}   q ends"), refresh=True)
                     if "q" in keys():
                         break
         else:
-            for now_s in _due(times, args.period):
+            for now_s in _due(times):
                 console.print(monitor_view(record, now_s, title), "\n", sep="")
     except KeyboardInterrupt:
         pass
     return 0
 
 
-def _due(times: Iterator[float], period_s: float) -> Iterator[float]:
+def _due(times: Iterator[float]) -> Iterator[float]:
     """Yield the times that are at least a period apart [s]."""
     next_s = 0.0
     for now_s in times:
         if now_s >= next_s:
-            next_s = now_s + period_s
+            next_s = now_s + PERIOD_S
             yield now_s
 
 

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +13,7 @@ from types import TracebackType
 from inertial_estimation.errors import InertialEstimationError
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_prctl = ctypes.PyDLL(None).prctl if sys.platform == "linux" else None
 
 
 class ProcessGroup(AbstractContextManager["ProcessGroup"]):
@@ -44,6 +44,14 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
             command: Program and arguments.
             environment: Environment variables in addition to those of this process.
         """
+        parent = os.getpid()
+
+        def end_with_parent() -> None:  # only calls what needs no lock that another thread may hold
+            if _prctl is not None:
+                _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                if os.getppid() != parent:  # it has ended before the request, so no signal will arrive
+                    os._exit(1)
+
         with (self._folder / f"{name}.log").open("wb") as log:
             self._processes[name] = process = subprocess.Popen(
                 command,
@@ -52,7 +60,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,  # a Ctrl-C in the terminal reaches only this process, which ends them
-                preexec_fn=end_with_parent(),
+                preexec_fn=end_with_parent,
             )
         return process
 
@@ -69,7 +77,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
 
     def terminate(self) -> None:
         """Tell all processes to end, and do not wait for them: that is left to the end of the context."""
-        if not self._told:
+        if not self._told:  # a second signal would interrupt what the first has begun
             self._told = True
             for process in self._processes.values():
                 process.terminate()  # has no effect on a process that has ended
@@ -82,41 +90,16 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        running = [process for process in self._processes.values() if process.poll() is None]
         try:
             self.terminate()
             deadline = time.monotonic() + self._patience_s
-            while time.monotonic() < deadline and any(process.poll() is None for process in running):
+            while time.monotonic() < deadline and any(p.poll() is None for p in self._processes.values()):
                 time.sleep(0.01)
         finally:  # also when interrupted while waiting
-            for process in running:
-                process.kill()  # has no effect on a process that has ended
-            for process in running:
+            for process in self._processes.values():
+                process.kill()
+            for process in self._processes.values():
                 process.wait()
 
     def _log(self, name: str) -> str:
         return (self._folder / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
-
-
-def end_with_parent() -> Callable[[], None] | None:
-    """Return a `preexec_fn` by which a child is killed when the thread that started it ends.
-
-    Between fork and exec the child may only call what needs no lock that another thread of the parent could
-    hold: the function of the C library is looked up here, in the parent, and called without the
-    interpreter's lock changing hands.
-
-    Returns:
-        The function; None where the system is not Linux: there a child outlives a parent that is killed.
-    """
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.PyDLL(None).prctl
-    prctl.argtypes, prctl.restype = [ctypes.c_int, ctypes.c_ulong], ctypes.c_int
-    parent = os.getpid()
-
-    def ask_for_the_end() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # the parent has ended before the request, so no signal will arrive
-            os._exit(1)
-
-    return ask_for_the_end

@@ -3,6 +3,7 @@
 import argparse
 
 from inertial_estimation.commands import arguments
+from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.replay_output import (
     OWN_FILES,
     print_input_warnings,
@@ -12,7 +13,7 @@ from inertial_estimation.commands.replay_output import (
 )
 from inertial_estimation.commands.terminal import print_warnings, progress_bar, recording_with_warnings
 from inertial_estimation.commands.viewer_files import replay_view
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         if view is not None:
             view.write(evaluation.errors.get("tilt"))
         print_input_warnings(result)
-        evaluation.metrics["provenance"] = arguments.provenance_of(
+        evaluation.metrics["provenance"] = provenance(
             args,
             OPTIONS,
             bags=[args.bag],

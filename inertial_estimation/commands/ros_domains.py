@@ -25,13 +25,7 @@ _kept: list[IO[str]] = []  # locks of this process, until it ends
 
 @contextlib.contextmanager
 def claimed_domain(domains: Sequence[int] = DOMAINS) -> Iterator[int]:
-    """Claim a domain for as long as the context lasts, or the process lives.
-
-    Args:
-        domains: Those to choose from.
-
-    Yields:
-        Its number.
+    """Claim one of some domains for as long as the context lasts, or the process lives; yields its number.
 
     Raises:
         InertialEstimationError: If all of them are in use.
@@ -45,10 +39,7 @@ def talk_apart() -> int:
     """Let this process and those it starts talk on a domain of their own, and on this machine only.
 
     Where ``ROS_DOMAIN_ID`` is set it is used as it is; else a domain is claimed until the process ends, and
-    the variable set.
-
-    Returns:
-        Number of the domain.
+    the variable set. Returns the number of the domain.
 
     Raises:
         InertialEstimationError: If all domains are in use.
@@ -80,16 +71,13 @@ def given_domain() -> int | None:
 def _lock(domains: Sequence[int]) -> tuple[IO[str], int]:
     for _ in domains:
         domain = domains[next(_counter) % len(domains)]
-        try:
+        with contextlib.suppress(PermissionError):  # another user's
             file = (Path(tempfile.gettempdir()) / f"inertial_estimation_domain_{domain}.lock").open("a")
-        except PermissionError:  # another user's
-            continue
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            continue
-        return file, domain
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return file, domain
+            except BlockingIOError:
+                file.close()
     raise InertialEstimationError(f"all ROS domains from {domains[0]} to {domains[-1]} are in use")
 
 

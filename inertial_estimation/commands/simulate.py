@@ -21,14 +21,12 @@ from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULAT
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import json_text
-from inertial_estimation.files.safe_yaml import read_yaml, yaml_line
 from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.config import NOISE_FREE, SimulationConfig
-from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
-from inertial_estimation.simulation.disturbances import Disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 SWING = 0.3  # of an arm [rad]
@@ -47,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     check_bag_folder(args.output, overwrite=args.overwrite)
     rrd = arguments.checked_rrd(args)
     robot = _robot(args)
-    texts, disturbances = given_disturbances(args)
+    disturbances = [parse_disturbance(text) for text in args.disturbance]
     disturbed = sorted({disturbance.link for disturbance in disturbances})
     loop = robot.build(
         disturbances=disturbances,
@@ -60,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
     with simulation_view(rrd, loop, loop.controller.config.robot, robot.urdf, disturbed):
         accuracy, watch = _go(loop, args, truth)
-    known = {"disturbances": texts, "released_s": args.hoist, **_truth(loop, disturbed)}
+    known = {"disturbances": args.disturbance, "released_s": args.hoist, **_truth(loop, disturbed)}
     messages = _write(args, recorder.recording(), truth, known, config)
     print(f"{messages} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
     print("\n".join(accuracy.lines()))
@@ -78,18 +76,6 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
     if args.urdf:
         overrides.setdefault(ALL_NODES, {})["urdf"] = args.urdf
     return RobotLoop(args.config, overrides, noise=NOISE_FREE if args.noise_free else None)
-
-
-def given_disturbances(args: argparse.Namespace) -> tuple[list[str], list[Disturbance]]:
-    """Return the disturbances of ``--disturbance``, then those of ``--disturbances``, as texts and built.
-
-    Raises:
-        ConfigurationError: If a text or the file is wrong.
-    """
-    listed = [] if args.disturbances is None else read_yaml(args.disturbances, "list of disturbances")
-    of_file = disturbances_from_list(listed, f"'{args.disturbances}'")
-    built = [*map(parse_disturbance, args.disturbance), *of_file]
-    return [*args.disturbance, *map(yaml_line, listed)], built
 
 
 def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tuple[LoopAccuracy, FallWatch]:

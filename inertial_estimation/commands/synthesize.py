@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import robot_config
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.commands import arguments
+from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
     progress_words,
     recording_with_warnings,
 )
-from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder, write_json, write_text
-from inertial_estimation.parallel import open_workers
+from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.tuning.outcome import (
     JudgedMetric,
@@ -40,7 +40,6 @@ from inertial_estimation.tuning.tuning import Judging, TuningResult, chosen_obje
 from inertial_estimation.tuning.variation import observer_override, parse_variations
 
 NODES = (TILT_NODE, INERTIAL_NODE)
-MOST_CLUSTER_WORKERS = 64  # that take part
 OPTIONS = (
     *("vary", "objective", "method", "trials", "seed"),
     *("start", "settle", "folds", "reference", "trusted"),
@@ -61,20 +60,19 @@ def run(args: argparse.Namespace) -> int:
     judging = Judging(references, args.folds, args.settle)
     first = runs[0]
     urdf = str(next(iter(first.parameters.values()))["urdf"]), first.urdf
-    source = arguments.provenance_of(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
+    source = provenance(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
     results: list[TuningResult] = []
     changes: list[tuple[str, str, Any]] = []
     with (
         _storage(args) as storage,
-        open_workers(args.jobs, args.cluster) as workers,
+        Workers(args.jobs) as workers,
         progress_words("tune") as show,
     ):
-        processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
         search = Search(_identity(source), tuple(variations), args.method, args.trials, args.seed, storage)
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
             on = [run.overridden(changes) for run in tuned_runs]
-            found = tuned(on, search, objective, judging, workers, processes)
+            found = tuned(on, search, objective, judging, workers, args.jobs)
             own = {name: value for of, name, value in selected if of == node}
             results.append(replace(found, selected=own))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
@@ -110,8 +108,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise ConfigurationError(f"--folds is {args.folds}, expected at least 2")
     if args.trials < 1:
         raise ConfigurationError(f"--trials is {args.trials}, expected at least 1")
-    if args.cluster and not args.storage:
-        raise ConfigurationError("--cluster needs --storage, a file or database that its workers reach")
     if args.settle < 0.0 or args.start < 0.0:
         raise ConfigurationError(
             f"--settle is {args.settle:g} s and --start {args.start:g} s, expected neither to be negative"

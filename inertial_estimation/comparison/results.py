@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing, one_line
-from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.offline.identification_files import JSON_FILE
 from inertial_estimation.replay.results import BASE_ERRORS
 from inertial_estimation.replay.tables import METRICS_FILE
@@ -114,7 +114,7 @@ def _read(folder: Path, name: str) -> RunResult:
         path = folder / file
         if not path.is_file():
             continue
-        text = read_text(path, "result", limit=LARGEST_TABLE, error_class=RecordingError)
+        text = read_text(path, "result", RecordingError)
         try:
             content = json.loads(text)
             values = dict(_replayed(content) if kind == "replay" else _identified(content))

@@ -1,33 +1,25 @@
-"""ROS 2 parameter files read without ROS: one flat mapping of dotted names per node."""
+"""ROS 2 parameter files read without ROS: one flat mapping of dotted names per node.
+
+A section is named after a node, with its namespace (``/robot1/tilt_observer``) or wildcards: ``/*`` is one
+name, ``/**`` any number of them. As a replay has no namespace, a section applies here to the node that its
+last part names, in any namespace.
+"""
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import sysconfig
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.configuration.node_options import (
-    ControllerNodeOptions,
-    InertialNodeOptions,
-    PayloadNodeOptions,
-    SimulatorOptions,
-    TiltNodeOptions,
-)
-from inertial_estimation.configuration.parameter_sections import EVERY_NODE, iterate_sections, node_of
-from inertial_estimation.errors import ConfigurationError, listing, one_line
-from inertial_estimation.files.safe_yaml import YamlMapping, load_yaml, read_yaml
-from inertial_estimation.parameters import iterate_parameters, unknown_name
+from inertial_estimation.configuration.node_options import ROS_PARAMETERS
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
+from inertial_estimation.files.yaml_file import YamlMapping, load_yaml, read_yaml
+from inertial_estimation.parameters import unknown_name
 
-ALL_NODES = EVERY_NODE
-_OPTION_CLASSES = (
-    TiltNodeOptions,
-    InertialNodeOptions,
-    PayloadNodeOptions,
-    SimulatorOptions,
-    ControllerNodeOptions,
-)
-_OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(cls))
-ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # used only by nodes; a replay ignores them
+ALL_NODES = "/**"
+KEY = "ros__parameters"
+PACKAGE = "inertial_estimation"
 
 
 @dataclass(frozen=True)
@@ -51,26 +43,19 @@ class ConfigFile:
         return node in self.nodes
 
     def values(self, node: str, known: Collection[str]) -> dict[str, Any]:
-        """Return the values for one node, its own section over the shared one.
+        """Return the values for one node by dotted name, its own section over the shared one.
 
         Args:
             node: Name of the node.
-            known: Names of the parameters the node has; shared values of other nodes are left out.
-
-        Returns:
-            Values by dotted name; what the node's own section holds is never left out, so that a
-            misspelt name is found when the config is built.
+            known: Names of the parameters the node has. Shared values of other nodes are left out; what the
+                node's own section holds is not, so that a misspelt name is found when the config is built.
         """
         shared = {name: value for name, value in self.shared.items() if name in known}
         own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}
         return {**shared, **own}
 
     def origins_of(self, *nodes: str) -> dict[str, str]:
-        """Return file and line of the values for one node by dotted name, for the errors of `build_config`.
-
-        Args:
-            nodes: The node; of several, the last one's own values count.
-        """
+        """Return file and line of the values for a node by dotted name; of several, the last one's count."""
         return {
             name: origin
             for wanted in (ALL_NODES, *nodes)
@@ -79,11 +64,7 @@ class ConfigFile:
         }
 
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
-        """Return the values that describe the robot: shared ones, or else those of the first node with them.
-
-        Args:
-            known: The names.
-        """
+        """Return the values of known names: shared ones, or else those of the first node with them."""
         sections = (self.shared, *self.nodes.values())
         return {
             name: value for section in reversed(sections) for name, value in section.items() if name in known
@@ -102,11 +83,7 @@ class ConfigFile:
                 raise ConfigurationError(unknown_name(name, known, where=where))
 
     def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
-        """Check that at least one of some nodes has a section, and that none is misspelt.
-
-        Args:
-            expected: Nodes of which one must be there.
-            others: Nodes that may be there.
+        """Check that at least one of some nodes has a section, and that none (of others, too) is misspelt.
 
         Raises:
             ConfigurationError: Lists the sections the file has.
@@ -131,27 +108,22 @@ class ConfigFile:
 
     def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
         """Return a copy with single values replaced, given as (node, dotted name, value)."""
-        shared = dict(self.shared)
-        nodes = {node: dict(values) for node, values in self.nodes.items()}
-        origins = dict(self.origins)
+        file = self
         for node, name, value in overrides:
-            target = shared if node == ALL_NODES else nodes.setdefault(node, {})
-            target[name] = value
-            origins[node, name] = "--param"
-        return ConfigFile(self.name, shared, nodes, origins)
+            file = file.overlaid(_section(self.name, node, {name: value}, {name: "--param"}))
+        return file
+
+
+def _section(name: str, node: str, values: Mapping[str, Any], origins: Mapping[str, str]) -> ConfigFile:
+    """Return a file of one section."""
+    placed = {(node, parameter): origin for parameter, origin in origins.items()}
+    if node == ALL_NODES:
+        return ConfigFile(name, values, {}, placed)
+    return ConfigFile(name, {}, {node: values}, placed)
 
 
 def load_config_file(path: str | Path) -> ConfigFile:
-    """Read a ROS 2 parameter file.
-
-    A section applies to the node that its last part names, in any namespace (``/**/tilt_observer``,
-    ``/robot1/tilt_observer``, ``tilt_observer``), because a replay has no namespace.
-
-    Args:
-        path: The YAML file. Dotted names may be nested.
-
-    Returns:
-        Its values, flat.
+    """Read a ROS 2 parameter file; dotted names may be nested.
 
     Raises:
         ConfigurationError: If the file is missing, is not YAML, has not the form of a ROS parameter
@@ -162,34 +134,71 @@ def load_config_file(path: str | Path) -> ConfigFile:
         raise ConfigurationError(
             f"'{path}' is no ROS parameter file: expected sections named after nodes, got {_shown(content)}"
         )
-    file = ConfigFile(str(path), {}, {}, {})
+    file = ConfigFile(str(path))
     named: dict[str, str] = {}
-    for section, body in iterate_sections(content):
+    for section, body in _sections(content):
         values, lines = _parameters(str(path), section, body)
-        node = node_of(section)
+        node = section.rpartition("/")[2]
         if "*" not in section and named.setdefault(node, section).strip("/") != section.strip("/"):
             raise ConfigurationError(
                 f"'{path}' has '{named[node]}' and '{section}', expected one robot's sections "
                 f"('/**/{node}' reaches the node in every namespace)"
             )
-        file = _with_section(file, ALL_NODES if "*" in node else node, values, lines)
+        origins = {name: f"'{path}', line {line}" for name, line in lines.items()}
+        if "*" in node:  # the later section wins, as in rcl
+            for own, given in file.nodes.items():
+                again = {name: values[name] for name in given if name in values}
+                file = file.overlaid(_section(str(path), own, again, {name: origins[name] for name in again}))
+        file = file.overlaid(_section(str(path), ALL_NODES if "*" in node else node, values, origins))
     return file
 
 
-def _with_section(
-    file: ConfigFile, node: str, values: Mapping[str, Any], lines: Mapping[str, int]
-) -> ConfigFile:
-    """Return a file with the values of one more section, the later of which wins as in rcl."""
-    origins = {(node, name): f"'{file.name}', line {line}" for name, line in lines.items()}
-    if node != ALL_NODES:
-        return file.overlaid(ConfigFile(file.name, {}, {node: values}, origins))
-    nodes = {
-        own: {name: values.get(name, value) for name, value in given.items()}
-        for own, given in file.nodes.items()
-    }
-    for own, given in nodes.items():
-        origins |= {(own, name): origins[node, name] for name in given if name in values}
-    return file.overlaid(ConfigFile(file.name, values, nodes, origins))
+def _sections(content: Mapping[Any, Any], namespace: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield names and bodies of the sections in their order, namespaces given by nesting included.
+
+    A body that is no section, and no namespace with sections in it either, is yielded as it is.
+    """
+    for name, body in content.items():
+        rest = {key: value for key, value in body.items() if key != KEY} if isinstance(body, dict) else {}
+        inner = rest if all(isinstance(value, dict) for value in rest.values()) else {}
+        if not inner or KEY in body:
+            yield f"{namespace}{name}", body
+        yield from _sections(inner, f"{namespace}{name}/")
+
+
+def _parameters(path: str, section: str, body: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return values and lines of the parameters of a section by dotted name."""
+    if not isinstance(body, dict) or KEY not in body:
+        got = listing(body) if isinstance(body, dict) else _shown(body)
+        raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected '{KEY}'")
+    parameters = body[KEY]
+    if not isinstance(parameters, YamlMapping | None):
+        raise ConfigurationError(
+            f"'{KEY}' of section '{section}' of '{path}' is {_shown(parameters)}, expected parameters"
+        )
+    values: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    for name, value, line in _flat(parameters or YamlMapping()):
+        if name in values:
+            raise ConfigurationError(
+                f"section '{section}' of '{path}' has the parameter '{name}' twice, in line {lines[name]} "
+                f"and line {line}"
+            )
+        values[name], lines[name] = value, line
+    return values, lines
+
+
+def _flat(values: YamlMapping, prefix: str = "") -> Iterator[tuple[str, Any, int]]:
+    """Yield dotted name, value and line of nested parameters."""
+    for key, value in values.items():
+        if isinstance(value, YamlMapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value, values.lines[key]
+
+
+def _shown(value: Any) -> str:
+    return one_line(repr(value), limit=80)
 
 
 def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
@@ -211,56 +220,43 @@ def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
     return overrides
 
 
-def _parameters(path: str, section: str, body: Any) -> tuple[dict[str, Any], dict[str, int]]:
-    if not isinstance(body, dict) or "ros__parameters" not in body:
-        got = listing(body) if isinstance(body, dict) else _shown(body)
-        raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected 'ros__parameters'")
-    parameters = body["ros__parameters"]
-    if parameters is None:
-        return {}, {}
-    if not isinstance(parameters, YamlMapping):
-        raise ConfigurationError(
-            f"'ros__parameters' of section '{section}' of '{path}' is {_shown(parameters)}, "
-            "expected parameters"
-        )
-    return flatten(parameters, f"section '{section}' of '{path}'")
+def robot_files() -> dict[str, Path]:
+    """Return the robots' parameter files by name: of the sources, else where they are installed."""
+    package = Path(__file__).resolve().parents[1]
+    prefixes = [Path(sysconfig.get_path("data")), *package.parents]
+    folders = [package.parent / "config", *(prefix / "share" / PACKAGE / "config" for prefix in prefixes)]
+    files = [file for folder in reversed(folders) for file in folder.glob("*.yaml")]
+    return {file.stem: file for file in files}
 
 
-def flatten(values: YamlMapping, where: str) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return nested parameters by dotted name.
-
-    Args:
-        values: Parameters, nested ones as mappings.
-        where: Where they came from, for the message.
-
-    Returns:
-        Values, and the lines they are in, by dotted name.
+def find_config(name: str) -> Path:
+    """Return a parameter file by its path, or the name of a robot that comes with the package (``icub``).
 
     Raises:
-        ConfigurationError: If a name is there twice, once nested and once with dots.
+        ConfigurationError: If there is none; lists the names that exist.
     """
-    flat: dict[str, Any] = {}
-    lines: dict[str, int] = {}
-    for prefix, mapping in _nested(values):
-        for key, value in mapping.items():
-            name, line = f"{prefix}{key}", mapping.lines[key]
-            if isinstance(value, YamlMapping):
-                continue
-            if name in flat:
-                raise ConfigurationError(
-                    f"{where} has the parameter '{name}' twice, in line {lines[name]} and line {line}"
-                )
-            flat[name], lines[name] = value, line
-    return flat, lines
+    path = Path(name)
+    if path.is_file():
+        return path
+    known = robot_files()
+    if name in known:
+        return known[name]
+    raise ConfigurationError(
+        f"no parameter file '{name}': neither a file nor the name of a robot"
+        f"{did_you_mean(name, sorted(known), 'there are the robots')}"
+    )
 
 
-def _nested(values: YamlMapping, prefix: str = "") -> Iterator[tuple[str, YamlMapping]]:
-    """Yield a mapping and those nested in it, with the prefix of their names."""
-    yield prefix, values
-    for key, value in values.items():
-        if isinstance(value, YamlMapping):
-            yield from _nested(value, f"{prefix}{key}.")
+def load_configs(names: Sequence[str]) -> ConfigFile:
+    """Read a robot's parameter file and those that override it (offsets, friction), in this order.
 
+    Args:
+        names: Paths or robots' names, at least one; relative paths in them are relative to the first.
 
-def _shown(value: Any) -> str:
-    return one_line(repr(value), limit=80)
+    Raises:
+        ConfigurationError: If a file does not exist or is no parameter file.
+    """
+    first, *later = (load_config_file(find_config(name)) for name in names)
+    for file in later:
+        first = first.overlaid(file)
+    return first

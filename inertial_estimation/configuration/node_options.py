@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.parameters import parameter, section
+from inertial_estimation.parameters import iterate_parameters, parameter, section
 from inertial_estimation.simulation.config import SimulationPacing
 
 ARRIVAL, TIMER = "arrival", "timer"
@@ -102,3 +102,16 @@ class ControllerNodeOptions(PipelineNodeOptions):
         "Joints of an array of efforts on joint_effort_commands (forward_command_controller), in the order "
         "of its numbers; empty sends a JointState by joint name on joint_torque_commands.",
     )
+
+
+ROS_PARAMETERS = frozenset(  # used only by nodes; a replay ignores them
+    spec.name
+    for options in (
+        TiltNodeOptions,
+        InertialNodeOptions,
+        PayloadNodeOptions,
+        SimulatorOptions,
+        ControllerNodeOptions,
+    )
+    for spec in iterate_parameters(options)
+) | {"use_sim_time"}

@@ -13,13 +13,12 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics, topic_token
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
@@ -66,33 +65,9 @@ class Pipelines:
         """Parameters of the inertial pipeline by dotted name, empty without one."""
         return self.parameters.get(INERTIAL_NODE, {})
 
-    @property
-    def use_wrenches(self) -> bool:
-        """Whether any of them needs the sensors of the contacts."""
-        return (
-            (self.payload is not None and self.payload.config.ground_forces == "measured")
-            or any(source.width and source is not ContactSource.DESIRED for source in self._tilt_sources)
-            or (self.inertial is not None and self.inertial.config.needs_wrenches)
-        )
-
-    @property
-    def use_desired(self) -> bool:
-        """Whether any of them needs the wrenches that a planner wants at the contacts."""
-        return ContactSource.DESIRED in self._tilt_sources
-
-    @property
-    def _tilt_sources(self) -> set[ContactSource]:
-        """Where the tilt observer has contacts from."""
-        return set() if self.tilt is None else {one.source for one in self.tilt.inputs.contacts.values()}
-
     def topics(self, remappings: Mapping[str, str]) -> RecordedTopics:
-        """Return the topics of the inputs that they need.
-
-        Args:
-            remappings: As for `replay_topics`.
-        """
-        wrenches, desired = self.use_wrenches, self.use_desired
-        return replay_topics(self.values, remappings, wrenches=wrenches, desired=desired)
+        """Return the topics of their inputs; see `replay_topics`."""
+        return replay_topics(self.values, remappings)
 
 
 def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] = ()) -> Pipelines:
@@ -112,14 +87,13 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
         ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
     """
     config.check_nodes(list(CONFIG_CLASSES), list(NODE_CONFIGS))
-    known = {node: {spec.name for spec in iterate_parameters(cls)} for node, cls in CONFIG_CLASSES.items()}
     config.check_shared(all_parameters())
     chosen = _chosen(config, only)
     built: dict[str, Any] = {}
     for node, config_class in CONFIG_CLASSES.items():
         if config.has(node) and node in chosen:
             where = f"section '{node}' of {config.name}"
-            values = config.values(node, known[node])
+            values = config.values(node, {spec.name for spec in iterate_parameters(config_class)})
             built[node] = build_config(config_class, values, where=where, origins=config.origins_of(node))
     first = next(iter(built.values()))
     text = read_urdf(urdf or first.robot.urdf, folder=Path(config.name).parent)
@@ -158,44 +132,24 @@ def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:
     return only or list(CONFIG_CLASSES)
 
 
-def replay_topics(
-    values: Mapping[str, Any],
-    remappings: Mapping[str, str],
-    *,
-    wrenches: bool = True,
-    desired: bool = False,
-) -> RecordedTopics:
+def replay_topics(values: Mapping[str, Any], remappings: Mapping[str, str]) -> RecordedTopics:
     """Return the inputs' topics: the nodes' relative names in the root namespace, remapped.
 
     Args:
-        values: Parameters that describe the robot (``imu_frame``, ``contacts``).
+        values: Parameters that describe the robot (``contacts``, ``joint_states.topics``, ``inputs.map``).
         remappings: New name by old one, with or without the leading slash.
-        wrenches: Whether the sensed wrenches of the contacts are read.
-        desired: Whether those that a planner wants are read.
-
-    Returns:
-        The topics.
 
     Raises:
         ConfigurationError: If a remapping names no input.
     """
-    contacts = tuple(values["contacts"])
-    wrench_names = {contact: f"{topic_token(contact)}/wrench" for contact in contacts}
-    desired_names = {contact: f"{topic_token(contact)}/desired_wrench" for contact in contacts}
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
-    own = [*INPUT_NAMES.values(), *wrench_names.values(), *desired_names.values()]
+    contacts = tuple(values["contacts"])
+    own = RecordedTopics(contacts).names
     others = [name for name in values.get("joint_states.topics", ()) if name not in own]
     others += [name for name in renamed if name not in own] if values.get("inputs.map") else []
-    inputs = [*own, *others]
+    topics = RecordedTopics(contacts, renamed, others)
     for old in renamed:
-        if old not in inputs:
-            hint = did_you_mean(old, inputs, "the inputs are")
+        if old not in topics.names:
+            hint = did_you_mean(old, topics.names, "the inputs are")
             raise ConfigurationError(f"no input '{old}' to remap{hint}")
-    topic = {name: renamed.get(name, f"/{name}") for name in inputs}
-    named = {attribute: topic[name] for attribute, name in INPUT_NAMES.items()}
-    if not values["imu_frame"]:
-        named["imu"] = ""
-    of_contacts = {contact: topic[name] for contact, name in wrench_names.items() if wrenches}
-    wanted = {contact: topic[name] for contact, name in desired_names.items() if desired}
-    further = {name: topic[name] for name in others}
-    return RecordedTopics(**named, wrenches=of_contacts, desired_wrenches=wanted, others=further)
+    return topics

@@ -5,16 +5,15 @@ import importlib.util
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from inertial_estimation.errors import ModelError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text, resolved_path
-from inertial_estimation.models.urdf import LARGEST_TEXT, check_urdf, plain_numbers
+from inertial_estimation.models.urdf import check_urdf, plain_numbers
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
-LEAST_PREFIX = 3  # letters of a word in a file's name that may stand for a longer one (hand, hands)
-NEIGHBOURS = 3
 FILLERS = ("description", "data", "simple", "robot", "urdf", "robots")
 
 
@@ -36,14 +35,16 @@ def read_urdf(source: str, *, folder: Path | None = None) -> str:
             the URDF of a possible robot.
     """
     if is_xml(source):
-        text = plain_numbers(source)
-        check_urdf(text, "the text of the parameter 'urdf'")
-        return text
+        return _checked(source, "the text of the parameter 'urdf'")
     if not source:
         raise ModelError("no robot description: set the parameter 'urdf' or pass --urdf")
     path = _locate(source, folder)
-    text = plain_numbers(read_text(path, "robot description", limit=LARGEST_TEXT, error_class=ModelError))
-    check_urdf(text, f"'{path}'")
+    return _checked(read_text(path, "robot description", ModelError), f"'{path}'")
+
+
+def _checked(text: str, where: str) -> str:
+    text = plain_numbers(text)
+    check_urdf(text, where)
     return text
 
 
@@ -66,9 +67,7 @@ def published_urdf(text: str, topic: str) -> str:
     if not is_xml(text):
         got = f"'{one_line(text, limit=80)}'" if text else "an empty text"
         raise ModelError(f"{where} is {got}, expected the XML text of a URDF")
-    text = plain_numbers(text)
-    check_urdf(text, where)
-    return text
+    return _checked(text, where)
 
 
 def _locate(source: str, folder: Path | None) -> Path:
@@ -79,18 +78,12 @@ def _locate(source: str, folder: Path | None) -> Path:
     path = resolved_path(os.path.expandvars(source))
     folders = [Path()] if folder is None or path.is_absolute() else [Path(), folder]
     for candidate in (beside / path for beside in folders):
-        if _is_file(candidate):
-            return candidate
+        with suppress(OSError):  # a name that is too long
+            if candidate.is_file():
+                return candidate
     places = dict.fromkeys(str(beside.absolute()) for beside in folders)
     searched = "" if path.is_absolute() else f"; looked in {' and '.join(places)}"
     raise ModelError(f"no robot description '{one_line(source)}'{searched}")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
-        return False
 
 
 def _share_folders() -> list[Path]:
@@ -110,14 +103,13 @@ def mesh_folders() -> list[Path]:
     return [*_share_folders(), *roots]
 
 
-def _in_package(rest: str) -> Path:
-    package, _, inside = rest.partition("/")
-    candidates = [root / package / inside for root in mesh_folders()]
+def _in_package(inside: str) -> Path:
+    candidates = [root / inside for root in mesh_folders()]
     for candidate in candidates:
         if candidate.is_file():
             return candidate
     raise ModelError(
-        f"no file 'package://{rest}'; looked for {listing(map(str, candidates))} "
+        f"no file 'package://{inside}'; looked for {listing(map(str, candidates))} "
         "(is the package in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH?)"
     )
 
@@ -159,7 +151,7 @@ def _example(name: str) -> Path:
 
 
 def example_source(name: str) -> str:
-    """Return the source of the robot of example-robot-data that a short name means.
+    """Return the source of the robot of example-robot-data that a short name means (``g1``, ``ur5``).
 
     The words of the name must begin words of the file or its folder, in this order; of several files the one
     with the shortest name is meant, the plain variant of the robot. Files without any link are passed over.
@@ -175,53 +167,29 @@ def example_source(name: str) -> str:
     """
     robots = example_robots_folder(name)
     files = sorted(robots.rglob("*.urdf"), key=lambda p: (len(_words(p.stem)), len(p.stem), str(p)))
-    wanted = _words(name)
-    found = [path for path in files if path.stem.lower() == name.lower() and _has_links(path)]
-    for shortened in (False, True) if wanted else ():
-        found = found or [
-            path for path in files if _begins(wanted, path, robots, shortened=shortened) and _has_links(path)
-        ]
-    if not found:
-        raise ModelError(
-            f"no robot description '{one_line(name, limit=80)}': no file, and no robot of example-robot-data"
-            + _nearest(name, files, robots)
-        )
-    return EXAMPLE_PREFIX + str(found[0].relative_to(robots))
+    places = {path: path.relative_to(robots).parts[0] for path in files}
+    found = [path for path in files if path.stem.lower() == name.lower()]
+    found += [
+        path for path, folder in places.items() for text in (path.stem, folder) if _begins(_words(name), text)
+    ]
+    for path in found:
+        if "<link" in path.read_text(encoding="utf-8", errors="replace"):  # ur3.urdf is an empty robot
+            return EXAMPLE_PREFIX + str(path.relative_to(robots))
+    short = {"_".join(w for w in _words(folder) if w not in FILLERS) for folder in places.values()}
+    close = difflib.get_close_matches(name.lower(), sorted(short | {path.stem for path in files}), cutoff=0.5)
+    near = f"; did you mean {listing(close)}?" if close else f"; it has {listing(sorted(short), limit=100)}"
+    wanted = f"'{one_line(name, limit=80)}'"
+    raise ModelError(f"no robot description {wanted}: no file, and no robot of example-robot-data{near}")
 
 
-def _begins(wanted: list[str], path: Path, robots: Path, *, shortened: bool) -> bool:
-    """Return whether the words begin words of the folder's or the file's name, in their order.
-
-    Args:
-        wanted: The words.
-        path: The file.
-        robots: Folder of all robots.
-        shortened: Whether a word of the file may also be the beginning of a wanted one (hand, hands).
-    """
-
-    def alike(word: str, other: str) -> bool:
-        return other.startswith(word) or (shortened and len(other) >= LEAST_PREFIX and word.startswith(other))
-
-    folder = path.relative_to(robots).parts[0]
-    for text in (path.stem, folder, f"{folder} {path.stem}"):
-        words = _words(text)
-        rest = iter(words)
-        if words and alike(wanted[0], words[0]) and all(any(alike(w, o) for o in rest) for w in wanted):
-            return True
-    return False
-
-
-def _has_links(path: Path) -> bool:
-    """Return whether a file describes anything: ur3.urdf is an empty robot."""
-    return "<link" in path.read_text(encoding="utf-8", errors="replace")
+def _begins(wanted: list[str], text: str) -> bool:
+    """Return whether the words begin words of a name, the first of them the first one, in their order."""
+    words = _words(text)
+    rest = iter(words)
+    return bool(wanted and words and words[0].startswith(wanted[0])) and all(
+        any(word.startswith(one) for word in rest) for one in wanted
+    )
 
 
 def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[^a-z0-9]+", text.lower()) if word]
-
-
-def _nearest(name: str, files: list[Path], robots: Path) -> str:
-    short = {"_".join(w for w in _words(p.relative_to(robots).parts[0]) if w not in FILLERS) for p in files}
-    known = sorted(short | {path.stem for path in files})
-    close = difflib.get_close_matches(name.lower(), known, n=NEIGHBOURS, cutoff=0.5)
-    return f"; did you mean {listing(close)}?" if close else f"; it has {listing(sorted(short), limit=100)}"

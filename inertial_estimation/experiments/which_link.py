@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row

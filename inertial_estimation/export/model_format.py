@@ -18,7 +18,7 @@ from inertial_estimation.errors import (
 from inertial_estimation.export.sdf import sdf_from_urdf, sdf_links, sdf_mass, sdf_with_inertias
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import EstimatedModel
-from inertial_estimation.models.urdf import LARGEST_TEXT, XmlDocument, numbers_of, numbers_text, set_child
+from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.models.urdf_inertia import LEAST_MASS, FusedLinks, urdf_for_simulators
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -254,7 +254,7 @@ def read_model(path: Path, root: str) -> str:
     Raises:
         ModelError: If it cannot be read, or is of another format.
     """
-    text = read_text(path, "model", limit=LARGEST_TEXT, error_class=ModelError)
+    text = read_text(path, "model", ModelError)
     found = XmlDocument.parsed(text, str(path)).root.tag
     if found != root:
         raise ModelError(f"'{path}' has the root element <{found}>, expected <{root}>")

@@ -1,8 +1,6 @@
 """Results on disk: checked before anything is computed, and written whole or not at all."""
 
 import csv
-import fcntl
-import hashlib
 import json
 import math
 import os
@@ -14,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.text_file import resolved_path
 
 PARTIAL = ".partial-"  # prefix of what is being written
-_claimed: dict[Path, IO[str]] = {}  # locks of this process
 
 
 def check_output_folder(
@@ -34,8 +31,6 @@ def check_output_folder(
 ) -> Path:
     """Check that results can be written into a folder; it is left as it was found.
 
-    Unless it is shared, other processes are refused the same folder until this one ends.
-
     Args:
         path: The folder, which need not exist.
         overwrite: Whether it may hold results of an earlier run, which are replaced.
@@ -46,8 +41,7 @@ def check_output_folder(
         The folder.
 
     Raises:
-        ConfigurationError: If it is not a folder, cannot be written into, holds something else, or another
-            process is about to write into it.
+        ConfigurationError: If it is not a folder, cannot be written into, or holds something else.
     """
     folder = resolved_path(path)
     try:
@@ -60,8 +54,6 @@ def check_output_folder(
         _try_to_write(folder)
     except (OSError, ValueError) as error:
         raise _unwritable(f"into '{one_line(folder)}'", error) from error
-    if not shared:
-        _claim(folder)
     return folder
 
 
@@ -198,22 +190,6 @@ def _move_all(source: Path, target: Path, own: Collection[str]) -> None:
             old.unlink(missing_ok=True)
     for name in new:
         os.replace(source / name, target / name)
-
-
-def _claim(folder: Path) -> None:
-    """Lock a file of temporary data that is named after a folder, until this process ends."""
-    name = hashlib.sha256(bytes(folder.resolve())).hexdigest()[:16]
-    place = Path(tempfile.gettempdir()) / f"inertial_estimation_output_{name}.lock"
-    if place in _claimed:
-        return
-    with suppress(OSError):  # another user's, for example: whether that one still works cannot be told
-        file = place.open("a")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise ConfigurationError(f"another run is about to write into '{one_line(folder)}'") from None
-        _claimed[place] = file
 
 
 def _try_to_write(folder: Path) -> None:

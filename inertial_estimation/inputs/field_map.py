@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
-from inertial_estimation.files.safe_yaml import read_yaml
+from inertial_estimation.files.yaml_file import read_yaml
 from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.signals import Array, ContactSample, ImuSample, JointReading
 

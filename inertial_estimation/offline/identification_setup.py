@@ -5,8 +5,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import replay_topics

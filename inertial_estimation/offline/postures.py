@@ -15,7 +15,7 @@ from inertial_estimation.models.joint_corrections import JointOffsets
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recorded_topics import JOINTS, RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, Sample, check_topic
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample
 
@@ -205,7 +205,7 @@ def read_bag_postures(
     every = max(1, round(interval_s * NANOSECONDS / step_ns))
     stream = BlockStream(
         recording,
-        RecordedTopics(joints=joint_topic),
+        RecordedTopics(renamed={JOINTS: joint_topic}),
         RobotSetup(robot, (), None),
         replace(config, joint_offsets=JointOffsets()),
         efforts=False,

@@ -3,13 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from inertial_estimation.signals import (
-    BaseState,
-    JointReading,
-    LinkInertia,
-    OrientationSample,
-    WrenchSample,
-)
+from inertial_estimation.signals import BaseState, JointReading, LinkInertia, WrenchSample
 
 
 @dataclass
@@ -37,7 +31,6 @@ class LiveRecord:
         payloads: Estimate minus nominal of each link, with its stamp [ns].
         inertias: Published inertia of each link, with its stamp [ns].
         sigmas: Standard deviation of each link's mass [kg], with the stamp of the newest estimate [ns].
-        orientations: Base orientations.
         joints: Position of each watched joint [rad], with its stamp [ns].
         complaints: Diagnostics above OK, last message by part.
         facts: Values of the diagnostics, newest by part and key.
@@ -48,7 +41,6 @@ class LiveRecord:
     payloads: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
     inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
     sigmas: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    orientations: list[OrientationSample] = field(default_factory=list)
     joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     complaints: dict[str, str] = field(default_factory=dict)
     facts: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -1,56 +1,52 @@
 """The inputs that a recording can contain, and their topics."""
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+IMU, JOINTS, YAW_REFERENCE, BASE_STATE = "imu/data", "joint_states", "yaw_reference", "base_state"
+INPUTS = (IMU, JOINTS, YAW_REFERENCE, BASE_STATE)
 
 
 @dataclass(frozen=True)
 class RecordedTopics:
-    """Topics of the inputs; the defaults are the nodes' own names in the root namespace.
+    """Topics of the inputs: the nodes' own names in the root namespace, or what replaces them.
 
     Attributes:
-        imu: Of the IMU; empty: none.
-        joints: Of the joint states.
-        wrenches: Of the sensed wrenches, by contact.
-        desired_wrenches: Of the wrenches that a planner wants, by contact.
-        yaw_reference: Of a yaw reference, used when the recording has it.
-        base_state: Of a base state, used when the recording has it and no tilt pipeline runs.
-        others: Of further inputs, as custom messages, by their names; where not given, those of the nodes.
+        contacts: Contacts, which have wrenches.
+        renamed: Topics by the nodes' relative names, where they differ.
+        others: Further inputs by relative name, as joint states in parts, or custom messages.
     """
 
-    imu: str = "/imu/data"
-    joints: str = "/joint_states"
-    wrenches: Mapping[str, str] = field(default_factory=dict)
-    desired_wrenches: Mapping[str, str] = field(default_factory=dict)
-    yaw_reference: str = "/yaw_reference"
-    base_state: str = "/base_state"
-    others: Mapping[str, str] = field(default_factory=dict)
+    contacts: Sequence[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    others: Sequence[str] = ()
 
     def of(self, name: str) -> str:
         """Return the topic of an input by the name that a pipeline has for it (``joint_states``)."""
-        known = {own: str(getattr(self, attribute)) for attribute, own in INPUT_NAMES.items()}
-        known |= {f"{contact}/wrench": topic for contact, topic in self.wrenches.items()}
-        known |= {f"{contact}/desired_wrench": topic for contact, topic in self.desired_wrenches.items()}
-        return {**known, **self.others}.get(name) or "/" + "/".join(map(topic_token, name.split("/")))
+        own = "/".join(map(topic_token, name.split("/")))
+        return self.renamed.get(own, f"/{own}")
+
+    @property
+    def joints(self) -> str:
+        """Topic of the joint states."""
+        return self.of(JOINTS)
+
+    @property
+    def wrenches(self) -> dict[str, str]:
+        """Topics of the sensed wrenches, by contact."""
+        return {contact: self.of(f"{contact}/wrench") for contact in self.contacts}
+
+    @property
+    def names(self) -> list[str]:
+        """Relative names of all inputs."""
+        kinds = ("wrench", "desired_wrench")
+        of_contacts = [f"{topic_token(contact)}/{kind}" for kind in kinds for contact in self.contacts]
+        return [*INPUTS, *of_contacts, *self.others]
 
     def present_in(self, recorded: Collection[str]) -> list[str]:
-        """Return those of the topics that a recording has.
-
-        Args:
-            recorded: Topics of the recording.
-        """
-        contacts = (*self.wrenches.values(), *self.desired_wrenches.values())
-        others = self.others.values()
-        names = (self.imu, self.joints, *contacts, self.yaw_reference, self.base_state, *others)
-        return [name for name in dict.fromkeys(names) if name in recorded]
-
-
-INPUT_NAMES: Mapping[str, str] = {  # the nodes' relative topic, by the attribute of RecordedTopics
-    item.name: item.default.removeprefix("/")
-    for item in fields(RecordedTopics)
-    if isinstance(item.default, str)
-}
+        """Return those of the topics that a recording has."""
+        return [topic for topic in dict.fromkeys(map(self.of, self.names)) if topic in recorded]
 
 
 def topic_token(name: str) -> str:

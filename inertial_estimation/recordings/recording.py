@@ -20,10 +20,10 @@ from inertial_estimation.errors import (
     listing,
     one_line,
 )
-from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
+from inertial_estimation.files.yaml_file import load_yaml
 from inertial_estimation.inputs.messages import CONVERSIONS, ORIENTATION_TYPES, MessageReader
-from inertial_estimation.recordings.bag_recovery import RECOVERABLE, recover
+from inertial_estimation.recordings.mcap_recovery import recover
 from inertial_estimation.signals import (
     BaseState,
     ContactSample,
@@ -37,7 +37,7 @@ from inertial_estimation.signals import (
 
 METADATA = "metadata.yaml"
 ROS1 = ".bag"
-ENDINGS = (*RECOVERABLE, ROS1)
+ENDINGS = (".mcap", ".db3", ROS1)
 EXPECTED = "a rosbag2 folder, an .mcap or .db3 file, or a .bag file of ROS 1"
 RawMessage = tuple[str, str, int, bytes]
 """Topic, message type, log time [ns] and the serialised message (CDR)."""
@@ -46,8 +46,8 @@ RawMessage = tuple[str, str, int, bytes]
 class BagFile:
     """One file of a bag, or a folder of compressed ones.
 
-    One that cannot be opened, or of which a damage shows while it is read, is replaced by a copy of its whole
-    messages. Whether every chunk of a file is whole is known only when its checksum has been compared, which
+    An mcap file that cannot be opened, or of which a damage shows while it is read, is replaced by a copy of
+    its whole messages. Whether every chunk is whole is known only when its checksum has been compared, which
     takes as long as reading it: a file is therefore not checked before it is read.
 
     Attributes:
@@ -87,12 +87,7 @@ class BagFile:
         self._open.close()
 
     def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
-        """Yield the messages of some topics in the order of their log times, as the file holds them.
-
-        Args:
-            topics: Topics to read.
-            start_ns: Log time to begin at [ns]; None: the start.
-        """
+        """Yield the messages of some topics from a log time on, in the order of their log times."""
         count = 0
         try:
             for message in self._messages(topics, start_ns):
@@ -123,38 +118,29 @@ class BagFile:
         """Open a copy of the whole messages, which are all where only their order was the matter.
 
         Raises:
-            RecordingError: If there are none.
+            RecordingError: If there are none, or the file is no mcap.
         """
         if self._repaired:
             raise error
         self._repaired = True
-        if self.path.suffix == ROS1:
-            remedy = "'rosbag reindex' of ROS 1 mends a .bag that was cut short"
-            raise RecordingError(f"'{self.path}' cannot be read: {one_line(error)}; {remedy}") from error
-        if self.path.is_dir():
-            raise RecordingError(f"the recording '{self.path}' cannot be read: {one_line(error)}") from error
-        folder = self._open.enter_context(TemporaryDirectory())
+        cannot = f"'{self.path}' is truncated or damaged: {one_line(error)}"
+        remedies = {ROS1: "rosbag reindex", ".db3": "sqlite3 FILE .recover"}
+        if self.path.suffix != ".mcap":
+            remedy = remedies.get(self.path.suffix)
+            raise RecordingError(cannot + (f"; '{remedy}' may mend it" if remedy else "")) from error
         try:
-            copy, damaged = recover(self.path, Path(folder))
+            copy, damaged = recover(self.path, Path(self._open.enter_context(TemporaryDirectory())))
             reader = self._opened(copy)
         except Exception as second:  # ours, or of writing the copy
             self.close()
-            raise RecordingError(
-                f"the recording '{self.path}' is empty, truncated or damaged: {one_line(second)} "
-                f"({one_line(error)})"
-            ) from error
-        if reader.message_count == self.message_count:
-            return reader
-        lost = (
-            f"what cannot be read of {damaged} damaged chunk(s) is left out"
-            if damaged
-            else "what was recorded behind them is missing"
-        )
-        length_s = seconds(reader.end_time - 1 - reader.start_time)
-        self._warn(
-            f"'{self.path}' is cut short or damaged: {reader.message_count} messages over {length_s:.3f} s "
-            f"can be read, {lost} ({one_line(error, limit=100)})"
-        )
+            raise RecordingError(f"{cannot}; {one_line(second)}") from error
+        if reader.message_count != self.message_count:
+            lost = f"{damaged} damaged chunk(s) and " if damaged else ""
+            length_s = seconds(reader.end_time - 1 - reader.start_time)
+            self._warn(
+                f"{cannot}; {reader.message_count} messages over {length_s:.3f} s can be read, "
+                f"{lost}what was recorded behind them is left out"
+            )
         return reader
 
 
@@ -179,10 +165,9 @@ def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
     if path.is_file() and path.suffix not in ENDINGS:
         raise RecordingError(f"'{path}' is no recording; expected {EXPECTED}")
     said: list[str] = []
-    paths, expected = _files_of(path, said) if path.is_dir() else ([path], None)
     opened: list[BagFile] = []
     problems: list[str] = []
-    for file in paths:
+    for file in _files_of(path, said) if path.is_dir() else [path]:
         try:
             opened.append(BagFile(file, said.append))
         except RecordingError as error:
@@ -190,42 +175,35 @@ def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
     readable = sorted((file for file in opened if file.message_count), key=lambda file: file.start_ns)
     if not readable:
         raise RecordingError([*problems, f"the recording '{path}' is empty: it has no messages"][0])
-    count = sum(file.message_count for file in opened)
-    if expected not in (None, count) and not (said or problems):
-        said.append(f"{METADATA} of '{path}' counts {expected} messages, its files have {count}")
     said += problems
     return readable, said
 
 
-def _files_of(folder: Path, said: list[str]) -> tuple[list[Path], int | None]:
-    """Return the files of a bag, or its folder if they are compressed, and the number of messages or None."""
+def _files_of(folder: Path, said: list[str]) -> list[Path]:
+    """Return the files of a bag, or its folder if rosbags has to decompress them."""
     names: list[str] = []
-    count = None
     if (folder / METADATA).exists():
         try:
             content: Any = load_yaml(read_text(folder / METADATA, "metadata"), f"'{folder / METADATA}'")
             information = content["rosbag2_bagfile_information"]
             names = [PurePosixPath(name).name for name in information["relative_file_paths"]]
             if str(information.get("compression_mode") or "none").lower() != "none":
-                return [folder], None
-            count = int(information["message_count"])
+                return [folder]
         except (ConfigurationError, KeyError, TypeError, AttributeError, ValueError) as error:
             said.append(
                 f"{METADATA} of '{folder}' is damaged, its files are read without it: {one_line(error)}"
             )
-            names = []
     else:
         said.append(f"'{folder}' has no {METADATA}: its recorder did not end regularly")
     gone = [name for name in names if not (folder / name).is_file()]
     there = [folder / name for name in names if name not in gone]
-    files = there or sorted(file for file in folder.iterdir() if file.suffix in RECOVERABLE)
+    files = there or sorted(file for file in folder.iterdir() if file.suffix in ENDINGS)
     if not files:
-        content = sorted(item.name for item in folder.iterdir())
-        lacks = f"it has no .mcap or .db3 file, it has {listing(content)}" if content else "it is empty"
-        raise RecordingError(f"'{folder}' is no rosbag2 recording: {lacks}")
+        content = listing(sorted(item.name for item in folder.iterdir()))
+        raise RecordingError(f"'{folder}' is no rosbag2 recording: it has {content}, expected {EXPECTED}")
     if gone:
         said.append(f"'{folder}' lacks {listing(gone)}, which its {METADATA} lists")
-    return files, count
+    return files
 
 
 Sample: TypeAlias = (
@@ -314,12 +292,7 @@ class MemoryRecording:
         return self.messages[-1].log_ns
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
-        """Yield the messages of some topics in the order of their log times.
-
-        Args:
-            topics: Topics to read.
-            start_ns: Log time to begin at [ns]; None: the start.
-        """
+        """Yield the messages of some topics from a log time on [ns], in the order of their log times."""
         wanted = set(topics)
         for entry in self.messages:
             if entry.topic in wanted and (start_ns is None or entry.log_ns >= start_ns):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
-from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -34,24 +34,22 @@ from inertial_estimation.signals import (
     WrenchSample,
     seconds,
 )
-from inertial_estimation.spatial.vectors import DEGREES
 
 Stamps = NDArray[np.int64]
-LARGEST_CONVERTED = 16 * LARGEST_TABLE  # logs of a robot are larger than tables of results [bytes]
 SEPARATORS = (",", ";", "\t")
 EARLIEST_NS = NANOSECONDS  # a stamp of zero means in ROS that there is none
 LARGEST_ANGLE = 20.0  # [rad] that a joint hardly reaches; degrees do
 TIME = "time"
-TURN = 2.0 * math.pi
+RADIANS = math.radians(1.0)
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
-ANGLES = {"rad": 1.0, "deg": 1.0 / DEGREES, "rev": TURN}
-RATES = {"rad/s": 1.0, "deg/s": 1.0 / DEGREES, "rpm": TURN / 60.0}
+ANGLES = {"rad": 1.0, "deg": RADIANS, "rev": math.tau}
+RATES = {"rad/s": 1.0, "deg/s": RADIANS, "rpm": math.tau / 60.0}
 FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
 TORQUES = {"Nm": 1.0, "mNm": 1e-3, "Nmm": 1e-3, "kNm": 1e3}
 ACCELERATIONS = {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": 1e-3 * STANDARD_GRAVITY}
 UNIT = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
-RANGE = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
+RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 class FieldKind(NamedTuple):
@@ -156,45 +154,39 @@ def read_text_table(path: Path) -> TextTable:
     is a header unless it holds only numbers; a comment (#) right before the numbers with as many words is a
     header, too. Empty lines, other comments, and columns that are empty in every row are left out.
 
-    Args:
-        path: The file.
-
     Raises:
         RecordingError: If it cannot be read, has no rows, or rows of different lengths.
     """
     shown = f"'{one_line(path)}'"
-    text = read_text(path, "table", limit=LARGEST_CONVERTED, error_class=RecordingError)
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    filled = [(number, line) for number, line in lines if not line.startswith("#")]
-    if not filled:
+    lines = [line.strip() for line in read_text(path, "table", RecordingError).splitlines()]
+    places = [place for place, line in enumerate(lines) if line and not line.startswith("#")]
+    if not places:
         raise RecordingError(f"{shown} has no rows")
-    separator = next((one for one in SEPARATORS if one in filled[0][1]), "")
-    comment = [line.lstrip("# ") for number, line in lines if number < filled[0][0]]
-    split: list[list[str]] = []
-    try:
-        split += (_cells(line, separator) for _number, line in filled)
-    except csv.Error as error:
-        at = filled[len(split)][0]
-        raise RecordingError(f"line {at} of {shown} cannot be read: {error}") from error
-    empty = set(range(len(split[0]))) - {i for row in split for i, cell in enumerate(row) if cell}
-    if empty:  # two tabs in a row, a comma at the end of each
-        split = [[cell for i, cell in enumerate(row) if i not in empty] for row in split]
-    numbers = [number for number, _line in filled]
-    header: Sequence[str] = [] if _all_numbers(split[0]) else split.pop(0)
+    separator = next((one for one in SEPARATORS if one in lines[places[0]]), "")
+    split = []
+    for place in places:
+        try:
+            split.append(_cells(lines[place], separator))
+        except csv.Error as error:
+            raise RecordingError(f"line {place + 1} of {shown} cannot be read: {error}") from error
+    filled = {i for row in split for i, cell in enumerate(row) if cell}
+    split = [[c for i, c in enumerate(row) if i in filled or i >= len(split[0])] for row in split]
+    header = None if _all_numbers(split[0]) else split.pop(0)
     if not split:
-        raise RecordingError(f"{shown} has a header, {listing(header, limit=12)}, and no rows")
-    width = len(header or split[0])
-    if not header and comment and len(named := _cells(comment[-1], separator)) == width:
-        header = named
-    names = header or [str(i + 1) for i in range(width)]
+        raise RecordingError(f"{shown} has a header, {listing(header or [], limit=12)}, and no rows")
+    comments = [_cells(line.lstrip("# "), separator) for line in lines[: places[0]] if line]
+    if header is None and comments and len(comments[-1]) == len(split[0]):
+        header = comments[-1]
+    names = header or [str(i + 1) for i in range(len(split[0]))]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RecordingError(f"{shown} has more than one column {listing(twice, limit=12)}")
-    cut_short = len(split) > 1 and len(split[-1]) < width
-    rows, numbers = split[: len(split) - cut_short], numbers[-len(split) :]
+    cut_short = len(split) > 1 and len(split[-1]) < len(names)
+    numbers = [place + 1 for place in places[-len(split) :]]
+    rows = split[: len(split) - cut_short]
     for number, row in zip(numbers, rows, strict=False):
-        if len(row) != width:
-            expected = f"expected {width} ({listing(names, limit=6)})"
+        if len(row) != len(names):
+            expected = f"expected {len(names)} ({listing(names, limit=6)})"
             raise RecordingError(f"line {number} of {shown} has {len(row)} cells, {expected}")
     return TextTable(path, names, rows, numbers, cut_short)
 
@@ -235,7 +227,29 @@ def convert_tables(
         ConfigurationError: If the maps do not fit each other.
         RecordingError: If a column does not exist, or a cell is no number.
     """
-    times, topics, by_topic = _mapped(maps, tables, with_rate=rate > 0.0)
+    times: list[str] = []
+    topics: dict[str, str] = {}
+    by_topic: dict[str, dict[str, Sequence[Column]]] = {}
+    for text in maps:
+        name, equals, columns = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise ConfigurationError(f"'{one_line(text)}' in --map has not the form FIELD=COLUMNS")
+        topic, last, kind = _field(name)
+        if last == TIME:
+            times.append(columns)
+            continue
+        fields = by_topic.setdefault(topic, {})
+        if last in fields:
+            raise ConfigurationError(f"field '{name}' is mapped more than once")
+        fields[last] = _columns_of(name, columns, tables, kind)
+        topics[topic] = kind.message_type
+    if len(times) + (rate > 0.0) != 1:
+        raise ConfigurationError(
+            f"{len(times)} maps of 'time'{' and a rate' if rate > 0.0 else ''}, expected one of them: "
+            "--map time=COLUMN[s], or --rate HZ"
+        )
+    if not topics:
+        raise ConfigurationError("--map gives no field but the time")
     remarks = [f"the last line of '{one_line(t.path)}' is cut short" for t in tables if t.cut_short]
     stamps = {table: _stamps(table, times, rate, remarks) for table in tables}
     first = min(int(one.min()) for one in stamps.values())
@@ -254,63 +268,23 @@ def convert_tables(
     return MemoryRecording(tuple(entries), topics, "converted tables"), remarks
 
 
-def _mapped(
-    maps: Sequence[str], tables: Sequence[TextTable], *, with_rate: bool
-) -> tuple[list[str], dict[str, str], dict[str, Fields]]:
-    """Return the columns of the time, the message type of each topic, and the columns of its fields."""
-    times: list[str] = []
-    topics: dict[str, str] = {}
-    by_topic: dict[str, dict[str, Sequence[Column]]] = {}
-    for text in maps:
-        name, equals, columns = text.partition("=")
-        if not equals:
-            raise ConfigurationError(f"'{one_line(text)}' in --map has not the form FIELD=COLUMNS")
-        prefix, last, kind = _field(name.strip())
-        if last == TIME:
-            times.append(columns)
-            continue
-        topic = kind.topic.replace("NAME", prefix)
-        fields = by_topic.setdefault(topic, {})
-        if last in fields:
-            raise ConfigurationError(f"field '{name.strip()}' is mapped more than once")
-        fields[last] = _columns_of(name.strip(), columns, tables, kind)
-        topics[topic] = kind.message_type
-    if len(times) + with_rate != 1:
-        raise ConfigurationError(
-            f"{len(times)} maps of 'time'{' and a rate' if with_rate else ''}, expected one of them: "
-            "--map time=COLUMN[s], or --rate HZ"
-        )
-    if not by_topic:
-        raise ConfigurationError("--map gives no field but the time")
-    return times, topics, dict(by_topic)
-
-
 def _stamps(table: TextTable, times: Sequence[str], rate: float, remarks: list[str]) -> Stamps:
-    """Return the stamp of each row [ns], shape (k,)."""
-    if times:
-        columns = _columns_of(TIME, times[0], [table], FIELDS[TIME])
-        rows = range(len(table.rows))
-        stamps = np.array([_stamp(table, row, columns) for row in rows], dtype=np.int64)
-    else:
-        stamps = np.round(np.arange(len(table.rows)) * (NANOSECONDS / rate)).astype(np.int64)
+    """Return the stamp of each row [ns], shape (k,): exactly, as seconds since 1970 need 19 digits."""
+    if not times:
+        return np.round(np.arange(len(table.rows)) * (NANOSECONDS / rate)).astype(np.int64)
+    stamps = np.zeros(len(table.rows), dtype=np.int64)
+    for column in _columns_of(TIME, times[0], [table], FIELDS[TIME]):
+        factor = Decimal(repr(column.factor)) * NANOSECONDS
+        for row, cells in enumerate(table.rows):
+            try:
+                stamps[row] += int((Decimal(cells[column.place]) * factor).to_integral_value())
+            except (InvalidOperation, ValueError, OverflowError) as error:
+                raise table.no_number(row, column.place) from error
     steps = np.diff(stamps)
     for count, said in ((int((steps < 0).sum()), "go back"), (int((steps == 0).sum()), "repeat")):
         if count:
             remarks.append(f"times of '{one_line(table.path)}' {said} {count} times")
     return stamps
-
-
-def _stamp(table: TextTable, row: int, columns: Sequence[Column]) -> int:
-    """Return the sum of the columns of a row in nanoseconds, exactly (seconds since 1970 need 19 digits)."""
-    stamp = Decimal(0)
-    for column in columns:
-        try:
-            stamp += Decimal(table.rows[row][column.place]) * Decimal(repr(column.factor)) * NANOSECONDS
-        except InvalidOperation as error:
-            raise table.no_number(row, column.place) from error
-    if not stamp.is_finite() or not abs(stamp) < 2**62:
-        raise table.no_number(row, columns[0].place)
-    return int(stamp.to_integral_value())
 
 
 def _entries(
@@ -321,53 +295,39 @@ def _entries(
     joints: Sequence[str],
     remarks: list[str],
 ) -> list[RecordingEntry]:
+    """Return the messages of a topic: one for each time that all its tables have."""
     missing = [f"'{name}'" for name in NEEDED.get(message_type, ()) if name not in fields]
     if missing:
         raise ConfigurationError(f"'{topic}' has {listing(fields)}, expected {listing(missing)}, too")
     names: tuple[str, ...] = ()
     if message_type == JOINT_STATE_TYPE:
         fields, names = _in_joint_order(fields, joints)
-    times, rows = _common_rows(topic, fields, stamps, remarks)
+    tables = dict.fromkeys(c.table for columns in fields.values() for c in columns if c.table is not None)
+    if not tables:
+        raise ConfigurationError(f"'{topic}' has only columns of zeros")
+    first, *others = tables
+    times = reduce(np.intersect1d, [stamps[table] for table in others], stamps[first])
+    rows = {first: np.arange(len(times))}
+    if others:
+        rows = {table: np.intersect1d(times, stamps[table], return_indices=True)[2] for table in tables}
+        for table in tables:
+            alone = len(stamps[table]) - len(times)
+            if alone:
+                file = one_line(table.path)
+                remarks.append(f"{topic}: {alone} rows of '{file}' have no row of that time in other files")
     values = {name: _values(name, columns, rows, len(times)) for name, columns in fields.items()}
     filled = ~np.all([np.isnan(array).all(axis=1) for array in values.values()], axis=0)
     if not filled.all():
         remarks.append(f"{topic}: {int((~filled).sum())} rows without a number are left out")
-    if message_type == JOINT_STATE_TYPE:
-        largest = np.nanmax(np.abs(values["position"]), initial=0.0)
-        if largest > LARGEST_ANGLE:
-            remarks.append(f"{topic}: positions of up to {largest:.0f} rad; are they degrees?")
-    return [
-        RecordingEntry(
-            topic,
-            int(times[i]),
-            _sample(message_type, int(times[i]), names, {name: array[i] for name, array in values.items()}),
-        )
-        for i in np.flatnonzero(filled)
-    ]
-
-
-def _common_rows(
-    topic: str, fields: Fields, stamps: Mapping[TextTable, Stamps], remarks: list[str]
-) -> tuple[Stamps, Mapping[TextTable, NDArray[np.intp]]]:
-    """Return the times that all tables of a topic have, and the rows of each table at these times."""
-    columns = [column for one in fields.values() for column in one]
-    tables = list(dict.fromkeys(c.table for c in columns if c.table is not None))
-    if not tables:
-        raise ConfigurationError(f"'{topic}' has only columns of zeros")
-    if len(tables) == 1:
-        return stamps[tables[0]], {tables[0]: np.arange(len(stamps[tables[0]]))}
-    common: Stamps = reduce(np.intersect1d, [stamps[table] for table in tables])
-    if not len(common):
-        files = listing(one_line(table.path) for table in tables)
-        raise RecordingError(f"'{topic}': the files {files} have no time in common")
-    for table in tables:
-        alone = len(stamps[table]) - len(common)
-        if alone:
-            file = one_line(table.path)
-            remarks.append(
-                f"{topic}: {alone} rows of '{file}' have no row of the same time in the other files"
-            )
-    return common, {t: np.intersect1d(common, stamps[t], return_indices=True)[2] for t in tables}
+    largest = np.nanmax(np.abs(values.get("position", np.zeros((1, 1)))), initial=0.0)
+    if largest > LARGEST_ANGLE:
+        remarks.append(f"{topic}: positions of up to {largest:.0f} rad; are they degrees?")
+    entries = []
+    for i in np.flatnonzero(filled).tolist():
+        stamp_ns = int(times[i])
+        sample = _sample(message_type, stamp_ns, names, {name: array[i] for name, array in values.items()})
+        entries.append(RecordingEntry(topic, stamp_ns, sample))
+    return entries
 
 
 def _values(
@@ -391,9 +351,8 @@ def _in_joint_order(fields: Fields, joints: Sequence[str]) -> tuple[Fields, tupl
     if not joints and any(name.isdigit() for name in own):
         raise ConfigurationError(f"columns {listing(own, limit=12)} name no joints; give --joints")
     names = tuple(joints or own)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ConfigurationError(f"joints {listing(twice)} are named more than once")
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"a joint is named more than once: {listing(names)}")
     ordered = {}
     for field, columns in fields.items():
         if len(columns) != len(names):
@@ -421,13 +380,13 @@ def _sample(kind: str, stamp_ns: int, names: tuple[str, ...], values: Mapping[st
 
 
 def _field(field: str) -> tuple[str, str, FieldKind]:
-    """Return what stands for NAME in a field, the rest of its name, and what it is."""
+    """Return the topic of a field, its name without what stands for NAME, and what it is."""
     name, slash, last = field.rpartition("/")
     kind = FIELDS.get(f"NAME/{last}" if slash and name.strip("/") else field)
     if kind is None or field.startswith("NAME/"):
         hint = did_you_mean(field, FIELDS, "there are")
         raise ConfigurationError(f"no field '{one_line(field)}' in --map{hint}")
-    return name.strip("/"), last, kind
+    return kind.topic.replace("NAME", name.strip("/")), last, kind
 
 
 def _columns_of(field: str, text: str, tables: Sequence[TextTable], kind: FieldKind) -> Sequence[Column]:
@@ -435,22 +394,20 @@ def _columns_of(field: str, text: str, tables: Sequence[TextTable], kind: FieldK
     columns: list[Column] = []
     without_unit = 0
     for token in (part.strip() for part in text.split(",")):
-        found, unit = _found(token, tables), None
-        matched = UNIT.fullmatch(token)
-        if not found and matched:  # a column's own name may have brackets
-            token, unit = matched[1].strip(), matched[2].strip()
-            found = _found(token, tables)
-        if not found:
-            several = len(tables) > 1
-            known = [f"{t.path.stem}.{name}" if several else name for t in tables for name in t.names]
-            where = f"for '{one_line(field)}'" if several else f"in '{one_line(tables[0].path)}'"
-            hint = did_you_mean(token, known, "there are")
-            raise RecordingError(f"no column '{one_line(token)}' {where}{hint}")
-        columns += found
-        if unit is not None:
-            factor = _factor(unit, kind, field)
+        found, unit = _found(token, tables), UNIT.fullmatch(token)
+        if not found and unit:  # a column's own name may have brackets
+            token = unit[1].strip()
+            columns += _found(token, tables)
+            factor = _factor(unit[2].strip(), kind, field)
             columns[without_unit:] = [column._replace(factor=factor) for column in columns[without_unit:]]
-            without_unit = len(columns)
+            found, without_unit = columns[without_unit:], len(columns)
+        else:
+            columns += found
+        if not found:
+            known = [f"{t.path.stem}.{n}" if len(tables) > 1 else n for t in tables for n in t.names]
+            hint = did_you_mean(token, known, "there are")
+            files = listing(f"'{one_line(table.path)}'" for table in tables)
+            raise RecordingError(f"no column '{one_line(token)}' in {files} for '{one_line(field)}'{hint}")
     if kind.size and len(columns) != kind.size:
         raise ConfigurationError(
             f"'{one_line(f'{field}={text}')}' gives {len(columns)} columns, expected {kind.size}"
@@ -463,16 +420,14 @@ def _found(token: str, tables: Sequence[TextTable]) -> list[Column]:
     if token == "0" and not any("0" in table.names for table in tables):
         return [Column(None, 0, token)]
     for table in tables:
-        if token.startswith(f"{table.path.stem}."):
-            found = _in_table(token.removeprefix(f"{table.path.stem}."), table)
-            if found:
-                return found
+        file, dot, name = token.partition(f"{table.path.stem}.")
+        if dot and not file and (found := _in_table(name, table)):
+            return found
     hits = [found for table in tables if (found := _in_table(token, table))]
     if len(hits) > 1:
-        files = listing(str(found[0].table.path) for found in hits if found[0].table)
         shown = one_line(token)
         raise ConfigurationError(
-            f"column '{shown}' is in {files}: write FILE.{shown}, FILE without its ending"
+            f"column '{shown}' is in several files: write FILE.{shown}, FILE without its ending"
         )
     return hits[0] if hits else []
 
@@ -486,11 +441,11 @@ def _in_table(name: str, table: TextTable) -> list[Column]:
         pattern = re.compile("(.+)".join(re.escape(part) for part in name.split("*", 1)))
         matches = [(i, pattern.fullmatch(column)) for i, column in enumerate(names)]
         return [Column(table, i, match[1]) for i, match in matches if match]
-    numbers = RANGE.fullmatch(name) or RANGE.fullmatch(f"{name}-{name}")
-    first, last = (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
+    numbers = RANGE.fullmatch(name)
+    first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (0, 0)
     if not 1 <= first <= last <= len(names):
         return []
-    return [Column(table, i - 1, str(i) if first < last else name) for i in range(first, last + 1)]
+    return [Column(table, i - 1, str(i)) for i in range(first, last + 1)]
 
 
 def _factor(unit: str, kind: FieldKind, field: str) -> float:

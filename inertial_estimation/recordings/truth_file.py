@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, one_line
-from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.signals import Array, LinkInertia
 
 TRUTH_FILE = "truth.json"
@@ -95,7 +95,7 @@ def read_truth(bag: Path) -> TrueInertias | None:
     path = (bag if bag.is_dir() else bag.parent) / TRUTH_FILE
     if not path.is_file():
         return None
-    text = read_text(path, "truth", limit=LARGEST_TABLE, error_class=RecordingError)
+    text = read_text(path, "truth", RecordingError)
     try:
         content = json.loads(text)
         entries = content.get(INERTIAS) if isinstance(content, dict) else None

@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from inertial_estimation.errors import MeasurementError, RecordingError
-from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.recordings.truth_file import TrueInertias, read_truth
 from inertial_estimation.replay.metrics import (
@@ -97,7 +97,7 @@ def read_trusted(path: Path) -> Flags:
     Raises:
         RecordingError: If the file is missing or holds anything else; names the line.
     """
-    text = read_text(path, "trusted flags", limit=LARGEST_TABLE, error_class=RecordingError)
+    text = read_text(path, "trusted flags", RecordingError)
     flags: list[bool] = []
     for number, line in enumerate(text.splitlines(), start=1):
         flag = line.partition("#")[0].strip()

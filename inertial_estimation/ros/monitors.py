@@ -9,7 +9,7 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.context import Context
 from rclpy.node import Node
@@ -81,8 +81,6 @@ class DemoMonitor(PolledNode):
         self,
         record: LiveRecord,
         links: Sequence[str],
-        *,
-        orientation: bool,
         joints: Sequence[str],
         context: Context | None = None,
     ) -> None:
@@ -95,18 +93,10 @@ class DemoMonitor(PolledNode):
             self._listen(InertiaStamped, f"payloads/{token}", payloads.append)
             self._listen(InertiaStamped, f"link_inertias/{token}", inertias.append)
             record.sigmas[link] = []
-        if orientation:
-            self._listen(QuaternionStamped, "base_orientation", record.orientations.append)
-        if joints:
-            record.joints = {joint: [] for joint in joints}
-            self._listen(JointState, "joint_states", self._on_joints)
+        record.joints = {joint: [] for joint in joints}
+        self._listen(JointState, "joint_states", self._on_joints)
         if record.robot is not None:
             self._listen_to_robot(record.robot)
-
-    @property
-    def listening(self) -> bool:
-        """Whether the nodes have been found, so that nothing they publish from now on is missed."""
-        return all(self.count_publishers(topic) for topic in self._awaited)
 
     def contested(self) -> list[str]:
         """Return the topics that more than one node publishes: another program talks in this domain."""
@@ -147,21 +137,15 @@ class DemoMonitor(PolledNode):
 
 @contextmanager
 def listen(
-    record: LiveRecord,
-    links: Sequence[str],
-    *,
-    orientation: bool = True,
-    joints: Sequence[str] = (),
-    domain_id: int | None = None,
+    record: LiveRecord, links: Sequence[str], joints: Sequence[str], domain_id: int
 ) -> Iterator[DemoMonitor]:
     """Create a monitor in a separate context, so that several can monitor different domains.
 
     Args:
         record: Record of the messages.
         links: Estimated links.
-        orientation: Whether the tilt observer is among the nodes.
         joints: Joints whose position is kept.
-        domain_id: ROS domain; None takes that of the environment.
+        domain_id: ROS domain.
 
     Yields:
         The monitor; call its `take` often.
@@ -169,7 +153,7 @@ def listen(
     context = Context()
     rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = DemoMonitor(record, links, orientation=orientation, joints=joints, context=context)
+        node = DemoMonitor(record, links, joints, context)
         yield node
         node.destroy_node()
     finally:

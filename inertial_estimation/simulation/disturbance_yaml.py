@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
-from inertial_estimation.files.safe_yaml import load_yaml
+from inertial_estimation.files.yaml_file import load_yaml
 from inertial_estimation.simulation.disturbances import (
     Disturbance,
     Impact,
@@ -50,21 +50,6 @@ def parse_disturbance(text: str) -> Disturbance:
     if not text.strip():
         raise ConfigurationError(f"an empty text is no disturbance, expected one such as {EXAMPLE}")
     return disturbance_from_mapping(load_yaml(text, f"the disturbance '{one_line(text, limit=80)}'"))
-
-
-def disturbances_from_list(values: Any, where: str) -> list[Disturbance]:
-    """Return the disturbances of a parsed YAML list.
-
-    Args:
-        values: A list of mappings.
-        where: Where it came from, for messages.
-
-    Raises:
-        ConfigurationError: If it is no list, or an item of it is no disturbance.
-    """
-    if not isinstance(values, list):
-        raise ConfigurationError(f"{where} holds {_shown(values)}, expected a list of disturbances")
-    return [disturbance_from_mapping(value) for value in values]
 
 
 def disturbance_from_mapping(mapping: Any) -> Disturbance:

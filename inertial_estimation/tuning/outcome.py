@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from inertial_estimation.configuration.node_names import TILT_NODE
-from inertial_estimation.files.safe_yaml import yaml_line
+from inertial_estimation.files.yaml_file import yaml_line
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.results import replay_results

@@ -7,7 +7,7 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.errors import ConfigurationError, listing, one_line
-from inertial_estimation.files.safe_yaml import load_yaml
+from inertial_estimation.files.yaml_file import load_yaml
 from inertial_estimation.parameters import (
     ParameterSpec,
     check_value,

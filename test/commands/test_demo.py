@@ -182,9 +182,9 @@ def test_the_demo_obeys_the_domain_of_the_environment(
         raise Built
 
     monkeypatch.setattr(demo, "DemoRun", build)
-    monkeypatch.setattr(demo, "_compile", lambda **_options: None)
+    monkeypatch.setattr(demo, "warm_up", lambda: 0)
     monkeypatch.setenv("ROS_DOMAIN_ID", "77")
-    arguments = Namespace(no_live=True, output=tmp_path, rrd=None, duration=4.5, no_adaptation=False)
+    arguments = Namespace(output=tmp_path, rrd=None, duration=4.5, no_adaptation=False)
     with pytest.raises(Built):
         demo.run(arguments)
     assert domains == [77]

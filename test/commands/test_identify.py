@@ -13,7 +13,7 @@ from support.identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS,
 
 from inertial_estimation.commands import identify
 from inertial_estimation.commands.main import main
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.identification.identification_result import PayloadResult, rounded
 from inertial_estimation.recordings.bag_writer import write_recording

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from inertial_estimation.commands import command_lines, options
+from inertial_estimation.commands import command_lines
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.main import COMMANDS, CommandParser, command_parser, main
 from inertial_estimation.commands.terminal import progress_bar
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config
 from inertial_estimation.errors import ConfigurationError
 
 
@@ -100,7 +100,7 @@ def test_options_name_what_there_is() -> None:
     assert tuple(FORMATS) == command_lines.MODEL_FORMATS
     assert tuple(CONFIG_CLASSES) == command_lines.ESTIMATORS
     assert tuple(kind.value for kind in Kind) == command_lines.KINDS
-    assert options.STORAGES == STORAGES
+    assert command_lines.STORAGES == STORAGES
     assert command_lines.HOIST_S == HOIST_S
     assert sorted(SYNTHETIC_ROBOTS) == list(command_lines.ROBOTS)
     assert command_lines.PAYLOAD_KG == TWELVE_POUNDS
@@ -182,7 +182,7 @@ def test_demo_without_ros_says_what_to_install() -> None:
         "import sys\n"
         "sys.modules['rclpy'] = None\n"
         "from inertial_estimation.commands.main import main\n"
-        "sys.exit(main(['demo', '--no-live']))\n"
+        "sys.exit(main(['demo']))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 1

@@ -12,9 +12,7 @@ pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.commands.main import command_parser, main
-from inertial_estimation.commands.simulate import given_disturbances
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.commands.main import main
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
@@ -62,38 +60,3 @@ def test_replay_of_it_sees_the_load_and_says_that_it_ended_too_soon(
     assert "identification under way (contact_forces" in said
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert metrics["load_changes"][0]["kind"] == "loaded"
-
-
-def test_disturbances_of_a_file_follow_those_of_the_command_line(tmp_path: Path) -> None:
-    path = tmp_path / "loads.yaml"
-    path.write_text(
-        "- {kind: ball, link: trunk, mass: 2}\n- {kind: push, link: leg, force: [1e1, 0, 0], start: 1}\n"
-    )
-    required = ["--config", "go2", "--output", "bag"]
-    args = command_parser("simulate").parse_args(
-        [*required, "--disturbance", BALL, "--disturbances", str(path)]
-    )
-    texts, built = given_disturbances(args)
-    assert [disturbance.link for disturbance in built] == ["base", "trunk", "leg"]
-    assert texts[0] == BALL
-    assert [parse_disturbance(text).link for text in texts] == ["base", "trunk", "leg"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "cannot read the list of disturbances"),
-        ("[", "not valid YAML"),
-        ("ball", "expected a list"),
-    ],
-)
-def test_a_bad_file_of_disturbances_is_named(tmp_path: Path, content: str | None, message: str) -> None:
-    path = tmp_path / "loads.yaml"
-    if content is not None:
-        path.write_text(content)
-    args = command_parser("simulate").parse_args(
-        ["--config", "go2", "--output", "bag", "--disturbances", str(path)]
-    )
-    with pytest.raises(ConfigurationError, match=message) as caught:
-        given_disturbances(args)
-    assert "loads.yaml" in str(caught.value)

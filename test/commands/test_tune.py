@@ -15,7 +15,7 @@ pytest.importorskip("rosbags")
 
 from inertial_estimation.commands import command_lines
 from inertial_estimation.commands.main import main
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -151,7 +151,6 @@ def test_the_same_command_goes_on_where_it_was(scene, results, capsys):
         (["--settle", "15"], "expected at least 24 s, of which the first 15 s are not scored"),
         (["--storage", "/nowhere/trials.log"], "cannot write the journal '/nowhere/trials.log'"),
         (["--vary", "noise.torque=1:2"], "no parameter 'noise.torque' of tilt_observer"),
-        (["--cluster", "tcp://localhost:1"], "--cluster needs --storage"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(scene, tmp_path, capsys, options, message):

@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -41,31 +39,6 @@ def test_other_results_are_not_mixed_with_unless_it_is_asked_for(tmp_path: Path)
         check_output_folder(tmp_path)
     check_output_folder(tmp_path, overwrite=True)
     check_output_folder(tmp_path, shared=True)
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_of_two_runs_into_one_folder_the_second_is_refused(tmp_path: Path, overwrite: bool) -> None:
-    """However the folder is named, and until the first one ends."""
-    code = (
-        "import sys; from inertial_estimation.files.outputs import check_output_folder as check\n"
-        f"check(sys.argv[1], overwrite={overwrite}); print('checked', flush=True); sys.stdin.read()"
-    )
-
-    def start(folder: Path) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-c", code, str(folder)]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-
-    (tmp_path / "link").symlink_to(tmp_path)
-    with start(tmp_path / "new") as first:
-        assert first.stdout is not None
-        assert first.stdout.readline() == "checked\n"
-        assert "another run is about to write into" in start(tmp_path / "link" / "new").communicate("")[1]
-        assert start(tmp_path / "other").communicate("")[0] == "checked\n"
-        first.communicate("")
-    assert start(tmp_path / "new").communicate("")[0] == "checked\n"
-    for _ in range(2):  # one process may check twice
-        check_output_folder(tmp_path / "new")
 
 
 def test_results_replace_those_of_an_earlier_run_and_nothing_else(tmp_path: Path) -> None:

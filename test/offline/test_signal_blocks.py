@@ -25,7 +25,7 @@ from inertial_estimation.recordings.recording import MemoryRecording, RecordingE
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 START = 1_700_000_000_000_000_000
-TOPICS = RecordedTopics(wrenches={"foot": "/foot/wrench"})
+TOPICS = RecordedTopics(("foot",))
 TYPES = {"/joint_states": JOINT_STATE_TYPE, "/imu/data": IMU_TYPE, "/foot/wrench": WRENCH_TYPE}
 WIDE = URDF.replace('effort="50"', 'effort="1e4"').replace('effort="100"', 'effort="1e4"')
 WIDE = WIDE.replace('"-3"', '"-1e3"').replace('"3"', '"1e3"').replace('"10"', '"1e3"')
@@ -245,7 +245,7 @@ def test_a_recording_without_a_number_is_not_said_to_lack_velocities():
 
 def test_topics_are_checked_before_reading():
     source = recording(uniform(5_000_000, 100))
-    topics = RecordedTopics(imu="/torso/imu")
+    topics = RecordedTopics(renamed={"imu/data": "/torso/imu"})
     with pytest.raises(RecordingError, match="no topic '/torso/imu'"):
         BlockStream(source, topics, WITH_IMU, RobotConfig())
 

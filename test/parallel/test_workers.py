@@ -12,34 +12,13 @@ import pytest
 from support import worker_calls
 
 from inertial_estimation.errors import ConfigurationError, WorkerError
-from inertial_estimation.parallel import Workers, open_workers
+from inertial_estimation.parallel import Workers
 
 
 @pytest.fixture(scope="module")
 def two():
-    with open_workers(2) as workers:
+    with Workers(2) as workers:
         yield workers
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """A cluster of two worker processes on this machine, as `dask worker` starts them."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as machines,
-        open_workers(cluster=machines.scheduler_address) as workers,
-    ):
-        yield workers
-
-
-def lose_nothing(workers: Workers, folder: Path) -> None:
-    counts = []
-    calls = [partial(worker_calls.killed_once, folder, number, 2) for number in range(6)]
-    assert workers.results(calls, counts.append) == list(range(6))
-    assert counts == [1, 2, 3, 4, 5, 6]
-    assert worker_calls.begun(folder, 2) == 2
 
 
 def same_bits(workers: Workers) -> None:
@@ -56,13 +35,17 @@ def test_processes_give_the_bits_of_this_process(two: Workers) -> None:
 
 
 def test_process_killed_in_the_middle_loses_nothing(two: Workers, tmp_path: Path) -> None:
-    lose_nothing(two, tmp_path)
+    counts = []
+    calls = [partial(worker_calls.killed_once, tmp_path, number, 2) for number in range(6)]
+    assert two.results(calls, counts.append) == list(range(6))
+    assert counts == [1, 2, 3, 4, 5, 6]
+    assert worker_calls.begun(tmp_path, 2) == 2
     same_bits(two)  # and the others go on
 
 
 def test_call_that_always_kills_its_process_is_given_up(two: Workers, tmp_path: Path) -> None:
     calls = [partial(worker_calls.sums, 0), partial(worker_calls.killed_always, tmp_path, 1)]
-    with pytest.raises(WorkerError, match="process of call 2 of 2 was killed 3 times"):
+    with pytest.raises(WorkerError, match="killed 3 times"):
         two.results(calls)
     assert worker_calls.begun(tmp_path, 1) == 3
 
@@ -94,8 +77,8 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from functools import partial\n"
         "from support import worker_calls\n"
-        "from inertial_estimation.parallel import open_workers\n"
-        "with open_workers(2) as workers:\n"
+        "from inertial_estimation.parallel import Workers\n"
+        "with Workers(2) as workers:\n"
         "    workers.results([partial(worker_calls.slow, Path(sys.argv[1]), 0)])\n"
     )
     path = os.pathsep.join(filter(None, sys.path))
@@ -114,17 +97,3 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not Path(f"/proc/{child}").exists()
-
-
-def test_cluster_gives_the_bits_of_this_process(cluster: Workers) -> None:
-    same_bits(cluster)
-
-
-def test_worker_of_a_cluster_killed_in_the_middle_loses_nothing(cluster: Workers, tmp_path: Path) -> None:
-    lose_nothing(cluster, tmp_path)
-
-
-def test_worker_with_other_sources_is_refused(cluster: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inertial_estimation.parallel.source_digest", lambda: "of another version")
-    with pytest.raises(WorkerError, match="other sources of inertial_estimation"):
-        cluster.results([os.getpid])

@@ -114,7 +114,7 @@ def test_a_bag_of_ros_1_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal([reading.position, reading.velocity, reading.effort], [[0.1], [0.2], [3.0]])
     content = (tmp_path / "old.bag").read_bytes()
     (tmp_path / "old.bag").write_bytes(content[: len(content) // 2])
-    with pytest.raises(RecordingError, match=r"old\.bag' cannot be read: .*rosbag reindex"):
+    with pytest.raises(RecordingError, match=r"old\.bag' is truncated or damaged: .*rosbag reindex"):
         BagRecording(tmp_path / "old.bag")
 
 

@@ -42,7 +42,7 @@ TYPES = {
     "/foot/wrench": WRENCH_TYPE,
     "/yaw_reference": QUATERNION_TYPE,
 }
-TOPICS = RecordedTopics(wrenches={"foot": "/foot/wrench"})
+TOPICS = RecordedTopics(("foot",))
 
 
 def recording(count: int = 100, *, log_offset: int = 0, types: dict[str, str] = TYPES) -> MemoryRecording:

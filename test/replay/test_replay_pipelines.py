@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file, parse_overrides
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.bag_writer import write_recording

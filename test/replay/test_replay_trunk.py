@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel

@@ -90,7 +90,7 @@ def test_without_nodes_it_says_where_it_looked(world):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_zero(world, number):
-    monitor = start_monitor(world, "--period", "0.1")
+    monitor = start_monitor(world)
     try:
         assert monitor.stdout.readline(), monitor.stderr.read()
         time.sleep(0.3)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from inertial_estimation import compilation
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.ros import node_runner
 

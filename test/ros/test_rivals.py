@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from std_msgs.msg import Bool
 
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config
 
 OK, WARN = b"\x00", b"\x01"
 

@@ -19,8 +19,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.commands.ros_domains import claimed_domain
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording

@@ -79,7 +79,7 @@ class Quadruped:
         file = load_config_file(CONFIG)
         alone = ConfigFile(file.name, file.shared, {PAYLOAD_NODE: {**file.nodes[PAYLOAD_NODE], **SETTLING}})
         built = build_pipelines(alone)
-        topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
+        topics = replay_topics(built.values, {})
         run = replay_recording(MemoryRecording(tuple(self.sent), TYPES), topics, payload=built.payload)
         return {estimate.stamp_ns: estimate for estimate in run.payload}
 

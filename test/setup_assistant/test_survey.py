@@ -10,8 +10,7 @@ import pytest
 
 pytest.importorskip("example_robot_data")
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf

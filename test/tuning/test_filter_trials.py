@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import Decision

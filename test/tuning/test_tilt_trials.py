@@ -5,7 +5,7 @@ import pytest
 from support.leg_robot import Stance, push_stance, tilt_pipeline
 from support.observer_simulation import Body
 
-from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.simulation.config import REALISTIC

@@ -1,0 +1,123 @@
+"""Where results come from: version, command, machine, files that were read, parameters in effect."""
+
+import argparse
+import hashlib
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation import __version__
+from inertial_estimation.configuration.config_file import find_config
+from inertial_estimation.configuration.urdf_source import is_xml
+
+BAG_ENDINGS = (".mcap", ".db3", ".zstd")
+LONGEST_TEXT = 200  # of a parameter; a robot description can be one
+NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results
+GIT_TIMEOUT_S = 5.0
+
+
+def provenance(
+    args: argparse.Namespace,
+    options: Iterable[str],
+    *,
+    bags: Iterable[str | Path],
+    urdf: tuple[str, str],
+    parameters: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return the provenance of a command's results, for their JSON file.
+
+    Args:
+        args: Arguments of the command.
+        options: Names of those that determine the results, besides files and parameters.
+        bags: Recordings that were read.
+        urdf: Where the robot description came from unless ``--urdf`` says so, and its text.
+        parameters: All parameters in effect, by node and dotted name.
+
+    Returns:
+        ``version`` (``package``, and of a checkout ``commit`` and ``modified``), ``command``, ``time`` (UTC),
+        ``machine``, ``bags`` with their files, ``config`` files and ``urdf``, each with its SHA-256,
+        ``param``, ``options`` and ``parameters``.
+    """
+    source = args.urdf or urdf[0]
+    return {
+        "version": {"package": __version__, **_commit(Path(__file__).resolve().parents[2])},
+        "command": ["inertial-estimation", *sys.argv[1:]],
+        "working_directory": str(Path.cwd()),
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "machine": {
+            "system": platform.platform(),
+            "processor": _processor(),
+            "python": platform.python_version(),
+            **{name: _version_of(name) for name in NUMERICAL_PACKAGES},
+        },
+        "bags": [{"path": str(bag), "files": _bag_files(Path(bag))} for bag in bags],
+        "config": [{"name": name, **_file_record(find_config(name))} for name in args.config],
+        "urdf": {
+            "source": "text of the parameter" if is_xml(source) else source,
+            "sha256": hashlib.sha256(urdf[1].encode()).hexdigest(),
+        },
+        "param": list(args.param),
+        "options": {name: _plain(getattr(args, name)) for name in options},
+        "parameters": {
+            node: {name: _plain(value) for name, value in values.items()}
+            for node, values in parameters.items()
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return str(value)[:LONGEST_TEXT] if isinstance(value, str | Path) else value
+
+
+def _file_record(path: Path) -> dict[str, Any]:
+    """Return path, size in bytes and SHA-256 of a file, as ``sha256sum`` prints it."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+            size += len(block)
+    return {"path": str(path), "bytes": size, "sha256": digest.hexdigest()}
+
+
+def _bag_files(bag: Path) -> list[dict[str, Any]]:
+    """Return the records of the files of a bag, in their order."""
+    files = sorted(bag.iterdir()) if bag.is_dir() else []
+    return [_file_record(file) for file in files if file.name.endswith(BAG_ENDINGS)] or [_file_record(bag)]
+
+
+def _version_of(package: str) -> str | None:
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(package)
+    return None
+
+
+def _commit(root: Path) -> dict[str, Any]:
+    """Return the commit of a checkout and whether its files differ from it; nothing where there is none."""
+    if not (root / ".git").exists():
+        return {}
+    try:
+        commit, changes = (
+            subprocess.check_output(
+                ["git", "-C", root, *arguments], stderr=subprocess.DEVNULL, text=True, timeout=GIT_TIMEOUT_S
+            ).strip()
+            for arguments in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        )
+    except (OSError, subprocess.SubprocessError):  # no git, or a folder that it does not trust
+        return {}
+    return {"commit": commit, "modified": bool(changes)}
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
