@@ -15,7 +15,6 @@ from inertial_estimation.identification.identification_result import (
     MethodResult,
     ParameterResult,
 )
-from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace, nominal_error
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.page import (
@@ -35,7 +34,7 @@ from inertial_estimation.plots.page import (
     with_sigma,
     write_page,
 )
-from inertial_estimation.plots.replay_figures import row_title
+from inertial_estimation.plots.replay_figures import row_title, row_unit
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -59,8 +58,8 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
     """
     title = f"Identification of {source.get('robot') or 'a robot'}"
     against = result_diagnostics(run.report)
-    lead, tone = _lead(run, against)
-    return write_page(path, Page(title, lead, tone, list(_cards(run)), list(_sections(run, against, source))))
+    sections = list(_sections(run, against, source))
+    return write_page(path, Page(title, *_lead(run, against), list(_cards(run)), sections))
 
 
 def _lead(run: IdentificationRun, against: Sequence[str]) -> tuple[str, str]:
@@ -85,11 +84,12 @@ def _cards(run: IdentificationRun) -> Iterator[Card]:
     yield Card("condition number", f"{report.condition:.3g}", "of the identifiable part")
     nominal = f"fitted data; nominal {percent(nominal_error(result.direct))}"
     yield Card("relative error", percent(result.relative_error), nominal)
-    if result.validation:
-        nominal = f"nominal {percent(nominal_error(result.validation))}"
-        yield Card("error on other data", percent(result.relative_error_validation), nominal)
-    else:
-        yield Card("error on other data", "–", "nothing was held out")
+    held = (
+        f"nominal {percent(nominal_error(result.validation))}"
+        if result.validation
+        else "nothing was held out"
+    )
+    yield Card("error on other data", percent(result.relative_error_validation), held)
     impossible = sum(bool(body.violations) for body in result.bodies)
     bodies = f"{impossible} of {len(result.bodies)} impossible" if impossible else "all consistent"
     yield Card("bodies", bodies, f"identified.urdf was {'' if run.urdf else 'not '}written")
@@ -168,7 +168,7 @@ def _torques(result: MethodResult) -> Parts:
     four = ("measured", "nominal", "identified", "share")
     rows = []
     for row in result.direct:
-        cells: list[str | Cell] = [row_title(row.row), "N" if row.row in BASE_ROWS[:3] else "Nm"]
+        cells: list[str | Cell] = [row_title(row.row), row_unit(row.row)]
         for one in (row, other[row.row]) if row.row in other else (row,):
             share = one.rms / one.rms_nominal if one.rms_nominal > 0.0 else nan
             cells += [number(one.rms_measured), number(one.rms_nominal), number(one.rms)]
@@ -179,40 +179,27 @@ def _torques(result: MethodResult) -> Parts:
 
 
 def _torque_figure(title: str, trace: TorqueTrace) -> Figure:
+    """Draw rows as measured and as predicted; of many those with the largest remaining error."""
     count = len(trace.row_names)
     some = f"; the {MOST_ROWS} of {count} rows with the largest remaining error" if count > MOST_ROWS else ""
-    return Figure(
-        f"{title}: measured and predicted",
-        torque_panels(trace),
-        f"The part with most motion of {Path(trace.recording).name}, {trace.times_s[0]:.1f} to "
-        f"{trace.times_s[-1]:.1f} s{some}.",
-    )
-
-
-def torque_panels(trace: TorqueTrace) -> list[Panel]:
-    """Return rows as measured and as predicted with nominal and identified parameters.
-
-    Of more than `MOST_ROWS` rows those with the largest remaining error are drawn.
-    """
     worst = np.argsort(-np.mean((trace.measured - trace.identified) ** 2, axis=0))[:MOST_ROWS]
-    panels = []
+    panels, t = [], trace.times_s
     for row in np.sort(worst).tolist():
-        name, t = trace.row_names[row], trace.times_s
-        measured, nominal, identified = (
-            part[:, row] for part in (trace.measured, trace.nominal, trace.identified)
-        )
-        unit = "N" if name in BASE_ROWS[:3] else "Nm"
+        name, unit = trace.row_names[row], row_unit(trace.row_names[row])
+        parts = (trace.measured, trace.nominal, trace.identified)
+        measured, nominal, identified = (part[:, row] for part in parts)
         lines = [
             Series("measured", t, measured, "reference"),
             Series("nominal", t, nominal, "dashed", colour=1),
             Series("identified", t, identified, "thin", colour=0),
         ]
-        title = (
-            f"{row_title(name)}: rms error {_rms(measured - nominal):.3g} nominal, "
-            f"{_rms(measured - identified):.3g} {unit} identified; measured {_rms(measured):.3g}"
+        errors = (
+            f"{_rms(measured - nominal):.3g} nominal, {_rms(measured - identified):.3g} {unit} identified"
         )
-        panels.append(Panel(title, "time in the recording [s]", f"[{unit}]", lines))
-    return panels
+        panel_title = f"{row_title(name)}: rms error {errors}; measured {_rms(measured):.3g}"
+        panels.append(Panel(panel_title, "time in the recording [s]", f"[{unit}]", lines))
+    note = f"The part with most motion of {Path(trace.recording).name}, {t[0]:.1f} to {t[-1]:.1f} s{some}."
+    return Figure(f"{title}: measured and predicted", panels, note)
 
 
 def _rms(values: Array) -> float:
@@ -244,15 +231,11 @@ def _principal_moments(inertia: InertialParameters) -> str:
 
 def _mass_panel(result: MethodResult) -> Panel:
     """Return every body's mass before and after, with two sigma where the data fix it by itself."""
-    bodies, known = result.bodies, {p.name: p for p in result.parameters}
-    rows = np.arange(len(bodies), dtype=float)
+    bodies, rows = result.bodies, np.arange(len(result.bodies), dtype=float)
+    sigmas = {p.name: p.sigma for p in result.parameters if p.identifiability is Identifiability.IDENTIFIABLE}
     masses = np.array([body.inertia.mass for body in bodies])
-    spread = np.zeros(len(bodies))
-    alone = np.zeros(len(bodies), dtype=bool)
-    for k, body in enumerate(bodies):
-        p = known.get(f"{body.link}/m")
-        if p is not None and p.identifiability is Identifiability.IDENTIFIABLE:
-            alone[k], spread[k] = True, 2.0 * p.sigma
+    spread = np.array([2.0 * sigmas.get(f"{body.link}/m", 0.0) for body in bodies])
+    alone = np.array([f"{body.link}/m" in sigmas for body in bodies], dtype=bool)
     possible = np.array([not body.violations for body in bodies], dtype=bool)
     series = [Series("nominal", np.array([b.nominal.mass for b in bodies]), rows, "circles", colour=INK)]
     for label, chosen, style, colour in (
@@ -263,8 +246,8 @@ def _mass_panel(result: MethodResult) -> Panel:
         if chosen.any():
             x, edge = masses[chosen], spread[chosen]
             series.append(Series(label, x, rows[chosen], style, x - edge, x + edge, colour))
-    title = "Masses before and after"
-    return Panel(title, "mass [kg]", "", series, marks=[Mark(0.0)], rows=[body.link for body in bodies])
+    names = [body.link for body in bodies]
+    return Panel("Masses before and after", "mass [kg]", "", series, marks=[Mark(0.0)], rows=names)
 
 
 def _payload(result: MethodResult) -> Parts:
@@ -317,11 +300,10 @@ def _singular_values(report: IdentificationReport) -> Panel:
     values = np.asarray(report.singular_values, dtype=float)
     places = np.arange(1.0, len(values) + 1.0)
     shown = np.maximum(values, 1e-18 * (float(values.max(initial=0.0)) or 1.0))
-    kept = places <= report.rank
+    kept, beyond = places <= report.rank, f"beyond the data ({report.unknowns - report.rank})"
     series = [Series(f"identifiable ({report.rank})", places[kept], shown[kept], "points", colour=0)]
     if not kept.all():
-        label = f"beyond the data ({report.unknowns - report.rank})"
-        series.append(Series(label, places[~kept], shown[~kept], "crosses", colour=1))
+        series.append(Series(beyond, places[~kept], shown[~kept], "crosses", colour=1))
     title = f"Singular values: condition number of the identifiable part {report.condition:.3g}"
     return Panel(title, "number", "singular value", series, log=True)
 

@@ -13,7 +13,7 @@ from inertial_estimation.offline.result_diagnostics import result_diagnostics
 pytest.importorskip("plotly")
 from inertial_estimation.plots.identification_report import (
     MOST_ROWS,
-    torque_panels,
+    _torque_figure,
     write_identification_report,
 )
 from inertial_estimation.plots.page import with_sigma
@@ -90,7 +90,7 @@ def test_the_worst_rows_are_drawn_where_there_are_many(run):
     many = replace(
         trace, row_names=names, measured=measured, nominal=0.0 * measured, identified=0.5 * measured
     )
-    drawn = {panel.title.partition(":")[0] for panel in torque_panels(many)}
+    drawn = {panel.title.partition(":")[0] for panel in _torque_figure("a", many).panels}
     assert len(drawn) == MOST_ROWS
     worst = {name for name, factor in zip(names, scale, strict=True) if factor >= 5.0}
     assert worst <= drawn
