@@ -139,9 +139,10 @@ def remap(parser: Parser, meaning: str = "read topic B in place of A") -> None:
     repeated(parser, "--remap", "A:=B", meaning)
 
 
-def jobs(parser: Parser, what: str, effect: str = "results do not depend on their number") -> None:
+def jobs(parser: Parser, what: str) -> None:
     """Declare ``--jobs`` with what is repeated."""
-    number(parser, "--jobs", 1, "N", f"processes that share the {what}; {effect} (1)")
+    meaning = f"processes that share the {what}; results do not depend on their number (1)"
+    number(parser, "--jobs", 1, "N", meaning)
 
 
 def param(parser: Parser, form: str = "NODE.NAME=VALUE") -> None:
@@ -239,14 +240,13 @@ def tune(parser: Parser) -> None:
 
     Without a reference the tilt is judged by the readings that come after it, the inertial filter by
     the likelihood of its innovations. Values are searched on all parts of the recordings but the last,
-    and judged on it. Writes tuned.yaml, tuning.json and report.html. The same command with the same
-    --storage goes on where it was ended, and several processes or machines share the work.
+    and judged on it. Writes tuned.yaml, tuning.json and report.html.
 
     Examples:
       inertial-estimation tune BAG --config icub --urdf robot.urdf --vary filter.velocity_drift \
           filter.freedom=0.05:1:log --output tuned
       inertial-estimation tune BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 \
-          --storage tuning.log --output tuned
+          --output tuned
     """
     bags(parser)
     robot(parser, "icub, panda", "offsets, friction")
@@ -269,9 +269,7 @@ def tune(parser: Parser) -> None:
     )
     number(parser, "--trials", 100, "N", "number of trials (100)")
     number(parser, "--seed", 0, "N", "seed of the search (0)")
-    jobs(parser, "trials", "a grid and a random search give the same with any number")
-    storage = "journal file, or database (postgresql://USER@HOST/NAME), in which trials are kept and shared"
-    text(parser, "--storage", "FILE|URL", storage)
+    jobs(parser, "trials")
     number(parser, "--start", 0.0, "S", "begin S seconds into the bags (0 s)")
     number(parser, "--settle", 2.0, "S", "do not score the first S seconds (2 s)")
     folds = "parts of equal length of each recording, the last of which is only judged on (3)"

@@ -2,9 +2,7 @@
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +33,6 @@ from inertial_estimation.tuning.outcome import (
 )
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Search
-from inertial_estimation.tuning.study_storage import check_storage
 from inertial_estimation.tuning.tuning import Judging, TuningResult, chosen_objectives, tuned
 from inertial_estimation.tuning.variation import observer_override, parse_variations
 
@@ -63,16 +60,12 @@ def run(args: argparse.Namespace) -> int:
     source = provenance(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
     results: list[TuningResult] = []
     changes: list[tuple[str, str, Any]] = []
-    with (
-        _storage(args) as storage,
-        Workers(args.jobs) as workers,
-        progress_words("tune") as show,
-    ):
-        search = Search(_identity(source), tuple(variations), args.method, args.trials, args.seed, storage)
+    search = Search(tuple(variations), args.method, args.trials, args.seed)
+    with Workers(args.jobs) as workers, progress_words("tune") as show:
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
             on = [run.overridden(changes) for run in tuned_runs]
-            found = tuned(on, search, objective, judging, workers, args.jobs)
+            found = tuned(on, search, objective, judging, workers)
             own = {name: value for of, name, value in selected if of == node}
             results.append(replace(found, selected=own))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
@@ -131,24 +124,6 @@ def _recordings(
                 RecordedRun(recording, config, urdf=args.urdf, remappings=remappings, start_s=args.start)
             )
     return runs, references
-
-
-@contextmanager
-def _storage(args: argparse.Namespace) -> Iterator[str]:
-    """Yield where trials are kept: where the user wants them, else in a file that is removed."""
-    if args.storage:
-        check_storage(args.storage)
-        yield args.storage
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield str(Path(folder) / "tuning.log")
-
-
-def _identity(source: dict[str, Any]) -> str:
-    """Return what determines the scores, apart from where files are on this machine."""
-    files = [file["sha256"] for bag in source["bags"] for file in bag["files"]]
-    options = {name: value for name, value in source["options"].items() if name != "trusted"}
-    return repr((files, source["urdf"]["sha256"], source["parameters"], options, source["version"]))
 
 
 def _write(

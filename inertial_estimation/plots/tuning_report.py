@@ -133,7 +133,7 @@ def _trials_panel(result: TuningResult, unit: str) -> Panel:
     """Return the score of every trial, and the least one until then."""
     objective = result.objective
     ran = [trial for trial in result.trials if not trial.failure]
-    numbers = np.array([trial.number for trial in ran], dtype=float)
+    numbers = np.array([k for k, trial in enumerate(result.trials) if not trial.failure], dtype=float)
     scores = np.array([objective.displayed(trial.score) for trial in ran])
     complete = np.array([trial.complete for trial in ran], dtype=bool)
     least = np.minimum.accumulate(np.where(complete, scores, np.inf))

@@ -32,12 +32,12 @@ from inertial_estimation.spatial.vectors import (
     vector_of,
 )
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
+from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL
 from inertial_estimation.tilt.error_state import TiltState
 from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints
 from inertial_estimation.tilt.filter import TiltFilter
 from inertial_estimation.tilt.foot_radius import foot_radius
-from inertial_estimation.tilt.imu_readings import FORCE, RATE, ImuReadings
+from inertial_estimation.tilt.imu_readings import FORCE, ImuReadings
 from inertial_estimation.tilt.observer import Look, TiltObserver
 from inertial_estimation.tilt.two_stage import TwoStageObserver
 
@@ -243,26 +243,33 @@ POSITION_SIGMA = 0.01  # of a position that contacts hold [m]
 _base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
 
 
-class StepReadings(NamedTuple):
+class ObserverStep(NamedTuple):
     """What the observer takes at one step.
 
     Attributes:
         stamp_ns: Stamp of the step [ns].
-        h: Its duration [s]; zero at the first one and after a gap.
-        rate: Mean angular rate over it, bias removed [rad/s], shape (3,).
-        force: Mean specific force over it [m/s^2], shape (3,).
-        feet: The contacts at its end; None where they are not known.
-        vertical: The estimated one in the IMU frame, shape (3,).
+        h: Its duration [s]; zero where the observer begins, at first and after a gap.
+        reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
+        look: What is seen at its end; None within an interval.
+        vertical: As it is estimated before, in the IMU frame, shape (3,).
+        bias: Of the gyroscope, likewise [rad/s], shape (3,).
         R_BI: Orientation of the IMU in the base, shape (3, 3).
     """
 
     stamp_ns: int
     h: float
-    rate: Array
-    force: Array
-    feet: Feet | None
+    reading: Array
+    look: Look | None
     vertical: Array
+    bias: Array
     R_BI: Array
+
+
+def tilt_observer(config: TiltPipelineConfig, radius: float) -> TiltObserver:
+    """Return the observer that parameters choose, for round feet of a radius [m]."""
+    if config.observer == "filter":
+        return TiltFilter(config.filter, radius)
+    return TwoStageObserver(config.two_stage, radius)
 
 
 class BaseEstimator:
@@ -298,12 +305,8 @@ class BaseEstimator:
         self.track, self.readings = BaseTrack(), ImuReadings()
         radius = config.contact.radius
         self.radius = radius = foot_radius(setup, urdf) if radius < 0.0 else radius
-        self.observer: TiltObserver = (
-            TiltFilter(config.filter, radius)
-            if config.observer == "filter"
-            else TwoStageObserver(config.two_stage, radius)
-        )
-        self.on_step: Callable[[StepReadings], None] | None = None
+        self.observer = tilt_observer(config, radius)
+        self.on_step: Callable[[ObserverStep], None] | None = None
         self.steps = self.incomplete_steps = 0
         self.reset()
 
@@ -357,22 +360,20 @@ class BaseEstimator:
             self.restart()
             h = 0.0
         observer, mean = self.observer, self.readings.add(h, sample.driver)
-        vertical = observer.state.vertical
-        if observer.aligning:  # until it is determined, it is along the specific force
-            vertical[:] = mean[FORCE] / max(float(np.linalg.norm(mean[FORCE])), 1e-9)
+        observer.level(mean[FORCE])
         self._since_look += h
-        feet, looks = None, h > 0.0 and observer.looks(self._since_look)
+        look = None
         if h > 0.0:
-            wanted = looks or self.on_step is not None
-            feet = self.feet.take(sample, h, joints, inputs, vertical, looks=wanted)
+            looks = observer.looks(self._since_look)
+            feet = self.feet.take(sample, h, joints, inputs, observer.state.vertical, looks=looks)
+            if looks:
+                look, self._since_look = Look(feet, self.readings.look(observer.state.bias)), 0.0
         if self.on_step is not None:
-            rate, R_BI = mean[RATE] - observer.state.bias, self.feet.view.R_BI
-            self.on_step(StepReadings(sample.stamp_ns, h, rate, mean[FORCE], feet, vertical.copy(), R_BI))
+            _v, vertical, bias, _offset, _P = observer.state
+            taken = sample.stamp_ns, h, mean, look, vertical.copy(), bias.copy(), self.feet.view.R_BI
+            self.on_step(ObserverStep(*taken))
         if h <= 0.0:
             return None
-        look = None
-        if looks:
-            look, self._since_look = Look(feet, self.readings.look(observer.state.bias)), 0.0
         observer.step(h, mean, look)
         return None if observer.aligning else self._estimate(sample, h, mean, look, R_reference)
 

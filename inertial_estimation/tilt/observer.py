@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import numpy as np
+
 from inertial_estimation.signals import Array
 from inertial_estimation.tilt.contact_velocity import Feet
 from inertial_estimation.tilt.error_state import TiltState
@@ -67,6 +69,11 @@ class TiltObserver(ABC):
     @abstractmethod
     def contact_noise(self) -> float:
         """Standard deviation of a contact velocity, as the contacts show it [m/s]."""
+
+    def level(self, force: Array) -> None:
+        """Take the vertical along a specific force [m/s^2], shape (3,), until it is determined."""
+        if self.aligning:
+            self.state.vertical[:] = force / max(float(np.linalg.norm(force)), 1e-9)
 
     def looks(self, time: float) -> bool:
         """Return whether it takes what is seen, some time after it has [s]: at every step of an alignment."""

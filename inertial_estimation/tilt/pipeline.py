@@ -1,6 +1,6 @@
 """Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -110,7 +110,6 @@ class TiltPipeline(TakesReadings):
         robot = config.robot
         self.setup = setup = robot_from_config(robot, urdf)
         sources = contact_sources(config.contact.source, setup.contact_names)
-        self._urdf, self._sources = urdf, sources
         self.config, self.estimator = config, BaseEstimator(config, setup, urdf, sources)
         self.inputs = RobotInputs(
             setup,
@@ -124,11 +123,7 @@ class TiltPipeline(TakesReadings):
             corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
         )
         self.checks = LiveChecks(setup, robot, self.inputs) if self.inputs.joints is not None else None
-        self._stepper = self._steps()
-
-    def _steps(self) -> Stepper[BaseEstimate]:
-        """Return what lets the estimator execute its steps, from the first one on."""
-        return Stepper(
+        self._stepper = Stepper(
             self.inputs,
             on_step=self._step,
             on_restart=self.estimator.reset,
@@ -161,23 +156,6 @@ class TiltPipeline(TakesReadings):
             One estimate per completed step, in order.
         """
         return self._stepper.tick(now_ns)
-
-    def estimates_of(
-        self, samples: Iterable[AlignedSample], config: TiltPipelineConfig
-    ) -> Iterator[BaseEstimate]:
-        """Estimate from the start, with other parameters of the observer, on samples of these inputs.
-
-        Args:
-            samples: Samples that the inputs have aligned, in order.
-            config: Parameters that differ in `observer`, `filter`, `two_stage` and `contact.radius` at most.
-
-        Yields:
-            One estimate per completed step.
-        """
-        self.config = config
-        self.estimator = BaseEstimator(config, self.setup, self._urdf, self._sources)
-        self._stepper = self._steps()
-        return (found for sample in samples if (found := self._stepper.step(sample)) is not None)
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the health of every input and of the estimator.

@@ -10,8 +10,8 @@ from inertial_estimation.files.yaml_file import yaml_line
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.results import replay_results
+from inertial_estimation.tuning.objectives import Objective
 from inertial_estimation.tuning.recorded_run import Overrides, RecordedRun
-from inertial_estimation.tuning.trials import Objective
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
 
 WIDTH = 110  # columns
@@ -61,10 +61,12 @@ def judged_replays(
         nodes: Nodes that were tuned; if it is the tilt observer alone, it alone is replayed.
 
     Returns:
-        The figures that both replays have.
+        The figures that both replays have; those of the tilt need a reference.
     """
     found, only = [], [TILT_NODE] if set(nodes) == {TILT_NODE} else []
     for run, reference in zip(runs, references, strict=True):
+        if only and not reference.samples:
+            continue
         before = _metrics(run, reference, (), only)
         after = _metrics(run, reference, changes, only) if changes else before
         for title, path, unit in METRICS:
@@ -169,57 +171,14 @@ def as_json(
         judged: Metrics of replays with both sets of values.
         provenance: Where they come from.
     """
-    return {
-        "estimators": {result.objective.node: _estimator(result) for result in results},
-        "replays": [asdict(metric) for metric in judged],
-        "provenance": provenance,
+    estimators = {
+        result.objective.node: {
+            **asdict(result),
+            "warnings": result.warnings,
+            "best": result.best.values,
+            "trials": [{**asdict(trial), "scores": trial.scores.tolist()} for trial in result.trials],
+        }
+        for result in results
     }
-
-
-def _estimator(result: TuningResult) -> dict[str, Any]:
-    return {
-        "objective": asdict(result.objective),
-        "parameters": {p.variation.name: _parameter(p) for p in result.parameters},
-        "training": _judgement(result.training),
-        "held_out": _judgement(result.held_out),
-        "folds": [
-            {"part": fold.part, "values": dict(fold.values), **_judgement(fold.judgement)}
-            for fold in result.folds
-        ],
-        "warnings": result.warnings,
-        "rejected": dict(result.rejected),
-        "block_s": list(result.blocks_s),
-        "trials": [
-            {"number": trial.number, "values": trial.values, "score": trial.score, "failure": trial.failure}
-            for trial in result.trials
-        ],
-    }
-
-
-def _parameter(parameter: TunedParameter) -> dict[str, Any]:
-    variation, found = parameter.variation, parameter.sensitivity
-    return {
-        "shipped": variation.shipped,
-        "tuned": parameter.value,
-        "changed": parameter.changed,
-        "unit": variation.unit,
-        "range": list(variation.choices) or [variation.low, variation.high],
-        "log": variation.log,
-        "interval": list(found.equivalent) if variation.choices else [found.low, found.high],
-        "importance": parameter.importance,
-        "sensitivity": [
-            {"value": value, "score": score, "difference": c.difference, "sigma": c.sigma}
-            for value, score, c in zip(found.values, found.scores, found.comparisons, strict=True)
-        ],
-    }
-
-
-def _judgement(judgement: Judgement) -> dict[str, Any]:
-    return {
-        "shipped": judgement.shipped,
-        "tuned": judgement.tuned,
-        "difference": judgement.comparison.difference,
-        "sigma": judgement.comparison.sigma,
-        "blocks": judgement.comparison.blocks,
-        "significant": judgement.comparison.significant,
-    }
+    replays = [asdict(metric) for metric in judged]
+    return {"estimators": estimators, "replays": replays, "provenance": provenance}

@@ -1,5 +1,6 @@
 """One recording in memory, replayed with parameters of one's choice."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -10,13 +11,12 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NOD
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inertial.estimator import MeasuredStep, StepOutcome
-from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE
-from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection
 from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.tilt.base_estimator import ObserverStep
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 Overrides = Sequence[tuple[str, str, Any]]  # node, dotted name and value
 
@@ -103,18 +103,16 @@ class RecordedRun:
         """Return the topics of the inputs of pipelines."""
         return pipelines.topics(self._remappings)
 
-    def tilt_samples(self, pipelines: Pipelines) -> Iterator[AlignedSample]:
-        """Yield the samples that the inputs of a tilt pipeline align, which is not run, as they are aligned.
-
-        References of the yaw, which do not change the tilt, are left out.
-        """
+    def observer_steps(self, overrides: Overrides = ()) -> tuple[TiltPipeline, list[ObserverStep]]:
+        """Replay the recording; return the tilt pipeline and what its observer took at every step."""
+        pipelines = self.pipelines(overrides, only=[TILT_NODE])
         assert pipelines.tilt is not None
-        inputs = pipelines.tilt.inputs
-        takers = connect(inputs, self.recording, self.topics(pipelines), {YAW_REFERENCE})
-        offset_ns = clock_offset_ns(self.recording, takers)
-        for message in self.recording.unread(list(takers)):
-            takers[message.topic](message.content, message.log_ns + offset_ns)
-            yield from inputs.ready()
+        found: list[ObserverStep] = []
+        pipelines.tilt.estimator.on_step = found.append
+        replay = Replay(self.recording, self.topics(pipelines), ReplayReaders(pipelines.tilt))
+        with no_cycle_collection():
+            deque(replay.steps(), maxlen=0)
+        return pipelines.tilt, found
 
     def updates(
         self, overrides: Overrides = (), learn_until_ns: int | None = None

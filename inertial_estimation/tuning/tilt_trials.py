@@ -12,12 +12,15 @@ every estimate: it is least where the unknown error is (the argument of Lehtinen
 2018, 2). What both have in common cannot be seen: an offset of the accelerometer, errors that repeat in step
 with the window. A constant gyroscope bias turns the two apart, by more than either is wrong: a constant
 difference therefore does not count.
+
+What the observer takes is recorded once, in a replay with the present gains: mean readings over the steps,
+and contacts and statistics at its looks, which hardly depend on its gains. A trial runs the observer over
+them.
 """
 
 from abc import abstractmethod
-from collections import deque
-from collections.abc import Iterable, Sequence
-from itertools import pairwise, takewhile
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,46 +29,99 @@ from scipy.spatial.transform import Rotation
 
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.replay.reference import tilt_errors
 from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
-from inertial_estimation.tilt.base_estimator import StepReadings
+from inertial_estimation.spatial.rotations import exp_so3, log_so3
+from inertial_estimation.tilt.base_estimator import ObserverStep, tilt_observer
 from inertial_estimation.tilt.config import OBSERVERS, TiltPipelineConfig
-from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, ContactVelocity
-from inertial_estimation.tilt.pipeline import TiltPipeline
+from inertial_estimation.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.tilt.observer import Look
 from inertial_estimation.tuning.division import Division
+from inertial_estimation.tuning.objectives import Report, Trials, Values
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.trials import Report, Trials, Values
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
 LEAST_SPREAD = 0.5  # of the times in contact, variance over that of the whole window
 MOST_SAMPLES = 3000  # of a reference that a trial is compared with; neighbouring ones tell the same
-OF_THE_OBSERVER = ("observer", "contact.radius", *(f"{observer}." for observer in OBSERVERS))
+GAINS = tuple(f"{observer}." for observer in OBSERVERS)  # with which names of gains begin
+
+
+class ObserverInputs(NamedTuple):
+    """What an observer takes at each of K steps; small when pickled.
+
+    Attributes:
+        config: Parameters with which it was recorded.
+        radius: Of round feet [m].
+        stamps_ns: Stamps [ns], shape (K,).
+        h: Durations [s], shape (K,); zero where it begins.
+        readings: Mean specific force and angular rate over each [m/s^2, rad/s], shape (K, 6).
+        R_BI: Orientation of the IMU in the base, shape (K, 3, 3).
+        looks: What is seen at the end of each; None within an interval.
+    """
+
+    config: TiltPipelineConfig
+    radius: float
+    stamps_ns: NDArray[np.int64]
+    h: Array
+    readings: Array
+    R_BI: Array
+    looks: tuple[Look | None, ...]
+
+    @classmethod
+    def of(cls, config: TiltPipelineConfig, radius: float, steps: Sequence[ObserverStep]) -> "ObserverInputs":
+        """Collect those of single steps."""
+        stamps, h, readings, looks, _verticals, _biases, R_BI = zip(*steps, strict=True)
+        return cls(config, radius, np.array(stamps), np.array(h), np.array(readings), np.array(R_BI), looks)
+
+    def tilts(self, gains: Values, until_ns: int) -> tuple[NDArray[np.int64], Array]:
+        """Run the observer until a stamp [ns] with other gains.
+
+        Returns:
+            Stamps [ns], shape (n,), and verticals in the base frame, shape (n, 3), of its estimates.
+        """
+        config = build_config(TiltPipelineConfig, {**parameter_values(self.config), **gains})
+        observer = tilt_observer(config, self.radius)
+        count = int(np.searchsorted(self.stamps_ns, until_ns, side="right"))
+        tilts = np.full((count, 3), np.nan)
+        rows = zip(self.h.tolist(), self.readings, self.looks, self.R_BI, tilts, strict=False)
+        for h, reading, look, R_BI, tilt in rows:
+            if h <= 0.0:
+                observer.restart()
+            observer.level(reading[:3])
+            if h > 0.0:
+                observer.step(h, reading, look)
+                if not observer.aligning:
+                    tilt[:] = R_BI @ observer.state.vertical
+        known = np.isfinite(tilts[:, 0])
+        return self.stamps_ns[:count][known], tilts[known]
 
 
 class TiltTrials(Trials):
-    """Runs a recording through the tilt pipeline again and again.
+    """Runs the observer over what was recorded of its inputs; other parameters need a replay of their own."""
 
-    Where parameters of the observer alone are varied, readings are aligned once in each process.
-    """
+    def __init__(self, run: RecordedRun, division: Division, *, gains: bool = True) -> None:
+        """Replay the recording with the parameters in effect.
 
-    def __init__(self, run: RecordedRun, division: Division) -> None:
-        """Take the recording, and its parts and blocks."""
-        self._run, self.division = run, division
-        self._aligned: tuple[TiltPipeline, list[AlignedSample]] | None = None
+        Args:
+            run: The recording.
+            division: Its parts and blocks.
+            gains: Whether gains of the observer alone are varied; then the recording need not be kept.
+        """
+        self.division, self._run = division, None if gains else run
+        pipeline, self._steps = run.observer_steps()
+        self.inputs = ObserverInputs.of(pipeline.config, pipeline.estimator.radius, self._steps)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what other processes need; they align the readings again."""
-        return {**vars(self), "_aligned": None}
+        """Return what trials need."""
+        return {name: value for name, value in vars(self).items() if name != "_steps"}
 
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
         """Score the tilt with other parameters; see `Trials.scores`."""
         until_ns = self.division.part_end_ns(parts - 1)
-        return self.checked(self.judged(*self.tilts(values, until_ns), until_ns), parts)
+        return self.judged(*self.tilts(values, until_ns), until_ns)
 
     @abstractmethod
     def judged(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:
@@ -87,47 +143,24 @@ class TiltTrials(Trials):
             values: The parameters that differ, by dotted name.
             until_ns: Stamp after which nothing is estimated [ns].
         """
-        if all(name.startswith(OF_THE_OBSERVER) for name in values) and not self._planned:
-            samples: Iterable[AlignedSample]
-            pipeline, samples = self.aligned()
-            given = {**parameter_values(self._run.configs[TILT_NODE]), **values}
-            config = build_config(TiltPipelineConfig, given)
-        else:
-            pipeline, samples = self.as_aligned(values)
-            config = pipeline.config
-        begun = takewhile(lambda sample: sample.stamp_ns <= until_ns, samples)
-        found = [(one.state.stamp_ns, one.tilt_B) for one in pipeline.estimates_of(begun, config)]
-        stamps, tilts = zip(*found, strict=True) if found else ((), ())
-        return np.array(stamps, dtype=np.int64), np.array(tilts).reshape(-1, 3)
-
-    def aligned(self) -> tuple[TiltPipeline, list[AlignedSample]]:
-        """Return a pipeline with the parameters in effect, and what its inputs align."""
-        if self._aligned is None:
-            pipeline, samples = self.as_aligned()
-            self._aligned = pipeline, list(samples)
-        return self._aligned
-
-    def as_aligned(self, values: Values | None = None) -> tuple[TiltPipeline, Iterable[AlignedSample]]:
-        """Return a pipeline with parameters that differ, and what its inputs align, as they align it."""
-        changed = [(TILT_NODE, name, value) for name, value in (values or {}).items()]
-        pipelines = self._run.pipelines(changed, only=[TILT_NODE])
-        assert pipelines.tilt is not None
-        return pipelines.tilt, self._run.tilt_samples(pipelines)
-
-    @property
-    def _planned(self) -> bool:
-        """Whether a planner's wishes are used, which are not aligned but read as they are at a step."""
-        return ContactSource.DESIRED.value in self._run.configs[TILT_NODE].contact.source
+        gains = {name: value for name, value in values.items() if name.startswith(GAINS)}
+        others = [(TILT_NODE, name, value) for name, value in values.items() if name not in gains]
+        inputs = self.inputs
+        if others:
+            assert self._run is not None
+            pipeline, steps = self._run.observer_steps(others)
+            inputs = ObserverInputs.of(pipeline.config, pipeline.estimator.radius, steps)
+        return inputs.tilts(gains, until_ns)
 
 
-class ObserverReadings(NamedTuple):
-    """What the observer takes at each of K steps.
+class Intervals(NamedTuple):
+    """What is measured over each of K intervals.
 
     Attributes:
-        h: Durations of the steps [s], shape (K,).
-        w_I: Angular velocity of the IMU, bias removed, mean over each step [rad/s], shape (K, 3).
-        f_I: Specific force, mean over each step [m/s^2], shape (K, 3).
-        y_v: Velocity of the IMU in its frame from contacts [m/s], shape (K, 3); NaN without contact.
+        h: Their durations [s], shape (K,).
+        w_I: Angular velocity of the IMU, bias removed, mean over each [rad/s], shape (K, 3).
+        f_I: Specific force, mean over each [m/s^2], shape (K, 3).
+        y_v: Mean velocity of the IMU in its frame from contacts [m/s], shape (K, 3); NaN without contact.
     """
 
     h: Array
@@ -135,28 +168,12 @@ class ObserverReadings(NamedTuple):
     f_I: Array
     y_v: Array
 
-    @classmethod
-    def of(cls, steps: Sequence[StepReadings], radius: float = 0.0) -> "ObserverReadings":
-        """Collect those of single steps; feet may be round [m]."""
-        contacts = ContactVelocity(radius)
-        velocities = []
-        for step in steps:
-            contacts.turn(step.h, step.rate)
-            seen = None if step.feet is None else contacts.look(step.feet, step.vertical)
-            velocities.append((np.nan,) * 3 if seen is None or seen[0] > 1.5 * step.h else seen[1])
-        return cls(
-            np.array([step.h for step in steps]),
-            np.array([step.rate for step in steps]),
-            np.array([step.force for step in steps]),
-            np.array(velocities).reshape(-1, 3),
-        )
 
-
-def later_verticals(readings: ObserverReadings, window_s: float = WINDOW_S) -> Array:
-    """Return the vertical in the IMU frame at the end of each step, by later readings alone.
+def later_verticals(readings: Intervals, window_s: float = WINDOW_S) -> Array:
+    """Return the vertical in the IMU frame at the end of each interval, by later readings alone.
 
     Args:
-        readings: Readings without a break; K steps.
+        readings: Readings without a break.
         window_s: Length of the window that determines the vertical [s].
 
     Returns:
@@ -173,8 +190,8 @@ def later_verticals(readings: ObserverReadings, window_s: float = WINDOW_S) -> A
     return verticals
 
 
-def _accumulated(readings: ObserverReadings) -> Rotation:
-    """Return the orientation after each step relative to that before the first one."""
+def _accumulated(readings: Intervals) -> Rotation:
+    """Return the orientation after each interval relative to that before the first one."""
     turned = Rotation.from_rotvec(readings.h[:, None] * readings.w_I)
     reach = 1
     while reach < len(readings.h):  # products over twice as many steps each time
@@ -184,7 +201,7 @@ def _accumulated(readings: ObserverReadings) -> Rotation:
     return turned
 
 
-def _slopes(t: Array, line: Array, readings: ObserverReadings, begins: Array, window_s: float) -> Array:
+def _slopes(t: Array, line: Array, readings: Intervals, begins: Array, window_s: float) -> Array:
     """Return the slopes of a line over windows, over g0, from the samples in contact; NaN where unknown."""
     used = np.isfinite(readings.y_v[:, :1]).astype(float)
     t = t[:, None]
@@ -205,20 +222,15 @@ def _slopes(t: Array, line: Array, readings: ObserverReadings, begins: Array, wi
 class LaterReadings(TiltTrials):
     """Compares an estimate with the vertical by the readings that come after it."""
 
-    def __init__(self, run: RecordedRun, division: Division) -> None:
-        """Determine the verticals by later readings, once for all trials.
+    def __init__(self, run: RecordedRun, division: Division, *, gains: bool = True) -> None:
+        """Determine the verticals by later readings, once for all trials; see `TiltTrials`.
 
         Raises:
             RecordingError: If the readings determine none: too short, without contact, or without seconds
                 in which they agree.
         """
-        super().__init__(run, division)
-        pipeline, samples = self.as_aligned() if self._planned else self.aligned()
-        estimates = pipeline.estimates_of(samples, pipeline.config)
-        steps: list[StepReadings] = []
-        pipeline.estimator.on_step = steps.append
-        deque(estimates, maxlen=0)
-        self._stamps, self._verticals = verticals_of(steps, pipeline.estimator.radius)
+        super().__init__(run, division, gains=gains)
+        self._stamps, self._verticals = verticals_of(self._steps, self.inputs.radius)
         if not (division.blocks_at(self._stamps) >= 0).any():
             raise RecordingError(
                 "the recording does not determine a vertical by later readings, expected seconds of motion "
@@ -237,22 +249,42 @@ class LaterReadings(TiltTrials):
         return self.division.means(stamps[used], np.sum(turned**2, axis=1))
 
 
-def verticals_of(steps: Sequence[StepReadings], radius: float) -> tuple[NDArray[np.int64], Array]:
+def verticals_of(steps: Sequence[ObserverStep], radius: float) -> tuple[NDArray[np.int64], Array]:
     """Return the verticals by later readings in the base frame, shape (n, 3), and their stamps [ns].
 
     Args:
-        steps: What the observer takes at every step; a step of no or of a long time begins anew.
+        steps: What the observer takes at every step; a step of no time begins anew.
         radius: Of round feet [m].
     """
-    breaks = [k for k, step in enumerate(steps) if not 0.0 < step.h <= LONGEST_INTERVAL]
-    verticals = [np.zeros((0, 3))]
-    for a, b in pairwise([*breaks, len(steps)]):
-        R_BI = np.array([step.R_BI for step in steps[a:b]])
-        z_I = later_verticals(ObserverReadings.of(steps[a:b], radius))
+    stamps, verticals = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
+    for a, b in pairwise([*(k for k, step in enumerate(steps) if step.h <= 0.0), len(steps)]):
+        looks = [step for step in steps[a:b] if step.look is not None]
+        z_I = later_verticals(intervals_of(steps[a:b], radius))
+        stamps.append(np.array([step.stamp_ns for step in looks], dtype=np.int64))
+        R_BI = np.array([step.R_BI for step in looks]).reshape(-1, 3, 3)
         verticals.append(np.einsum("kij,kj->ki", R_BI, z_I))
-    found, stamps = np.concatenate(verticals), np.array([step.stamp_ns for step in steps], dtype=np.int64)
+    found = np.concatenate(verticals)
     known = np.isfinite(found[:, 0])
-    return stamps[known], found[known]
+    return np.concatenate(stamps)[known], found[known]
+
+
+def intervals_of(steps: Sequence[ObserverStep], radius: float) -> Intervals:
+    """Return what is measured from one look to the next; steps after the last one do not count."""
+    contacts, rows = ContactVelocity(radius), list[tuple[float, Array, Array, Array]]()
+    time, turned, pushed = 0.0, np.eye(3), np.zeros(3)
+    for step in steps:
+        h, rate = step.h, step.reading[3:] - step.bias
+        pushed = pushed + h * (turned @ exp_so3(0.5 * h * rate) @ step.reading[:3])
+        time, turned = time + h, turned @ exp_so3(h * rate)
+        contacts.turn(h, rate)
+        if step.look is not None and time > 0.0:
+            w = log_so3(turned) / time
+            seen = None if step.look.feet is None else contacts.look(step.look.feet, step.vertical)
+            y_v = seen[1] if seen is not None and seen[0] < 1.5 * time else np.full(3, np.nan)
+            rows.append((time, w, exp_so3(-0.5 * time * w) @ pushed / time, y_v))
+            time, turned, pushed = 0.0, np.eye(3), np.zeros(3)
+    vectors = [np.array([row[k] for row in rows]).reshape(-1, 3) for k in (1, 2, 3)]
+    return Intervals(np.array([row[0] for row in rows]), *vectors)
 
 
 class ReferenceTilt(TiltTrials):
@@ -264,6 +296,8 @@ class ReferenceTilt(TiltTrials):
         division: Division,
         samples: Sequence[OrientationSample],
         trusted: NDArray[np.bool_] | None = None,
+        *,
+        gains: bool = True,
     ) -> None:
         """Take the recording and its reference.
 
@@ -272,8 +306,9 @@ class ReferenceTilt(TiltTrials):
             division: Its parts and blocks.
             samples: Reference orientations.
             trusted: Whether each is trusted, shape (n,); None: all are.
+            gains: Whether gains of the observer alone are varied.
         """
-        super().__init__(run, division)
+        super().__init__(run, division, gains=gains)
         self._samples, self._trusted = samples, trusted
 
     def judged(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:

@@ -1,8 +1,9 @@
 """From recordings to values: the search, which values matter, and what they are worth on other data."""
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,17 @@ from inertial_estimation.errors import (
     InertialEstimationError,
     MeasurementError,
     RecordingError,
+    one_line,
 )
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, Division, compared
+from inertial_estimation.tuning.filter_trials import LikelihoodTrials, TorqueTrials
+from inertial_estimation.tuning.objectives import OBJECTIVES, Objective, Trials, Values
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.search import Search, Trial, importances, run_trials, trials_of
-from inertial_estimation.tuning.tilt_trials import LaterReadings, ReferenceTilt
-from inertial_estimation.tuning.trials import (
-    FILTER_TRIALS,
-    OBJECTIVES,
-    Objective,
-    Report,
-    Trials,
-    Values,
-)
+from inertial_estimation.tuning.search import Search, StoppedError, Trial, Watch, searched
+from inertial_estimation.tuning.tilt_trials import GAINS, LaterReadings, ReferenceTilt
 from inertial_estimation.tuning.variation import Variation
 
 SHORTEST_S = 9.0  # of a recording, after what is not scored: one of 12 s is long enough by some samples
@@ -40,9 +36,8 @@ HARDLY_SHARE = 0.5  # of the range, for a linear one
 KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
 
 
-@dataclass(eq=False)
 class Problem:
-    """One estimator over several recordings.
+    """One estimator over several recordings, each set of values scored once.
 
     Attributes:
         objective: What is made small.
@@ -50,45 +45,80 @@ class Problem:
         parts: Parts of every recording; values are searched on all but the last one.
     """
 
-    objective: Objective
-    trials: Sequence[Trials]
-    parts: int
-    _known: dict[tuple[int, str], Array] = field(default_factory=dict, init=False)
+    def __init__(
+        self, objective: Objective, trials: Sequence[Trials], parts: int, workers: Workers | None = None
+    ) -> None:
+        """Take the estimator; without workers trials run in this process."""
+        self.objective, self.trials, self.parts, self._workers = objective, trials, parts, workers
+        self._pickled = b"" if workers is None else pickle.dumps(trials)
+        self._known: dict[tuple[int, str], Trial] = {}
 
     @property
     def part_of_block(self) -> NDArray[np.int64]:
         """Number of the part of each block of all recordings."""
         return np.concatenate([trials.division.part_of_block for trials in self.trials])
 
-    def scores(self, values: Values, report: Report | None = None, parts: int | None = None) -> Array:
+    def run(self, many: Sequence[Values], best: Array | None = None) -> list[Trial]:
+        """Run trials on the parts that are searched on, each until it is clearly worse than scores given."""
+        return self._run(many, self.parts - 1, best)
+
+    def _run(self, many: Sequence[Values], parts: int, best: Array | None = None) -> list[Trial]:
+        keys = [(parts, repr(sorted(values.items()))) for values in many]
+        unknown = {k: values for k, values in zip(keys, many, strict=True) if k not in self._known}
+        if self._workers is None:
+            found = [run_trial(self.trials, values, parts, best) for values in unknown.values()]
+        else:
+            calls = [partial(_run_sent, self._pickled, values, parts, best) for values in unknown.values()]
+            found = self._workers.results(calls)
+        new = dict(zip(unknown, found, strict=True))
+        self._known |= {key: trial for key, trial in new.items() if trial.complete or trial.failure}
+        return [new[key] if key in new else self._known[key] for key in keys]
+
+    def scores(self, values: Values, parts: int | None = None) -> Array:
         """Return the score of every block; NaN in parts that are not run.
 
         Args:
             values: Parameters that differ from those of the files.
-            report: Called with each block and its score as soon as it is known.
             parts: How many parts are run; None: those that are searched on.
-        """
-        found: list[Array] = []
-        for trials in self.trials:
-            before = sum(map(len, found))
-            shifted = None if report is None else partial(_shifted, report, before)
-            found.append(trials.scores(values, self.parts - 1 if parts is None else parts, shifted))
-        return np.concatenate(found)
 
-    def remembered(self, values: Values, parts: int | None = None) -> Array:
-        """Return `scores`, computed once for the same values."""
-        key = (parts or 0, repr(sorted(values.items())))
-        if key not in self._known:
-            self._known[key] = self.scores(values, parts=parts)
-        return self._known[key]
+        Raises:
+            MeasurementError: If the estimator does not run with them.
+        """
+        (trial,) = self._run([values], self.parts - 1 if parts is None else parts)
+        if trial.failure:
+            raise MeasurementError(trial.failure)
+        return trial.scores
 
     def compared(self, first: Values, second: Values) -> Comparison:
         """Compare the scores of two sets of values on the parts that are searched on."""
-        return compared(self.remembered(first), self.remembered(second))
+        return compared(self.scores(first), self.scores(second))
 
 
-def _shifted(report: Report, before: int, block: int, score: float) -> None:
-    report(before + block, score)
+def run_trial(trials: Sequence[Trials], values: Values, parts: int, best: Array | None = None) -> Trial:
+    """Run a trial on the first parts of the recordings, until it is clearly worse than the scores given."""
+    watch, found = Watch(best), list[Array]()
+    try:
+        for one in trials:
+            watch.first = sum(map(len, found))
+            found.append(one.scores(values, parts, watch.report))
+            if not np.isfinite(found[-1]).any():
+                raise MeasurementError("no part of the recording could be scored: there are no estimates")
+    except StoppedError as stopped:
+        return Trial(values, stopped.args[0])
+    except (InertialEstimationError, ArithmeticError, ValueError) as error:
+        return Trial(values, np.nan, failure=one_line(error, limit=200))
+    scores = np.concatenate(found)
+    return Trial(values, float(np.nanmean(scores)), scores)
+
+
+def _run_sent(pickled: bytes, values: Values, parts: int, best: Array | None) -> Trial:
+    return run_trial(_unpickled(pickled), values, parts, best)
+
+
+@lru_cache(maxsize=1)
+def _unpickled(pickled: bytes) -> Sequence[Trials]:
+    trials: Sequence[Trials] = pickle.loads(pickled)
+    return trials
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,16 +163,11 @@ def sensitivity(
         tuned: That of this parameter.
         equals: Values of the trials that the score does not tell from the tuned ones.
     """
-    values = _values(variation, tuned)
-    scores, comparisons = [], []
-    for value in values:
-        try:
-            changed = {**changes, variation.name: value}
-            comparisons.append(problem.compared(changed, changes))
-            scores.append(float(np.nanmean(problem.remembered(changed))))
-        except InertialEstimationError:
-            comparisons.append(Comparison(np.inf, 0.0, 0))
-            scores.append(np.nan)
+    values, base = _values(variation, tuned), problem.scores(changes)
+    ran = problem.run([{**changes, variation.name: value} for value in values])
+    scores = [trial.score for trial in ran]
+    worse = Comparison(np.inf, 0.0, 0)
+    comparisons = [worse if trial.failure else compared(trial.scores, base) for trial in ran]
     others = [one[variation.name] for one in equals if variation.name in one]
     if variation.choices:
         same = tuple(v for v, c in zip(values, comparisons, strict=True) if not c.worse or v in others)
@@ -271,7 +296,7 @@ class TuningResult:
 
     objective: Objective
     parameters: tuple[TunedParameter, ...]
-    trials: tuple[Trial, ...]
+    trials: Sequence[Trial]
     best: Trial
     training: Judgement
     held_out: Judgement
@@ -353,12 +378,12 @@ def concluded(
     found = _polished(
         problem, variations, {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
     )
-    tuned, shipped = (problem.remembered(v, problem.parts) for v in (found, {}))
+    tuned, shipped = (problem.scores(v, problem.parts) for v in (found, {}))
     last = problem.part_of_block == problem.parts - 1
     held_out = Judgement.of(tuned[last], shipped[last])
     supported = held_out.comparison.significant and not held_out.comparison.worse
     changes = found if supported else {}
-    equals = [t.values for t in complete if not compared(t.scores, problem.remembered(changes)).worse]
+    equals = [t.values for t in complete if not compared(t.scores, problem.scores(changes)).worse]
     return TuningResult(
         problem.objective,
         tuple(
@@ -371,9 +396,9 @@ def concluded(
             )
             for v in variations
         ),
-        tuple(trials),
+        trials,
         best,
-        Judgement.of(problem.remembered(found), problem.remembered({})),
+        Judgement.of(problem.scores(found), problem.scores({})),
         held_out,
         _folds(problem, complete),
         tuple(one.division.block_s for one in problem.trials),
@@ -423,7 +448,7 @@ def _as_good(problem: Problem, values: Mapping[str, Any], best: Mapping[str, Any
 
 
 def _folds(problem: Problem, complete: Sequence[Trial]) -> tuple[Fold, ...]:
-    parts, shipped = problem.part_of_block, problem.remembered({})
+    parts, shipped = problem.part_of_block, problem.scores({})
     folds = []
     for part in range(problem.parts - 1):
         others = (parts != part) & (parts != problem.parts - 1)
@@ -496,7 +521,6 @@ def tuned(
     objective: Objective,
     judging: Judging,
     workers: Workers,
-    processes: int = 1,
 ) -> TuningResult:
     """Search for better values of one estimator.
 
@@ -505,16 +529,12 @@ def tuned(
         search: What is searched; of its variations those of the objective's node are varied.
         objective: What is made small.
         judging: By what estimates are judged.
-        workers: The processes that run trials.
-        processes: How many of them take part at most; each runs trials until there are enough.
+        workers: What runs the trials.
     """
     own = tuple(v for v in search.variations if v.node == objective.node)
-    identity, stops = f"{objective.name} {search.identity}", objective.name == "likelihood"
-    search = replace(search, identity=identity, variations=own, stops=stops)
     trials = [trials_for(run, k, own, objective, judging) for k, run in enumerate(runs)]
-    problem = Problem(objective, trials, judging.parts)
-    workers.results([partial(run_trials, search, problem.scores, number) for number in range(processes)])
-    return concluded(problem, own, trials_of(search), importances(search))
+    problem = Problem(objective, trials, judging.parts, workers)
+    return concluded(problem, own, *searched(replace(search, variations=own), problem.run))
 
 
 def trials_for(
@@ -530,9 +550,10 @@ def trials_for(
         judging: By what estimates are judged.
     """
     division, reference = judging.division(run), judging.references[number]
-    if objective.name in FILTER_TRIALS:
-        adapting = not any(v.name.startswith("noise.") for v in variations)
-        return FILTER_TRIALS[objective.name](run, division, adapting=adapting)
+    if objective.node == INERTIAL_NODE:
+        kind = LikelihoodTrials if objective.name == "likelihood" else TorqueTrials
+        return kind(run, division, adapting=not any(v.name.startswith("noise.") for v in variations))
+    gains = all(v.name.startswith(GAINS) for v in variations)
     if objective.name == "reference":
-        return ReferenceTilt(run, division, reference.samples, reference.trusted)
-    return LaterReadings(run, division)
+        return ReferenceTilt(run, division, reference.samples, reference.trusted, gains=gains)
+    return LaterReadings(run, division, gains=gains)

@@ -59,6 +59,10 @@ class Variation:
             value = self.low * (self.high / self.low) ** share
         return min(max(value, self.low), self.high)
 
+    def contains(self, value: Any) -> bool:
+        """Return whether it is one of the values."""
+        return value in self.choices if self.choices else bool(self.low <= value <= self.high)
+
     def share_of(self, value: float) -> float:
         """Return at which share of the range a value is; below 0 or above 1 outside of it."""
         if self.log:

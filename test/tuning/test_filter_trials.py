@@ -12,8 +12,8 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.tuning.division import Division
+from inertial_estimation.tuning.filter_trials import LikelihoodTrials, TorqueTrials
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.trials import LikelihoodTrials, TorqueTrials
 
 
 @pytest.fixture(scope="module")

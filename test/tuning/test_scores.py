@@ -5,7 +5,7 @@ import pytest
 
 from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Decision
-from inertial_estimation.tuning.trials import negative_log_likelihood
+from inertial_estimation.tuning.filter_trials import negative_log_likelihood
 
 ROWS = 6
 

@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("optuna")
 
 from inertial_estimation.tuning.division import Division
+from inertial_estimation.tuning.objectives import OBJECTIVES, Trials
 from inertial_estimation.tuning.search import Trial
-from inertial_estimation.tuning.trials import OBJECTIVES, Trials
 from inertial_estimation.tuning.tuning import Problem, concluded
 from inertial_estimation.tuning.variation import Variation
 
@@ -34,10 +34,10 @@ class Synthetic(Trials):
 def result(score, noise=0.3, held_out=None, trials_count=1000):
     problem = Problem(OBJECTIVES["likelihood"], [Synthetic(score, noise, held_out)], 3)
     rng, trials = np.random.default_rng(1), []
-    for number in range(trials_count):
+    for _ in range(trials_count):
         values = {v.name: v.value_at(float(rng.random())) for v in (A, B)}
         scores = problem.scores(values)
-        trials.append(Trial(number, values, float(np.nanmean(scores)), scores))
+        trials.append(Trial(values, float(np.nanmean(scores)), scores))
     return concluded(problem, (A, B), trials, {})
 
 

@@ -16,8 +16,8 @@ from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.tilt_trials import (
     WINDOW_S,
+    Intervals,
     LaterReadings,
-    ObserverReadings,
     later_verticals,
     verticals_of,
 )
@@ -30,7 +30,7 @@ def moving():
     """Exact means over the steps, and the vertical at their ends."""
     body, ends = Body(3), H * np.arange(1, 2501)
     middle = ends - 0.5 * H
-    readings = ObserverReadings(
+    readings = Intervals(
         np.full(len(ends), H), body.rate(middle), body.force(middle), body.velocity_I(middle)
     )
     return readings, body.vertical(ends)
@@ -55,7 +55,7 @@ def test_readings_until_a_time_do_not_matter(moving):
     spoilt = [getattr(readings, name).copy() for name in ("w_I", "f_I", "y_v")]
     for values in spoilt:
         values[:1000] += 1.0
-    found = later_verticals(ObserverReadings(readings.h, *spoilt))[1000:]
+    found = later_verticals(Intervals(readings.h, *spoilt))[1000:]
     expected = later_verticals(readings)[1000:]
     assert np.nanmax(np.abs(found - expected)) < 1e-9
 
@@ -64,7 +64,7 @@ def test_time_without_contact_is_left_out(moving):
     readings, true = moving
     y_v = readings.y_v.copy()
     y_v[600:800], y_v[1200:1900] = np.nan, np.nan
-    found = later_verticals(ObserverReadings(readings.h, readings.w_I, readings.f_I, y_v))
+    found = later_verticals(Intervals(readings.h, readings.w_I, readings.f_I, y_v))
     known = np.isfinite(found[:, 0])
     assert known[300], "a short flight leaves enough"
     assert not known[1150], "a long one does not"
@@ -83,8 +83,8 @@ def test_what_a_pipeline_keeps_determines_the_vertical_on_both_sides_of_a_gap():
     assert sum(step.h == 0.0 for step in kept) == 2, "the start, and after the gap"
     stamps, found = verticals_of(kept, 0.0)
     true = np.array([stance.pose("base", 1e-9 * stamp).rotation[2] for stamp in stamps])
-    assert (stamps < 700 * period_ns).sum() > 300
-    assert (stamps > 800 * period_ns).sum() > 300
+    assert (stamps < 700 * period_ns).sum() > 100
+    assert (stamps > 800 * period_ns).sum() > 100
     judged = (stamps > 1_000_000_000) & np.isin(stamps, estimated)
     turned = np.degrees(np.cross(found, true))[judged]
     assert np.sqrt(np.sum(turned.var(axis=0))) < 0.05, "but for a constant"
@@ -98,13 +98,16 @@ def run():
     return RecordedRun(measure(truth, REALISTIC, rng), load_configs(["talos"]))
 
 
-@pytest.mark.parametrize("values", [{"filter.freedom": 1.0}, {"observer": "two_stage"}, {"rate": 100.0}])
-def test_a_trial_is_a_replay_with_other_parameters(run, values):
-    """Also where readings are aligned once for many trials."""
+@pytest.mark.parametrize(
+    ("values", "atol"),
+    [({"filter.velocity_drift": 0.05}, 1e-5), ({"observer": "two_stage"}, 1e-12), ({"rate": 100.0}, 1e-12)],
+)
+def test_a_trial_is_a_replay_with_other_parameters(run, values, atol):
+    """What the observer takes hardly depends on its gains, by the vertical along which contacts push."""
     built = run.pipelines([(TILT_NODE, name, value) for name, value in values.items()], only=[TILT_NODE])
     replayed = replay_recording(run.recording, run.topics(built), tilt=built.tilt).base
-    trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3))
+    trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3), gains=False)
     trials.tilts({"filter.freedom": 0.02}, run.end_ns)  # leaves nothing behind
     stamps, tilts = trials.tilts(values, run.end_ns)
     np.testing.assert_array_equal(stamps, [estimate.state.stamp_ns for estimate in replayed])
-    np.testing.assert_array_equal(tilts, [estimate.tilt_B for estimate in replayed])
+    np.testing.assert_allclose(tilts, [estimate.tilt_B for estimate in replayed], rtol=0.0, atol=atol)

@@ -1,98 +1,20 @@
-"""One estimator over one recording with parameters of one's choice, scored block by block."""
+"""Trials of the inertial filter, judged by its innovations, or by data from which it did not learn."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.tuning.division import Division
+from inertial_estimation.tuning.objectives import Report, Trials, Values
 from inertial_estimation.tuning.recorded_run import RecordedRun
-
-Values = Mapping[str, Any]  # by dotted name
-Report = Callable[[int, float], None]  # block and its score, as soon as it is known
 
 OUTLIERS = 0.01  # share of measurements that are taken for outliers
 WIDER = 10.0  # their standard deviation over that of the others
 NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING)
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What a search makes small.
-
-    Attributes:
-        name: Its name on the command line.
-        node: Whose parameters it judges.
-        title: What it is, for tables and figures.
-        unit: Unit of the displayed value.
-        squared: Whether scores are mean squares, of which the root is displayed.
-    """
-
-    name: str
-    node: str
-    title: str
-    unit: str = ""
-    squared: bool = False
-
-    def displayed(self, score: float) -> float:
-        """Return a mean score in the unit that is displayed."""
-        return float(np.sqrt(max(score, 0.0))) if self.squared else float(score)
-
-
-OBJECTIVES = {
-    objective.name: objective
-    for objective in (
-        Objective("later_readings", TILT_NODE, "tilt against later readings, rms", "deg", squared=True),
-        Objective("reference", TILT_NODE, "tilt against the reference, rms", "deg", squared=True),
-        Objective("likelihood", INERTIAL_NODE, "negative log-likelihood of an innovation, per row"),
-        Objective("torque", INERTIAL_NODE, "held-out residual over the nominal one, rms", "", squared=True),
-    )
-}
-
-
-class Trials(ABC):
-    """Runs an estimator over a recording.
-
-    Attributes:
-        division: Parts and blocks of the recording.
-    """
-
-    division: Division
-
-    @abstractmethod
-    def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
-        """Score the estimator with other parameters.
-
-        Args:
-            values: The parameters that differ, by dotted name.
-            parts: How many of the recording's parts are run, from the first one.
-            report: Called with each block and its score as soon as it is known.
-
-        Returns:
-            Score of each block, small is good, shape (blocks,); NaN where a block has none.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If the estimator cannot run with them.
-        """
-
-    def checked(self, scores: Array, parts: int) -> Array:
-        """Return scores if any block of the parts that were run has one.
-
-        Raises:
-            MeasurementError: If none has.
-        """
-        if not np.isfinite(scores[self.division.part_of_block < parts]).any():
-            raise MeasurementError(
-                "no part of the recording could be scored: the estimator gave no estimates"
-            )
-        return scores
 
 
 class FilterTrials(Trials):
@@ -180,7 +102,7 @@ class LikelihoodTrials(FilterTrials):
 
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
         """Score the innovations; see `Trials.scores`."""
-        return self.checked(self.means(self.updates(values, parts), negative_log_likelihood, report), parts)
+        return self.means(self.updates(values, parts), negative_log_likelihood, report)
 
 
 class TorqueTrials(FilterTrials):
@@ -196,7 +118,7 @@ class TorqueTrials(FilterTrials):
         self._nominal: dict[int, Array] = {}  # mean squares by number of parts, the same in every trial
 
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
-        """Score the residuals of the last part; see `Trials.scores`."""
+        """Score the residuals of the last part; see `Trials.scores`. No trial can be stopped before it."""
         begin_ns = self.division.part_end_ns(parts - 2)
         if parts not in self._nominal:
             frozen = self.updates({}, parts, learn_until_ns=0)
@@ -207,12 +129,6 @@ class TorqueTrials(FilterTrials):
         def share(update: StepOutcome) -> float:
             return float(np.mean(update.innovation**2 / nominal))
 
-        found = self.means(self.updates(values, parts, begin_ns), share, report)
+        found = self.means(self.updates(values, parts, begin_ns), share, None)
         found[self.division.part_of_block < parts - 1] = np.nan
-        return self.checked(found, parts)
-
-
-FILTER_TRIALS: dict[str, type[FilterTrials]] = {
-    "likelihood": LikelihoodTrials,
-    "torque": TorqueTrials,
-}
+        return found
