@@ -154,13 +154,14 @@ class TiltTrials(Trials):
 
 
 class Intervals(NamedTuple):
-    """What is measured over each of K intervals.
+    """What is measured over each of K intervals, in the frame of the IMU in the middle of each.
 
     Attributes:
         h: Their durations [s], shape (K,).
         w_I: Angular velocity of the IMU, bias removed, mean over each [rad/s], shape (K, 3).
         f_I: Specific force, mean over each [m/s^2], shape (K, 3).
-        y_v: Mean velocity of the IMU in its frame from contacts [m/s], shape (K, 3); NaN without contact.
+        y_v: Velocity of the IMU in its frame from contacts, mean over each [m/s], shape (K, 3); NaN without
+            contact.
     """
 
     h: Array
@@ -279,9 +280,10 @@ def intervals_of(steps: Sequence[ObserverStep], radius: float) -> Intervals:
         contacts.turn(h, rate)
         if step.look is not None and time > 0.0:
             w = log_so3(turned) / time
+            half = exp_so3(0.5 * time * w)  # middle from end
             seen = None if step.look.feet is None else contacts.look(step.look.feet, step.vertical)
-            y_v = seen[1] if seen is not None and seen[0] < 1.5 * time else np.full(3, np.nan)
-            rows.append((time, w, exp_so3(-0.5 * time * w) @ pushed / time, y_v))
+            y_v = half @ seen[1] if seen is not None and seen[0] < 1.5 * time else np.full(3, np.nan)
+            rows.append((time, w, half.T @ pushed / time, y_v))
             time, turned, pushed = 0.0, np.eye(3), np.zeros(3)
     vectors = [np.array([row[k] for row in rows]).reshape(-1, 3) for k in (1, 2, 3)]
     return Intervals(np.array([row[0] for row in rows]), *vectors)
