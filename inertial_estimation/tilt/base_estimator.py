@@ -267,6 +267,7 @@ class ObserverStep(NamedTuple):
 
 def tilt_observer(config: TiltPipelineConfig, radius: float) -> TiltObserver:
     """Return the observer that parameters choose, for round feet of a radius [m]."""
+    warm_up()
     if config.observer == "filter":
         return TiltFilter(config.filter, radius)
     return TwoStageObserver(config.two_stage, radius)
@@ -300,7 +301,6 @@ class BaseEstimator:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
-        warm_up()
         self.config, self.feet = config, FeetSensing(config, setup, sources)
         self.track, self.readings = BaseTrack(), ImuReadings()
         radius = config.contact.radius
