@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("optuna")
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.parallel import open_workers
+from inertial_estimation.parallel import Workers
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.objectives import OBJECTIVES, Trials
 from inertial_estimation.tuning.search import Search, searched
@@ -40,7 +40,7 @@ class Bowl(Trials):
 
 def found_by(method, trials, *, variations=(X, Y), bowl=None, jobs=0):
     search = Search(variations, method, trials, 3)
-    with open_workers(max(jobs, 1)) as workers:
+    with Workers(max(jobs, 1)) as workers:
         problem = Problem(OBJECTIVES["likelihood"], [bowl or Bowl()], 3, workers if jobs else None)
         return searched(search, problem.run)
 
