@@ -15,13 +15,13 @@ from typing import Any
 import mujoco
 import numpy as np
 import pinocchio as pin
+from inertial_estimation.models.drawn_sizes import payload_radius
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.urdf_source import mesh_folders
-from inertial_estimation.models.drawn_sizes import payload_radius
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import BaseState
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance

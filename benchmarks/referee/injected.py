@@ -211,7 +211,7 @@ def without_gravity(setup: Any) -> Inject:
 
 def in_base_axes(setup: Any) -> Inject:
     """Return what sends the contact wrenches in the axes of the base, as many state estimators do."""
-    from inertial_estimation.models.body_placements import BodyPlacements
+    from inertial_estimation.models.bodies import BodyPlacements
 
     def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
         robot, frames = setup.robot, {f"/{c.name}/wrench": c.wrench_frame for c in setup.contacts}

@@ -22,7 +22,7 @@ UP = np.array([0.0, 0.0, 1.0])
 def leg_rows(folder: Path) -> list[Row]:
     """Return the error of the vertical force over its peak, on the last third of the recording."""
     from inertial_estimation import load_configs, read_urdf
-    from inertial_estimation.models.contact_force import ContactForces, MomentumObserver
+    from inertial_estimation.models.contacts import ContactForces, MomentumObserver
     from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
     from inertial_estimation.offline.identification_setup import identification_config
 

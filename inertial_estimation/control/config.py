@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.models.robot_config import RobotConfig, StanceConfig
 from inertial_estimation.parameters import parameter, section
 
 

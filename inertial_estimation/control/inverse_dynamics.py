@@ -18,7 +18,7 @@ import numpy as np
 from proxsuite import proxqp
 
 from inertial_estimation.control.tasks import Task
-from inertial_estimation.models.stance_config import StanceConfig, contact_points
+from inertial_estimation.models.robot_config import StanceConfig, contact_points
 from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
 from inertial_estimation.signals import Array
 

@@ -14,8 +14,8 @@ from inertial_estimation.control.controller import ControlResult, ControlState, 
 from inertial_estimation.control.references import LARGEST_POSITION
 from inertial_estimation.errors import InertialEstimationError, NumericalError
 from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra

@@ -7,8 +7,8 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import listing
 from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
+from inertial_estimation.models.limbs import gravity_torques
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.standing_posture import gravity_torques
 from inertial_estimation.spatial import linear_algebra
 
 LIGHT = 0.02  # of the robot's mass: what is wrong with lighter bodies hardly changes a torque

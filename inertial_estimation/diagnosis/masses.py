@@ -12,7 +12,7 @@ from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
-from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.signals import Array

@@ -17,8 +17,7 @@ from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Fault, Ring, RowRange
 from inertial_estimation.inputs.stream import Stream as Input
-from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, joint_corrections
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording

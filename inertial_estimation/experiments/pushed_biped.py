@@ -17,8 +17,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.trials import Progress
-from inertial_estimation.models.robot_config import RobotConfig, SimulatedRobotConfig
-from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.models.robot_config import RobotConfig, SimulatedRobotConfig, StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.config import (
     ActuatorConfig,

@@ -19,7 +19,7 @@ from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean
 from inertial_estimation.experiments.crawl_run import load_on_trunk, trunk_columns
 from inertial_estimation.experiments.result import TableRow, row
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies

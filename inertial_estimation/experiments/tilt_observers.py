@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.experiments.pushed_biped import RATE, SOLE, PushRecord, biped_urdf, robot_config
-from inertial_estimation.models.contact_kinematics import ContactView
+from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.signals import Array

@@ -25,7 +25,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.body_reference import estimated_bodies, robot_with_bodies
+from inertial_estimation.models.bodies import estimated_bodies, robot_with_bodies
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion

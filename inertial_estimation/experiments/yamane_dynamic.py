@@ -38,8 +38,8 @@ from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion, random_sines
+from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
 from inertial_estimation.signals import Array, BaseReference, JointReading, seconds
 from inertial_estimation.simulation.config import SimulationConfig

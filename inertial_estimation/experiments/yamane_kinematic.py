@@ -23,9 +23,9 @@ from inertial_estimation.experiments.result import ExperimentResult, row
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Panel, Series
 from inertial_estimation.models.chain_kinematics import ChainKinematics
-from inertial_estimation.models.closed_stance import ClosedStance
+from inertial_estimation.models.inverse_dynamics import ClosedStance
+from inertial_estimation.models.robot_config import StanceConfig, contact_points
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.stance_config import StanceConfig, contact_points
 from inertial_estimation.parallel import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from inertial_estimation.identification.identifiability import Identifiability
-from inertial_estimation.models.inertia_posterior import InertiaPosterior
+from inertial_estimation.models.estimated_model import InertiaPosterior
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

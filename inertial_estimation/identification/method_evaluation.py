@@ -15,7 +15,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.methods import MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
-from inertial_estimation.models.inertia_posterior import TruncatedPosterior, square_root
+from inertial_estimation.models.estimated_model import TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters

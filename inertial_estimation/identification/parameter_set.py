@@ -19,9 +19,8 @@ from scipy.linalg import block_diag
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.bodies import BodyReference, estimated_bodies, mirror_image
 from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
-from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra

@@ -20,10 +20,10 @@ from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, friction_model
 from inertial_estimation.models.imu import ImuToBase
+from inertial_estimation.models.local_polynomials import ZeroPhaseSmoother, triangle_weights
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, Indices
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.models.zero_phase import ZeroPhaseSmoother, triangle_weights
 from inertial_estimation.signals import NANOSECONDS, Array
 
 FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window

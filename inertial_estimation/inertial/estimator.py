@@ -21,7 +21,7 @@ from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
-from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
+from inertial_estimation.models.estimated_model import InertiaPosterior, LogCholeskyPosterior
 from inertial_estimation.signals import Array, Decision, InertialEstimate, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.inertial.posterior import INFORMED
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 

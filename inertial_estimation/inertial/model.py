@@ -14,7 +14,7 @@ from inertial_estimation.inertial.link_estimates import PublishedLinks
 from inertial_estimation.inertial.noise import NoiseScale, row_groups
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.inertial.unknowns import BodyPrior, LinearPrior, Unknowns
-from inertial_estimation.models.body_reference import (
+from inertial_estimation.models.bodies import (
     BodyReference,
     check_priors,
     estimated_bodies,

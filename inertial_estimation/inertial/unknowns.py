@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import (

@@ -18,12 +18,11 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, SensorAxes
 from inertial_estimation.inputs.stream import Ring
-from inertial_estimation.models.differentiation import FEWEST_SAMPLES, window_weights
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuMount, ImuToBase
-from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.local_polynomials import FEWEST_SAMPLES, window_weights
+from inertial_estimation.models.robot_config import RobotSetup, joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 

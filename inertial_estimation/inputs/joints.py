@@ -28,10 +28,10 @@ from inertial_estimation.inputs.stream import (
     Stream,
     StreamSpec,
 )
-from inertial_estimation.models.differentiation import end_slope_weights
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_corrections import JointCorrections
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
+from inertial_estimation.models.local_polynomials import end_slope_weights
+from inertial_estimation.models.robot_config import JointCorrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 

@@ -37,8 +37,13 @@ from inertial_estimation.inputs.stream import (
 )
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_corrections import JointCorrections, joint_corrections
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, check_contact
+from inertial_estimation.models.robot_config import (
+    JointCorrections,
+    RobotGeometryConfig,
+    RobotSetup,
+    check_contact,
+    joint_corrections,
+)
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     NANOSECONDS,

@@ -9,7 +9,7 @@ from inertial_estimation.errors import ConfigurationError, ModelError, did_you_m
 from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, RobotInputConfig, unit_factors
 from inertial_estimation.inputs.messages import BOOL_TYPE, NUMBER_TYPES, WRENCH_TYPES
 from inertial_estimation.inputs.stream import ClockGroup, Stream, StreamSpec, number_range, vector_range
-from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames, RobotSetup, WrenchAxes
 from inertial_estimation.models.robot_model import RobotModel

@@ -17,7 +17,7 @@ import numpy as np
 
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
 from inertial_estimation.models.equation_terms import EquationTerms
 from inertial_estimation.models.friction import FrictionModel

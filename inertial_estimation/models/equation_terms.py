@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel

@@ -1,10 +1,20 @@
-"""Limbs of a robot: the chains of moving joints from its base to every end of the tree."""
+"""Limbs of a robot, and postures found from the model alone: in which it stands, or an arm has room to move.
 
+A limb is the chain of moving joints from the base to an end of the tree. Legs stand by bounded least squares
+on their joints: the feet are level, below their places in the zero posture, at one height, and their middle
+is below the centre of mass; left and right are mirror images.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
+from numpy.random import Generator
+from scipy.optimize import OptimizeResult, least_squares
 
-from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.errors import ModelError
+from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -85,3 +95,187 @@ def rest_posture(robot: RobotModel) -> Array:
             margin = min(MARGIN, MARGIN_SHARE * (high - low))
             posture[i] = min(max(0.0, low + margin), high - margin)
     return posture
+
+
+HEIGHTS_SOLES, HEIGHTS_POINTS = (0.93, 0.98, 0.85, 0.75), (0.75, 0.85, 0.92)  # over the largest, best first
+TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
+REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints
+STARTS, EVALUATIONS = 4, 60
+BEND = 0.6  # largest change of a joint at the start of a search [rad]
+MIRROR = np.array([1.0, -1.0, 1.0])
+POSTURES = 300  # that are tried for an arm
+LOAD_SHARE = 0.5  # of the effort limits that the weight of an arm may take
+ROOM = 0.4  # to the position limits of an arm, where the range admits it [rad]
+SHARES = (0.25, 0.5, 1.0)  # of the way to a posture that is tried
+WIDEST = 1.2  # largest joint position of an arm's posture, where the limits admit zero [rad]
+
+
+class _Legs:
+    """Residuals of a standing posture."""
+
+    def __init__(self, robot: RobotModel, legs: Sequence[Limb], feet: Sequence[str], *, soles: bool) -> None:
+        self.robot, self.soles = robot, soles
+        self._data = robot.model.createData()
+        self._feet = [robot.frame_id(name) for name in feet]
+        self.joints = np.array([robot.joint_index(n) for leg in legs for n in leg.joints], dtype=int)
+        if len(set(self.joints.tolist())) != len(self.joints):
+            raise ModelError("the legs share joints, expected each to begin at the base")
+        self._chains = [[robot.model.getJointId(name) for name in leg.joints] for leg in legs]
+        self.rest = rest_posture(robot)
+        limits = joint_limits(robot)
+        margin = np.minimum(0.02, 0.05 * (limits.upper - limits.lower))
+        self.lower = (limits.lower + margin)[self.joints]
+        self.upper = (limits.upper - margin)[self.joints]
+        zero = np.zeros(robot.n_joints)
+        R_BF, self._home, _origins, _com = self._at(zero)
+        self._forward = [_along(R) for R in R_BF]
+        pairs = _mirrored_pairs(self._home)
+        self._pairs = [(i, j) for i, j in pairs if len(self._chains[i]) == len(self._chains[j])]
+        self.height = 0.0
+
+    def posture(self, x: Array) -> Array:
+        q: Array = self.rest.copy()
+        q[self.joints] = x
+        return q
+
+    def _at(self, q: Array) -> tuple[list[Array], Array, list[Array], Array]:
+        """Return orientations and positions of the feet, origins of the legs' joints, centre of mass."""
+        model, data = self.robot.model, self._data
+        com = pin.centerOfMass(model, data, self.robot.configuration(q))
+        poses = [pin.updateFramePlacement(model, data, frame) for frame in self._feet]
+        origins = [np.array([data.oMi[j].translation for j in chain]) for chain in self._chains]
+        positions = np.array([pose.translation for pose in poses])
+        return [pose.rotation.copy() for pose in poses], positions, origins, com.copy()
+
+    def depth(self, x: Array) -> Array:
+        """Distance of the feet from far below, which is least with stretched legs."""
+        _R, feet, origins, _com = self._at(self.posture(x))
+        far = 3.0 * (1.0 + float(np.abs(self._home).max()))
+        sideways = 0.3 * (feet[:, :2] - np.array([chain[0, :2] for chain in origins])).ravel()
+        return np.concatenate([feet[:, 2] + far, sideways, 0.01 * (x - self.rest[self.joints])])
+
+    def errors(self, x: Array) -> Array:
+        """Errors of the feet alone [m, rad]."""
+        return self._errors(*self._at(self.posture(x)))
+
+    def residuals(self, x: Array) -> Array:
+        """Errors of the feet, asymmetry of the legs and distance from rest."""
+        R_BF, feet, origins, com = self._at(self.posture(x))
+        mirrored = [(origins[i] * MIRROR - origins[j]).ravel() for i, j in self._pairs]
+        rest = REGULARISATION * (x - self.rest[self.joints])
+        errors = self._errors(R_BF, feet, origins, com)
+        return np.concatenate([errors, *(SYMMETRY * m for m in mirrored), rest])
+
+    def _errors(self, R_BF: list[Array], feet: Array, _origins: list[Array], com: Array) -> Array:
+        offset = feet[:, 0] - self._home[:, 0]
+        middle = np.array([feet[:, 0].mean() - com[0]])
+        errors = [feet[:, 2] + self.height, feet[:, 1] - self._home[:, 1], offset - offset.mean(), middle]
+        if self.soles:
+            for R, (along, across) in zip(R_BF, self._forward, strict=True):
+                errors.append(np.array([R[0, 2], R[1, 2], along * R[1, 0] - across * R[0, 0]]))
+        return np.concatenate(errors)
+
+
+def standing_posture(
+    robot: RobotModel, legs: Sequence[Limb], feet: Sequence[str], rng: Generator, *, soles: bool
+) -> tuple[Array, str]:
+    """Find a posture in which a robot stands on its feet.
+
+    Args:
+        robot: Model with a floating base, whose z axis points upwards when it stands.
+        legs: Its legs, each from the base to a foot.
+        feet: Contact frame of each leg, z upwards when it stands.
+        rng: Source of the starts of the search.
+        soles: Whether feet have soles that are level, or are points.
+
+    Returns:
+        Joint positions in the model's order [rad], shape (n_joints,), and what is wrong with them, empty if
+        nothing is.
+
+    Raises:
+        ModelError: If legs share joints.
+    """
+    problem = _Legs(robot, legs, feet, soles=soles)
+    bounds = (problem.lower, problem.upper)
+    start = np.clip(problem.rest[problem.joints], *bounds)
+    stretched = _search(problem.depth, start, bounds).x
+    reached = problem.errors(stretched)[: len(feet)]  # of height zero
+    tried = []
+    for share in HEIGHTS_SOLES if soles else HEIGHTS_POINTS:
+        problem.height = share * float(-reached.max())
+        x = _best(problem, start, rng)
+        tried.append((float(np.abs(problem.errors(x)).max()), x))
+        if tried[-1][0] < TOLERANCE:
+            return problem.posture(x), ""
+    worst, x = min(tried, key=lambda item: item[0])
+    wrong = f"within the joints' limits the feet miss level ground below the robot by {worst:.2g} (m, rad)"
+    return problem.posture(x), wrong
+
+
+def _best(problem: _Legs, start: Array, rng: Generator) -> Array:
+    """Return the best of several searches, the first of which begins at rest."""
+    bounds, best = (problem.lower, problem.upper), None
+    for k in range(STARTS):
+        bend = rng.uniform(-BEND, BEND, size=len(start)) if k else 0.0
+        found = _search(problem.residuals, np.clip(start + bend, *bounds), bounds)
+        if best is None or found.cost < best.cost:
+            best = found
+        if float(np.abs(problem.errors(best.x)).max()) < TOLERANCE:
+            break
+    assert best is not None
+    x: Array = best.x
+    return x
+
+
+def _search(residuals: Callable[[Array], Array], start: Array, bounds: tuple[Array, Array]) -> OptimizeResult:
+    """Minimise a sum of squares by iterative solutions: LAPACK's SVD may not converge near symmetric legs."""
+    return least_squares(residuals, start, bounds=bounds, max_nfev=EVALUATIONS, tr_solver="lsmr")
+
+
+def free_posture(robot: RobotModel, rng: Generator) -> Array:
+    """Find a posture of an arm near zero with little load on its motors and room to the position limits.
+
+    Args:
+        robot: Model with a fixed base.
+        rng: Source of the postures that are tried.
+
+    Returns:
+        Joint positions [rad or m], shape (n_joints,).
+    """
+    limits = joint_limits(robot)
+    room = np.minimum(ROOM, 0.3 * (limits.upper - limits.lower))
+    low, high = limits.lower + room, limits.upper - room
+    rest = np.clip(rest_posture(robot), low, high)
+    near = (np.maximum(low, rest - WIDEST), np.minimum(high, rest + WIDEST))
+    drawn = rng.uniform(*near, size=(POSTURES, robot.n_joints))
+    tried = np.vstack((rest, *(rest + share * (drawn - rest) for share in SHARES)))
+    effort = urdf_limits(robot).effort
+    torques = gravity_torques(robot, tried)
+    loads = np.array([float((np.abs(tau) / effort).max(initial=0.0)) for tau in torques])
+    distance = np.linalg.norm(tried - rest, axis=1)
+    score = distance + 10.0 * np.maximum(loads - LOAD_SHARE, 0.0) * robot.n_joints
+    best: Array = tried[int(np.argmin(score))]
+    return best
+
+
+def gravity_torques(robot: RobotModel, postures: Array) -> Array:
+    """Return the generalised forces that hold a robot in some postures [N, Nm], shape (N, nv)."""
+    model, data = robot.model, robot.model.createData()
+    return np.array([pin.computeGeneralizedGravity(model, data, robot.configuration(q)) for q in postures])
+
+
+def _along(R: Array) -> tuple[float, float]:
+    """Return the horizontal direction of a frame's x axis, rounded to a quarter turn."""
+    yaw = 0.5 * np.pi * round(float(np.arctan2(R[1, 0], R[0, 0])) / (0.5 * np.pi))
+    return float(np.cos(yaw)), float(np.sin(yaw))
+
+
+def _mirrored_pairs(home: Array) -> list[tuple[int, int]]:
+    """Return the pairs of feet that are nearest to one another's mirror images, left foot first."""
+    pairs = []
+    for i in np.flatnonzero(home[:, 1] > 0.0).tolist():
+        away = np.linalg.norm(home - home[i] * MIRROR, axis=1)
+        j = int(np.argmin(away))
+        if j != i:
+            pairs.append((i, j))
+    return pairs

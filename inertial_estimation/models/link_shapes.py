@@ -1,4 +1,10 @@
-"""Outlines of links: points of the shapes in their URDF, to find where a foot touches the ground."""
+"""Shapes of links from the URDF: their outlines, triangles of meshes, and distances between links.
+
+For distances a mesh is replaced by its convex hull, which contains it: postures without collision of the
+hulls have none of the meshes either, and a distance takes microseconds. The meshes themselves are used only
+where two hulls touch in much of the joints' range (a leg in the hollow of a trunk). As in MoveIt's setup
+assistant, pairs of neighbours (one joint apart) and pairs that touch in nearly every posture are left out.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -8,8 +14,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from inertial_estimation.errors import one_line
+from inertial_estimation.errors import ModelError, one_line
+from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.robot_model import RobotModel, with_marked_links
 from inertial_estimation.models.urdf import check_urdf
 from inertial_estimation.signals import Array
 
@@ -119,3 +129,217 @@ OUTLINES: dict[str, Callable[[Any], tuple[Array, Array]]] = {
     "Capsule": _capsule,
     "Cylinder": _cylinder,
 }
+
+
+def read_triangles(path: Path) -> Array:
+    """Return the corners of all triangles of a mesh, shape (n, 3, 3): triangle, corner, coordinate.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ModelError: If it cannot be read.
+    """
+    try:
+        import coal  # comes with Pinocchio, where it is built with collision checks
+
+        mesh = coal.MeshLoader().load(str(path), np.ones(3))
+    except (ImportError, RuntimeError, ValueError) as error:
+        raise ModelError(f"cannot read the mesh '{path}': {one_line(error)}") from error
+    corners: NDArray[np.int64] = np.array(
+        [tuple(mesh.tri_indices(k)[i] for i in range(3)) for k in range(mesh.num_tris)], dtype=np.int64
+    )
+    triangles: Array = np.asarray(mesh.vertices(), dtype=np.float64)[corners.reshape(-1, 3)]
+    return triangles
+
+
+POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
+ALWAYS_TOUCHING_SHARE = 0.95  # of the sampled postures, from which a pair counts as always touching
+MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, before meshes replace them
+
+
+class SelfCollision:
+    """Clearance between the links of a robot with a fixed base.
+
+    Attributes:
+        pairs: Names of the links of each pair that is checked.
+        note: Why collisions are not, or only partly, checked; empty where they are.
+        always_touching: Pairs that were left out because they touch in nearly every posture.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        geometry: pin.GeometryModel | None,
+        note: str = "",
+        always_touching: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self._robot = robot
+        self._data = robot.model.createData()
+        self._geometry = geometry
+        self._geometry_data: Any = geometry.createData() if geometry else None
+        self._margin = 0.0
+        self.note = note
+        self.pairs = _names_of_pairs(robot, geometry) if geometry else ()
+        self.always_touching = always_touching
+
+    @classmethod
+    def from_urdf(
+        cls,
+        robot: RobotModel,
+        urdf: str,
+        mesh_folders: Sequence[str | Path],
+        rng: Generator,
+        margin: float = 0.0,
+    ) -> "SelfCollision":
+        """Read the collision geometry.
+
+        Args:
+            robot: The robot, its base fixed; joints it lacks are locked at zero.
+            urdf: The text it was built from.
+            mesh_folders: Folders in which ``package://`` meshes are searched.
+            rng: Source of the random postures that determine which pairs always touch.
+            margin: Distance below which links count as touching in the random postures [m].
+
+        Returns:
+            The checker; without geometry it checks nothing and its `note` reports this.
+        """
+        full = pin.buildModelFromXML(urdf)
+        folders = [str(folder) for folder in mesh_folders]
+        try:
+            geometry = pin.buildGeomFromUrdfString(full, urdf, pin.GeometryType.COLLISION, None, folders)
+        except (ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            return cls(robot, None, f"collisions were not checked, a mesh cannot be read: {reason}")
+        locked = [j for j in range(1, full.njoints) if full.names[j] not in robot.joint_names]
+        if locked:
+            _model, geometry = pin.buildReducedModel(
+                with_marked_links(full), geometry, locked, pin.neutral(full)
+            )
+        geometry.addAllCollisionPairs()
+        _keep(geometry, [not _neighbours(robot, geometry, pair) for pair in geometry.collisionPairs])
+        if not len(geometry.collisionPairs):
+            return cls(robot, None, "collisions were not checked: no geometry of the URDF could collide")
+        return cls._sorted_out(robot, geometry, rng, margin)
+
+    @classmethod
+    def _sorted_out(
+        cls, robot: RobotModel, meshes: pin.GeometryModel, rng: Generator, margin: float
+    ) -> "SelfCollision":
+        """Leave out the pairs that always touch, and take hulls where they are not too coarse."""
+        hulls = meshes.clone()
+        for shape in hulls.geometryObjects:
+            if hasattr(shape.geometry, "buildConvexHull"):
+                shape.geometry.buildConvexHull(True, "Qt")
+                shape.geometry = shape.geometry.convex
+        limits = joint_limits(robot)
+        postures = rng.uniform(limits.lower, limits.upper, size=(POSTURES_SAMPLED, robot.n_joints))
+        touching, hulls_touching = (
+            _share_touching(robot, shapes, postures, margin) for shapes in (meshes, hulls)
+        )
+        always = touching >= ALWAYS_TOUCHING_SHARE
+        exact = ~always & (hulls_touching > MAX_HULL_CONTACT_SHARE) & (hulls_touching > touching)
+        names = _names_of_pairs(robot, meshes)
+        pairs = [(int(pair.first), int(pair.second)) for pair in meshes.collisionPairs]
+        _keep(hulls, (~always & ~exact).tolist())
+        for i in np.flatnonzero(exact).tolist():
+            pair = [hulls.addGeometryObject(_renamed(meshes.geometryObjects[j], i)) for j in pairs[i]]
+            hulls.addCollisionPair(pin.CollisionPair(*pair))
+        left_out = tuple(dict.fromkeys(names[i] for i in np.flatnonzero(always)))
+        return cls(robot, hulls, always_touching=left_out)
+
+    @property
+    def checks(self) -> bool:
+        """Whether there is anything to check."""
+        return bool(self.pairs)
+
+    def clearance(self, q: Array) -> float:
+        """Return the smallest distance between two links, negative where they intersect.
+
+        Args:
+            q: Joint positions [rad], shape (n_joints,).
+
+        Returns:
+            Distance [m]; infinite where nothing is checked.
+        """
+        return self._closest(q)[0]
+
+    def clearances(self, q: Array) -> Array:
+        """Return the clearance of several postures.
+
+        Args:
+            q: Joint positions [rad], shape (k, n_joints).
+
+        Returns:
+            Distances [m], shape (k,).
+        """
+        return np.array([self._closest(posture)[0] for posture in q], dtype=np.float64)
+
+    def closer_than(self, q: Array, distance: float) -> bool:
+        """Return whether any two links are closer than a distance [m]; faster than computing the distance."""
+        if not self.pairs:
+            return False
+        data = self._geometry_data
+        if distance != self._margin:
+            for request in data.collisionRequests:
+                request.security_margin = distance
+            self._margin = distance
+        configuration = self._robot.configuration(q)
+        return bool(
+            pin.computeCollisions(self._robot.model, self._data, self._geometry, data, configuration, True)
+        )
+
+    def closest_pair(self, q: Array) -> tuple[str, str]:
+        """Return the links of the smallest distance; two empty names where nothing is checked."""
+        index = self._closest(q)[1]
+        return self.pairs[index] if index >= 0 else ("", "")
+
+    def _closest(self, q: Array) -> tuple[float, int]:
+        if not self.pairs:
+            return np.inf, -1
+        data = self._geometry_data
+        configuration = self._robot.configuration(q)
+        index = pin.computeDistances(self._robot.model, self._data, self._geometry, data, configuration)
+        return float(data.distanceResults[index].min_distance), int(index)
+
+
+def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array, margin: float) -> Array:
+    """Return for each pair the share of postures in which it is closer than a margin [m]."""
+    data, shapes = robot.model.createData(), geometry.createData()
+    for request in shapes.collisionRequests:
+        request.security_margin = margin
+    touching = np.zeros(len(geometry.collisionPairs))
+    for q in postures:
+        pin.computeCollisions(robot.model, data, geometry, shapes, robot.configuration(q), False)
+        touching += [result.isCollision() for result in shapes.collisionResults]
+    return touching / len(postures)
+
+
+def _names_of_pairs(robot: RobotModel, geometry: pin.GeometryModel) -> tuple[tuple[str, str], ...]:
+    shapes, frames = geometry.geometryObjects, robot.model.frames
+
+    def link(index: int) -> str:
+        frame = shapes[index].parentFrame
+        return str(frames[frame].name) if frame < len(frames) else str(shapes[index].name)
+
+    return tuple((link(pair.first), link(pair.second)) for pair in geometry.collisionPairs)
+
+
+def _renamed(shape: pin.GeometryObject, number: int) -> pin.GeometryObject:
+    """Return a copy of a shape under a unique name."""
+    copy = shape.copy()
+    copy.name = f"{shape.name}_mesh_{number}"
+    return copy
+
+
+def _neighbours(robot: RobotModel, geometry: pin.GeometryModel, pair: pin.CollisionPair) -> bool:
+    first, second = (int(geometry.geometryObjects[i].parentJoint) for i in (pair.first, pair.second))
+    parents = robot.model.parents
+    return first == second or parents[first] == second or parents[second] == first
+
+
+def _keep(geometry: pin.GeometryModel, kept: Sequence[bool]) -> None:
+    """Remove the pairs that are not in `kept`."""
+    pairs = [(p.first, p.second) for p, k in zip(geometry.collisionPairs, kept, strict=True) if not k]
+    for first, second in pairs:
+        geometry.removeCollisionPair(pin.CollisionPair(first, second))

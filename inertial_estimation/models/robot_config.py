@@ -1,4 +1,4 @@
-"""Parameters that describe a robot, shared by all nodes."""
+"""Parameters that describe a robot, shared by all nodes: description, contacts, corrections, stance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,172 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, Mod
 from inertial_estimation.inputs.config import RobotInputConfig
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+
+
+@dataclass(frozen=True)
+class JointOffsets:
+    """Offsets of the joint position sensors, as `inertial-estimation calibrate` finds them."""
+
+    joints: tuple[str, ...] = parameter((), "Joints whose position sensor has a known offset.")
+    values: tuple[float, ...] = parameter(
+        (),
+        "Offset added to the measured position of each entry of joint_offsets.joints, in the same order; of "
+        "a prismatic joint in metres.",
+        unit="rad or m",
+    )
+
+
+@dataclass(frozen=True)
+class DriveGains:
+    """Gains of joints whose reported effort is not a torque but, for example, a motor current."""
+
+    joints: tuple[str, ...] = parameter(
+        (), "Joints whose reported effort is not a torque, such as a motor current."
+    )
+    values: tuple[float, ...] = parameter(
+        (),
+        "Torque per unit of reported effort of each entry of drive_gains.joints, in the same order.",
+        unit="Nm/unit",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class JointCorrections:
+    """q = q_sent + offset, tau = gain effort.
+
+    Attributes:
+        offset: [rad], shape (n_joints,).
+        gain: [Nm per unit of effort], shape (n_joints,).
+    """
+
+    offset: Array
+    gain: Array
+
+
+def joint_corrections(offsets: JointOffsets, gains: DriveGains, robot: RobotModel) -> JointCorrections:
+    """Resolve offsets and gains against a robot.
+
+    Args:
+        offsets: By joint name.
+        gains: By joint name.
+        robot: The model; locked joints are not in it and cannot be corrected.
+
+    Raises:
+        ConfigurationError: If there are not as many values as joints, or a gain is zero.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
+    """
+    offset = values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)
+    gain = values_by_joint("drive_gains", gains.joints, gains.values, robot, 1.0)
+    if not gain.all():
+        idle = robot.joint_names[int(np.flatnonzero(gain == 0.0)[0])]
+        raise ConfigurationError(f"the drive gain of '{idle}' is 0, expected another value")
+    return JointCorrections(offset, gain)
+
+
+def values_by_joint(
+    name: str, joints: Sequence[str], values: Sequence[float], robot: RobotModel, missing: float
+) -> Array:
+    """Spread values of some joints over all.
+
+    Args:
+        name: Of the parameter section, for messages.
+        joints: Names of joints.
+        values: As many.
+        robot: The model.
+        missing: Value of the joints that are not named.
+
+    Returns:
+        Shape (n_joints,).
+
+    Raises:
+        ConfigurationError: If the numbers differ, a value is no number, or a joint is named twice.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
+    """
+    if len(joints) != len(values):
+        raise ConfigurationError(
+            f"'{name}' has {len(values)} values, expected one for each of its {len(joints)} joints"
+        )
+    spread = np.full(robot.n_joints, missing)
+    for joint, value in zip(joints, values, strict=True):
+        if isinstance(value, str):
+            raise ConfigurationError(f"'{name}' has the value {value!r} for '{joint}', expected a number")
+        spread[robot.joint_index(joint)] = value
+    if len(set(joints)) < len(joints):
+        twice = next(joint for joint in joints if list(joints).count(joint) > 1)
+        raise ConfigurationError(f"'{name}' names the joint '{twice}' more than once")
+    return spread
+
+
+@dataclass(frozen=True)
+class StanceConfig:
+    """Posture in which the robot stands, and the rectangle of each sole."""
+
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Joints that have a position in the home posture; joints that are not named have the position zero.",
+    )
+    positions: tuple[float, ...] = parameter(
+        (), "Position in the home posture of each entry of stance.joints, in the same order.", unit="rad"
+    )
+    soles: tuple[float, ...] = parameter(
+        (),
+        "Rectangle x_min, x_max, y_min, y_max of each contact's sole in the contact frame, one contact "
+        "after another; empty makes every contact a point.",
+        unit="m",
+    )
+
+
+def stance_positions(config: StanceConfig, robot: RobotModel) -> Array:
+    """Return the home posture in the model's joint order.
+
+    Args:
+        config: Posture by joint name.
+        robot: The model.
+
+    Returns:
+        Joint positions [rad], shape (n_joints,).
+
+    Raises:
+        ConfigurationError: If there are not as many positions as joints.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
+    """
+    return values_by_joint("stance", config.joints, config.positions, robot, 0.0)
+
+
+def contact_points(config: StanceConfig, contacts: Sequence[str]) -> tuple[Array, ...]:
+    """Return the points each contact touches the ground with.
+
+    Args:
+        config: Rectangles of the soles.
+        contacts: Names of the contacts.
+
+    Returns:
+        For each contact, points in its frame [m], shape (4, 3), or (1, 3) for a point contact.
+
+    Raises:
+        ConfigurationError: If there are not four numbers a contact, or a rectangle is empty.
+    """
+    if not config.soles:
+        return tuple(np.zeros((1, 3)) for _ in contacts)
+    if len(config.soles) != 4 * len(contacts):
+        raise ConfigurationError(
+            f"stance.soles has {len(config.soles)} values, expected four (x_min, x_max, y_min, y_max) for "
+            f"each of {len(contacts)} contacts"
+        )
+    points = []
+    for name, (x0, x1, y0, y1) in zip(contacts, np.reshape(config.soles, (-1, 4)), strict=True):
+        if not (x0 < x1 and y0 < y1):
+            raise ConfigurationError(
+                f"the sole of contact '{name}' is [{x0}, {x1}] x [{y0}, {y1}], expected x_min < x_max and "
+                "y_min < y_max"
+            )
+        points.append(np.array([[x0, y0, 0.0], [x0, y1, 0.0], [x1, y0, 0.0], [x1, y1, 0.0]]))
+    return tuple(points)
+
 
 POSE = 6  # numbers of a pose: position and roll, pitch, yaw
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits

@@ -9,8 +9,7 @@ import pinocchio as pin
 from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, did_you_mean, listing
-from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.mirrored_links import mirror_image
+from inertial_estimation.models.bodies import BodyReference, mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.signals import Array

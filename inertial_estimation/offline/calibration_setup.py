@@ -18,10 +18,15 @@ from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.models.chain_kinematics import ChainKinematics
-from inertial_estimation.models.joint_corrections import values_by_joint
-from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import (
+    ContactFrames,
+    RobotConfig,
+    StanceConfig,
+    contact_points,
+    robot_from_config,
+    values_by_joint,
+)
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.stance_config import StanceConfig, contact_points
 from inertial_estimation.offline.postures import PostureTable
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import Array

@@ -11,8 +11,7 @@ from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.inputs.messages import CONVERSIONS, IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_corrections import JointOffsets
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import JointOffsets, RobotConfig, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import JOINTS, RecordedTopics

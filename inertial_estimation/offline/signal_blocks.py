@@ -13,8 +13,7 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, SensorAxes
 from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, joint_corrections
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording

@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.inertial.hand_over import HandOver
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.com_methods import ComStep
 from inertial_estimation.payload.readings import implausible_mass

@@ -5,6 +5,7 @@ and those of `rosbags`. Markers are given in the frame of the base or of a link;
 transforms of a robot_state_publisher. They expire when no newer ones come.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.inputs.messages import set_stamp
-from inertial_estimation.models.drawn_sizes import (
-    GRAVITY_LENGTH,
-    METRES_PER_NEWTON,
-    SIGMAS_DRAWN,
-    payload_radius,
-)
 from inertial_estimation.signals import BaseEstimate, ContactLoad, InertialEstimate, LinkInertia
 
+GRAVITY_LENGTH = 0.5  # of the arrow [m]
+METRES_PER_NEWTON = 0.001  # length of a force
+PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of the sphere follows from it
+SIGMAS_DRAWN = 2.0  # half width of bands, half axes of ellipsoids; smallest payload that is drawn
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
 SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]
@@ -187,3 +186,8 @@ def _text(marker: Any, place: Sequence[float], text: str) -> Any:
     marker.scale.z = 0.05  # height of a letter [m]
     marker.text = text
     return marker
+
+
+def payload_radius(mass: float) -> float:
+    """Return the radius [m] of a sphere of a mass [kg] at the density payloads are drawn with."""
+    return float((3.0 * abs(mass) / (4.0 * math.pi * PAYLOAD_DENSITY)) ** (1.0 / 3.0))

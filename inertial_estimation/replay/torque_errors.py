@@ -15,9 +15,9 @@ from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, FrictionModel
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.local_polynomials import triangle_weights
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.zero_phase import triangle_weights
 from inertial_estimation.replay.metrics import interpolated, low_pass_zero_phase, relative_error
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.signals import NANOSECONDS, Array, InertialEstimate, JointReading, seconds

@@ -10,18 +10,19 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
-from inertial_estimation.models.body_reference import has_usable_prior
+from inertial_estimation.models.bodies import has_usable_prior
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
     Limb,
     end_links,
+    free_posture,
     limbs_of,
+    standing_posture,
     subtree_masses,
 )
 from inertial_estimation.models.link_shapes import link_shapes
 from inertial_estimation.models.robot_config import with_frames
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.standing_posture import free_posture, standing_posture
 from inertial_estimation.setup_assistant.description import Description, describe
 from inertial_estimation.setup_assistant.foot_contacts import FootContact, added_frames, placed_contacts
 from inertial_estimation.setup_assistant.name_words import (

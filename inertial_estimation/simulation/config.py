@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.robot_config import SimulatedRobotConfig
-from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.models.robot_config import SimulatedRobotConfig, StanceConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
 

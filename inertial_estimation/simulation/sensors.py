@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.joint_corrections import JointCorrections
+from inertial_estimation.models.robot_config import JointCorrections
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.config import (
     SensorConfig,

@@ -9,9 +9,8 @@ import mujoco
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
-from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.robot_config import joint_corrections, stance_positions
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import Array, BaseState, LinkInertia, frozen_array
 from inertial_estimation.simulation.config import SimulationConfig, step_ns
 from inertial_estimation.simulation.disturbances import Attachment, Disturbance, Impact, MassWaveform, Push

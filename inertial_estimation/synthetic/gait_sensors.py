@@ -13,7 +13,7 @@ from inertial_estimation.inputs.messages import (
     POSE_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.models.contact_kinematics import ContactView
+from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.predicted_forces import PredictedForces
 from inertial_estimation.models.robot_config import RobotSetup

@@ -11,8 +11,7 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.models.friction import CoulombDirection, FrictionConfig, friction_model
-from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotConfig, joint_corrections
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.simulation.config import SensorNoise

@@ -7,9 +7,14 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState, PointForce
+from inertial_estimation.models.inverse_dynamics import (
+    ClosedStance,
+    IdealReadings,
+    IdealSensors,
+    MotionState,
+    PointForce,
+)
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion, random_sines
 from inertial_estimation.models.robot_model import RobotModel

@@ -8,7 +8,7 @@ import numpy as np
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
-from inertial_estimation.models.contact_kinematics import ContactView
+from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.signals import Array

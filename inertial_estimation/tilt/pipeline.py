@@ -10,8 +10,7 @@ from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import IMU, contact_sources
-from inertial_estimation.models.joint_corrections import joint_corrections
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import joint_corrections, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (

@@ -8,8 +8,7 @@ it hardly changes the tilt.
 
 import numpy as np
 
-from inertial_estimation.models.contact_force import BaseFrameMotion, ContactForces, MomentumObserver
-from inertial_estimation.models.contact_kinematics import ContactView
+from inertial_estimation.models.contacts import BaseFrameMotion, ContactForces, ContactView, MomentumObserver
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew

@@ -7,7 +7,7 @@ import numpy as np
 import rerun as rr
 import rerun.blueprint as rrb
 
-from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.robot_model import RobotModel
 
 ROOT = "robot"  # entity of the only robot of a recording

@@ -12,7 +12,7 @@ import rerun as rr
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import joints_alone
-from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene

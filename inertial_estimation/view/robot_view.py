@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from rerun.urdf import UrdfTree
 
 from inertial_estimation.files.outputs import PARTIAL
-from inertial_estimation.models.body_placements import BodyPlacements
-from inertial_estimation.models.drawn_sizes import (
+from inertial_estimation.models.bodies import BodyPlacements
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.recordings.marker_messages import (
     GRAVITY_LENGTH,
     METRES_PER_NEWTON,
     SIGMAS_DRAWN,
     payload_radius,
 )
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.metrics import angles_between, verticals
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.view.blueprint import ROOT, SERIES, TIMELINE

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import numpy as np
 
 from inertial_estimation.errors import ModelError
-from inertial_estimation.models.mesh_file import read_triangles
+from inertial_estimation.models.link_shapes import read_triangles
 from inertial_estimation.models.urdf import parse_xml
 from inertial_estimation.signals import Array
 

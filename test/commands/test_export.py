@@ -8,9 +8,8 @@ import pytest
 from support.arm_robot import URDF
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
-from inertial_estimation.models.inertia_posterior import LogCholeskyPosterior
+from inertial_estimation.models.bodies import BodyReference
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel, LogCholeskyPosterior
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import link_parameters
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters

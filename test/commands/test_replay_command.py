@@ -18,8 +18,8 @@ import pytest
 from inertial_estimation.commands import replay_output
 from inertial_estimation.commands.main import main
 from inertial_estimation.comparison.results import read_results
-from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY
 from inertial_estimation.parameters import parameter_values
+from inertial_estimation.recordings.marker_messages import PAYLOAD_DENSITY
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.tilt.config import TiltPipelineConfig
 

@@ -16,7 +16,7 @@ from inertial_estimation.control.inverse_dynamics import (
     make_contacts,
 )
 from inertial_estimation.control.tasks import com_task, orientation_task
-from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.models.robot_config import StanceConfig
 
 pytest.importorskip("example_robot_data")
 

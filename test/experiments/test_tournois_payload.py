@@ -19,7 +19,7 @@ from inertial_estimation.experiments.standing_trunk import (
     urdf_with_moved_com,
     urdf_with_moved_links,
 )
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 
 pytestmark = pytest.mark.experiment

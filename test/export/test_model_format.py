@@ -10,9 +10,8 @@ import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.export.model_format import RobotWriter, mjcf_from_urdf
-from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
-from inertial_estimation.models.inertia_posterior import LogCholeskyPosterior
+from inertial_estimation.models.bodies import BodyReference
+from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel, LogCholeskyPosterior
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.measurement_noise import MeasurementNoise

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inertial_estimation.inertial.windows import window_mean
-from inertial_estimation.models.differentiation import window_weights
+from inertial_estimation.models.local_polynomials import window_weights
 
 MS = 1_000_000
 HALF = 50 * MS

@@ -4,7 +4,7 @@ from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, para
 
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.models.joint_corrections import JointCorrections
+from inertial_estimation.models.robot_config import JointCorrections
 from inertial_estimation.signals import JointReading
 
 LEFT, RIGHT = JOINTS_OF[:2], JOINTS_OF[2:]

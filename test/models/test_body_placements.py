@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from support.leg_robot import MODEL, NAMES, URDF
 
-from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import LinkInertia
 

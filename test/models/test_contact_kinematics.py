@@ -5,7 +5,7 @@ import pytest
 from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.errors import ModelError
-from inertial_estimation.models.contact_kinematics import ContactView
+from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 
 WRENCH_FRAMES = ("left_sensor", "right_sensor")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.differentiation import window_weights
+from inertial_estimation.models.local_polynomials import window_weights
 
 
 def irregular(seed, n=40):

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.bodies import BodyReference, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount, ImuToBase

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.equation_terms import EquationTerms
 
 

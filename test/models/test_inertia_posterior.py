@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.inertia_posterior import (
+from inertial_estimation.models.estimated_model import (
     LogCholeskyPosterior,
     TruncatedPosterior,
     posterior_from_values,

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.models.mirrored_links import mirror_image
+from inertial_estimation.models.bodies import mirror_image
 
 S = np.diag([1.0, -1.0, 1.0])
 

@@ -6,7 +6,7 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.contact_force import BaseFrameMotion, ContactForces, MomentumObserver
+from inertial_estimation.models.contacts import BaseFrameMotion, ContactForces, MomentumObserver
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 

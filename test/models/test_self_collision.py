@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.design_scenes import LENGTH, arm_urdf
 
+from inertial_estimation.models.link_shapes import SelfCollision
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.self_collision import SelfCollision
 
 HALF = 0.03  # half the width of the boxes
 END = 0.04  # from a box to the joint at its end

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_noise import MeasurementNoise

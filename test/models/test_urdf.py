@@ -7,7 +7,7 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import InconsistentInertiaError, ModelError
-from inertial_estimation.models.body_reference import BodyReference, check_priors
+from inertial_estimation.models.bodies import BodyReference, check_priors
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import check_urdf, urdf_changes, urdf_warnings
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
+from inertial_estimation.models.local_polynomials import ZeroPhaseSmoother
 
 STEP = 0.01
 

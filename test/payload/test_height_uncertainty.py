@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.standing_robot import HYQ, Standing
 
-from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import BASE_JOINT
 from inertial_estimation.payload.com_methods import ContactForceRecursion
 from inertial_estimation.payload.config import TrunkPayloadConfig

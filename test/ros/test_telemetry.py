@@ -13,9 +13,14 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
-from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
 from inertial_estimation.recordings.estimate_messages import figures_from_msg
-from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers, tilt_markers
+from inertial_estimation.recordings.marker_messages import (
+    PAYLOAD_DENSITY,
+    MarkerTypes,
+    link_markers,
+    payload_radius,
+    tilt_markers,
+)
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper

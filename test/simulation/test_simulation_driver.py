@@ -9,8 +9,7 @@ pytest.importorskip("mujoco", reason="needs MuJoCo")
 from support.arm_robot import HOLDING, JOINTS, URDF
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.models.robot_config import RobotConfig, StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
 from inertial_estimation.simulation.config import (
     ActuatorConfig,

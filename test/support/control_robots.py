@@ -10,7 +10,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.pipeline import ControllerPipeline
-from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import BaseState, JointReading
 from inertial_estimation.simulation.config import SimulationConfig

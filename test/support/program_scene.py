@@ -7,8 +7,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.inverse_dynamics import ContactLoad, ProgramBuilder, QpSolver, make_contacts
 from inertial_estimation.control.tasks import Task, com_task, rest_task
-from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.models.robot_config import robot_from_config, stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from support.control_robots import config_of
 

@@ -14,12 +14,12 @@ from inertial_estimation.identification.excitation.excitation_config import Exci
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_set import parameter_set
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
-from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.models.link_shapes import SelfCollision
 from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.robot_config import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
 STRUCTURE_STATES = 200  # random states from which the base parameters are determined

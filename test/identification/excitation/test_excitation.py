@@ -12,9 +12,9 @@ from inertial_estimation.identification.excitation.design_robot import DesignRow
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.link_shapes import SelfCollision
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.parameters import build_config
 
 SHORT = {"duration": 8.0, "terms": 3, "starts": 4, "iterations": 12}

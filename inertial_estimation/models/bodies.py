@@ -1,0 +1,304 @@
+"""Bodies of a robot: the frames in which inertias are estimated, mirror images, places and centre of mass.
+
+With S = diag(1, -1, 1) a link on the left, at pose (R_l, p_l) in the base, has its image at S p_l across the
+base's xz plane. Seen from the right link, a point x of the left one is at D x + t,
+
+    D = R_r' S R_l,   t = R_r' (S p_l - p_r),
+
+which does not depend on the posture if and only if the links mirror each other, the right joints being at the
+mirrored positions. A joint's mirrored position is plus or minus its own: a reflection turns the sense of
+rotations about the mirrored axis.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
+from inertial_estimation.models.robot_model import LinkBody, RobotModel
+from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.spatial.inertial_parameters import (
+    InertialParameters,
+    parameters_from_pseudo_inertia,
+    pseudo_inertia,
+    transfer_matrix,
+)
+
+WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
+
+
+@dataclass(frozen=True, eq=False)
+class BodyReference:
+    """A body to estimate: its joint J, its link L, and the frame C of its coordinates.
+
+    C has its origin at the nominal centre of mass and the axes of the link; lengths in it are counted
+    in units of the nominal radius of gyration, so that all coordinates are of order one.
+
+    Attributes:
+        link: Name of the link.
+        joint_id: Pinocchio joint that carries the body.
+        length: Nominal radius of gyration sqrt(tr(Sigma) / m) [m].
+        nominal_J: Nominal parameters about the joint frame, made consistent.
+        to_joint: X with pi_J = X pi_C, pi_C in units of `length`, shape (10, 10).
+        to_link: X with pi_L = X pi_C, shape (10, 10).
+        from_joint: Inverse of `to_joint`, shape (10, 10).
+        nominal_C: Nominal parameters in C, in units of `length`, shape (10,).
+    """
+
+    link: str
+    joint_id: int
+    length: float
+    nominal_J: InertialParameters
+    to_joint: Array
+    to_link: Array
+    from_joint: Array
+    nominal_C: Array
+
+    @classmethod
+    def of_link(cls, robot: RobotModel, link: str) -> "BodyReference":
+        """Set up the reference of a link's body.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
+            ConfigurationError: If the link does not move.
+            ~inertial_estimation.errors.InconsistentInertiaError: If its nominal mass is not positive.
+        """
+        body = robot.link_body(link)
+        if body.joint_id == 0:
+            raise ConfigurationError(
+                f"link '{link}' is fixed to the world and has no dynamics; the model moves {_moving(robot)}"
+            )
+        nominal = InertialParameters.from_pinocchio(body.nominal_J).made_consistent(link)
+        length = float(np.sqrt(0.5 * np.trace(nominal.inertia_Fcm) / nominal.mass))
+        T_JC = pin.SE3(body.T_JL.rotation, np.array(nominal.com_F))
+        unit = np.array([1.0] + 3 * [length] + 6 * [length**2])
+        to_joint = transfer_matrix(T_JC) * unit
+        to_link = transfer_matrix(body.T_JL.actInv(T_JC)) * unit
+        from_joint = transfer_matrix(T_JC.inverse()) / unit[:, None]
+        nominal_C = from_joint @ nominal.vector
+        return cls(link, body.joint_id, length, nominal, to_joint, to_link, from_joint, nominal_C)
+
+
+def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyReference, ...]:
+    """Set up the references of several links.
+
+    Args:
+        robot: The robot.
+        links: Names of links, each on another body.
+
+    Raises:
+        ConfigurationError: If there is none, or two belong to one body.
+    """
+    if not links:
+        raise ConfigurationError(f"no link to estimate is given in 'links'; the model moves {_moving(robot)}")
+    bodies = tuple(BodyReference.of_link(robot, link) for link in links)
+    owner: dict[int, str] = {}
+    for body in bodies:
+        if body.joint_id in owner:
+            raise ConfigurationError(
+                f"links '{owner[body.joint_id]}' and '{body.link}' belong to one rigid body; name one of them"
+            )
+        owner[body.joint_id] = body.link
+    return bodies
+
+
+def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
+    """Check that the URDF's inertias can be priors: that bodies have them, or ones that are repaired.
+
+    Raises:
+        ~inertial_estimation.errors.InconsistentInertiaError: Otherwise; names the link and every violation.
+    """
+    for body in bodies:
+        described = InertialParameters.from_pinocchio(robot.link_body(body.link).nominal_J)
+        if described.inconsistency > WORST_INCONSISTENCY:
+            raise InconsistentInertiaError(
+                f"the URDF's inertia of '{body.link}', with all that is fixed to it, cannot be the prior of "
+                f"an estimate: {'; '.join(described.violations())}"
+            )
+
+
+def has_usable_prior(robot: RobotModel, link: str) -> bool:
+    """Whether the URDF's inertia of a link's body can be a prior.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If there is no such link.
+        ConfigurationError: If the link does not move.
+    """
+    try:
+        check_priors(robot, (BodyReference.of_link(robot, link),))
+    except InconsistentInertiaError:
+        return False
+    return True
+
+
+def robot_with_bodies(
+    robot: RobotModel, bodies: Sequence[BodyReference], parameters_L: Sequence[Array]
+) -> RobotModel:
+    """Return a robot with other parameters of some bodies, also such that no mass distribution has.
+
+    Args:
+        robot: The robot.
+        bodies: Those that change.
+        parameters_L: Their parameters about their link frames, shape (10,) each.
+    """
+    model = robot.model.copy()
+    for body, pi_L in zip(bodies, parameters_L, strict=True):
+        X_JL = transfer_matrix(robot.link_body(body.link).T_JL)
+        model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(X_JL @ pi_L)
+    return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
+
+
+def _moving(robot: RobotModel) -> str:
+    return listing(link for link in robot.link_names if robot.link_body(link).joint_id != 0)
+
+
+S = np.diag([1.0, -1.0, 1.0])
+MIRROR_TOLERANCE = 2e-3  # robot descriptions round their numbers [m, rad]
+POSTURES = 4
+TEST_ANGLES = 0.8 * np.sin(1.0 + np.arange(64.0 * POSTURES)).reshape(POSTURES, 64)  # arbitrary postures
+
+
+@dataclass(frozen=True, eq=False)
+class MirrorImage:
+    """The map from a left link to the right link that mirrors it.
+
+    Attributes:
+        left_joint: Joint that carries the left link; empty for a link of the base.
+        right_joint: Joint that carries the right link; empty for a link of the base.
+        joint_sign: Position of the right joint that mirrors position 1 of the left one.
+        parameters: M with pi_right = M pi_left, each about its link frame, shape (10, 10).
+    """
+
+    left_joint: str
+    right_joint: str
+    joint_sign: float
+    parameters: Array
+
+
+def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
+    """Find how one link mirrors another.
+
+    Args:
+        robot: The robot.
+        left: Name of a link.
+        right: Name of the other.
+
+    Raises:
+        ConfigurationError: If they are not mirror images.
+        ~inertial_estimation.errors.ModelError: If there is no such link.
+    """
+    model, data = robot.model, robot.model.createData()
+    frames = [robot.frame_id(link) for link in (left, right)]
+    chains = [robot.joints_to(link) for link in (left, right)]
+    own = [[j for j in chain if j not in other] for chain, other in zip(chains, chains[::-1], strict=True)]
+    if len(own[0]) != len(own[1]) or not own[0]:
+        raise _no_image(left, right, f"{len(own[0])} and {len(own[1])} joints carry them alone")
+    pin.computeJointJacobians(model, data, robot.configuration(np.zeros(robot.n_joints)))
+    signs = np.array([_sign(robot, data, pair, (left, right)) for pair in zip(*own, strict=True)])
+    poses = []
+    for angles in np.vstack((np.zeros(len(signs)), TEST_ANGLES[:, : len(signs)])):
+        q = np.zeros(robot.n_joints)
+        q[own[0]], q[own[1]] = angles, signs * angles
+        pin.framesForwardKinematics(model, data, robot.configuration(q))
+        T_l, T_r = (data.oMf[f] for f in frames)
+        poses.append(
+            np.column_stack(
+                (T_r.rotation.T @ S @ T_l.rotation, T_r.rotation.T @ (S @ T_l.translation - T_r.translation))
+            )
+        )
+    spread = max(float(np.abs(pose - poses[0]).max()) for pose in poses)
+    if spread > MIRROR_TOLERANCE:
+        raise _no_image(left, right, f"their mirrored poses differ by {spread:.2g} (m, rad) over postures")
+    T = np.vstack((poses[0], [0.0, 0.0, 0.0, 1.0]))
+    M = parameters_from_pseudo_inertia(T @ pseudo_inertia(np.eye(10)) @ T.T).T
+    names = [robot.joint_names[chain[-1]] for chain in chains]
+    return MirrorImage(names[0], names[1], float(signs[-1]), M)
+
+
+def _sign(robot: RobotModel, data: pin.Data, pair: tuple[int, int], links: tuple[str, str]) -> float:
+    J_l, J_r = (data.J[:, robot.n_base + j] for j in pair)
+    turning = np.linalg.norm(J_l[3:]) > 0.5
+    mirrored, axis = (-S @ J_l[3:], J_r[3:]) if turning else (S @ J_l[:3], J_r[:3])
+    cosine = float(mirrored @ axis)
+    if abs(abs(cosine) - 1.0) > MIRROR_TOLERANCE:
+        names = [robot.joint_names[j] for j in pair]
+        raise _no_image(*links, f"the axes of '{names[0]}' and '{names[1]}' are not at joint positions zero")
+    return float(np.sign(cosine))
+
+
+def _no_image(left: str, right: str, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"links '{left}' and '{right}' are no mirror images across the base's xz plane: {why}; leave them "
+        "out of 'symmetry', or rename"
+    )
+
+
+class BodyPlacements:
+    """Placements of all bodies in the base frame, at zero joint positions until `update` is called."""
+
+    def __init__(self, robot: RobotModel) -> None:
+        """Read masses and centres of mass of the bodies.
+
+        Args:
+            robot: The robot.
+        """
+        self._robot = robot
+        self._data = robot.model.createData()
+        inertias = robot.model.inertias
+        self._masses = np.array([inertia.mass for inertia in inertias])
+        self._levers = np.array(
+            [inertia.lever if inertia.mass > 0.0 else np.zeros(3) for inertia in inertias]
+        )
+        self._bodies: dict[str, LinkBody] = {}
+        self.update(np.zeros(robot.n_joints))
+
+    def update(self, q: Array) -> None:
+        """Place the bodies.
+
+        Args:
+            q: Joint positions in the model's order [rad or m], shape (n_joints,).
+        """
+        pin.forwardKinematics(self._robot.model, self._data, self._robot.configuration(q))
+
+    @property
+    def extent(self) -> float:
+        """Largest distance of a joint from the origin of the base [m]."""
+        return max(float(np.linalg.norm(T.translation)) for T in self._data.oMi)
+
+    def frame_B(self, frame: str) -> tuple[Array, Array]:
+        """Return orientation and position [m] of a frame in the base, shapes (3, 3) and (3,).
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If it does not exist.
+        """
+        placed = self._robot.model.frames[self._robot.frame_id(frame)]
+        T_BF = self._data.oMi[placed.parentJoint] * placed.placement
+        return T_BF.rotation, T_BF.translation
+
+    def com_B(self, inertias: Iterable[LinkInertia] = ()) -> Array:
+        """Return the centre of mass in the base frame, c = sum_i m_i p_i / sum_i m_i.
+
+        Args:
+            inertias: Inertias that replace those of the description, each of the whole body of a link.
+
+        Returns:
+            Centre of mass [m], shape (3,); NaN for a robot without mass.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a link does not exist.
+        """
+        masses, levers = self._masses.copy(), self._levers.copy()
+        for inertia in inertias:
+            body = self._body(inertia.link)
+            masses[body.joint_id] = inertia.mass
+            levers[body.joint_id] = body.T_JL.act(np.asarray(inertia.com_L))
+        placed = [T.act(lever) for T, lever in zip(self._data.oMi, levers, strict=True)]
+        total = float(masses.sum())
+        return masses @ np.array(placed) / total if total > 0.0 else np.full(3, np.nan)
+
+    def _body(self, link: str) -> LinkBody:
+        if link not in self._bodies:
+            self._bodies[link] = self._robot.link_body(link)
+        return self._bodies[link]
