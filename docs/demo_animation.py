@@ -15,7 +15,6 @@ from typing import Any
 import mujoco
 import numpy as np
 import pinocchio as pin
-from inertial_estimation.models.drawn_sizes import payload_radius
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw
@@ -23,6 +22,7 @@ from PIL import Image, ImageDraw
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.recordings.marker_messages import payload_radius
 from inertial_estimation.signals import BaseState
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.robot_build import build_robot, robot_spec
