@@ -29,10 +29,10 @@ def check_output_folder(
     shared: bool = False,
     remedy: str = "replace earlier results with --overwrite",
 ) -> Path:
-    """Check that results can be written into a folder; it is left as it was found.
+    """Check that results can be written into a folder, which need not exist; it is left as it was found.
 
     Args:
-        path: The folder, which need not exist.
+        path: The folder.
         overwrite: Whether it may hold results of an earlier run, which are replaced.
         shared: Whether it is meant to hold the results of several runs, each under names of its own.
         remedy: What else can be done about a folder that is not empty, for the message.
@@ -44,16 +44,21 @@ def check_output_folder(
         ConfigurationError: If it is not a folder, cannot be written into, or holds something else.
     """
     folder = resolved_path(path)
-    try:
+    with _writing(f"into '{one_line(folder)}'"):
         there = sorted(item.name for item in folder.iterdir()) if folder.is_dir() else []
         if there and not (overwrite or shared):
             raise ConfigurationError(
                 f"the folder '{one_line(folder)}' is not empty, it has {listing(there, limit=5)}: "
                 f"name another one, or {remedy}"
             )
-        _try_to_write(folder)
-    except (OSError, ValueError) as error:
-        raise _unwritable(f"into '{one_line(folder)}'", error) from error
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        finally:
+            for place in missing:
+                with suppress(OSError):
+                    place.rmdir()
     return folder
 
 
@@ -71,13 +76,11 @@ def output_file(path: str | Path, suffix: str, what: str) -> Path:
     file = resolved_path(path)
     if file.suffix != suffix:
         raise ConfigurationError(f"{what} is '{one_line(path)}', expected a path that ends in '{suffix}'")
-    try:
+    with _writing(f"'{one_line(file)}'"):
         place = file.parent.resolve(strict=True) / file.name
         if place.is_dir():
             raise ConfigurationError(f"{what} is '{one_line(path)}', which is a folder, expected a file")
-        _try_to_write(place.parent)
-    except (OSError, ValueError) as error:
-        raise _unwritable(f"'{one_line(file)}'", error) from error
+        tempfile.TemporaryFile(dir=place.parent).close()
     return place
 
 
@@ -91,16 +94,14 @@ def write_text(path: Path, text: str) -> Path:
         ConfigurationError: If it cannot be written; an existing file is unchanged then.
     """
     partial = path.with_name(f"{PARTIAL}{secrets.token_hex(4)}")
-    try:
-        with partial.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except (OSError, ValueError) as error:
-        raise _unwritable(f"'{one_line(path)}'", error) from error
-    finally:
-        with suppress(OSError):
+    with _writing(f"'{one_line(path)}'"):
+        try:
+            with partial.open("x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        finally:
             partial.unlink(missing_ok=True)
     return path
 
@@ -136,13 +137,7 @@ def _finite(value: Any) -> Any:
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write a CSV file row by row, for a folder of `result_folder`.
-
-    Args:
-        path: File to write.
-        columns: Names of the columns.
-        rows: The rows, which may be made as they are written.
-    """
+    """Write names of columns, and rows, which may be made meanwhile, as CSV into a result folder."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -162,49 +157,32 @@ def result_folder(folder: Path, own: Collection[str] = ()) -> Iterator[Path]:
     Raises:
         ConfigurationError: If the folder cannot be written into.
     """
-    try:
+    with _writing(f"into '{one_line(folder)}'"):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
-    except (OSError, ValueError) as error:
-        raise _unwritable(f"into '{one_line(folder)}'", error) from error
+        try:
+            with tempfile.TemporaryDirectory(prefix=PARTIAL, dir=folder) as partial:
+                yield Path(partial)
+                new = [item.name for item in Path(partial).iterdir()]
+                for name in {*own, *new}:
+                    old = folder / name
+                    if old.is_dir() and not old.is_symlink():
+                        shutil.rmtree(old)
+                    elif name not in new:
+                        old.unlink(missing_ok=True)
+                for name in new:
+                    os.replace(Path(partial) / name, folder / name)
+        finally:
+            with suppress(OSError):  # not empty
+                folder.rmdir()
+
+
+@contextmanager
+def _writing(what: str) -> Iterator[None]:
+    """Turn errors of the disk within the context into one line; not those of a pipe that is printed to."""
     try:
-        yield partial
-        _move_all(partial, folder, own)
-    except BrokenPipeError:  # of what was printed
+        yield
+    except BrokenPipeError:
         raise
-    except OSError as error:
-        raise _unwritable(f"into '{one_line(folder)}'", error) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        with suppress(OSError):  # not empty
-            folder.rmdir()
-
-
-def _move_all(source: Path, target: Path, own: Collection[str]) -> None:
-    new = [item.name for item in source.iterdir()]
-    for name in {*own, *new}:
-        old = target / name
-        if old.is_dir() and not old.is_symlink():
-            shutil.rmtree(old)
-        elif name not in new:
-            old.unlink(missing_ok=True)
-    for name in new:
-        os.replace(source / name, target / name)
-
-
-def _try_to_write(folder: Path) -> None:
-    """Make a folder with a file in it, and remove all that was made."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"0")
-    finally:
-        for place in missing:
-            with suppress(OSError):
-                place.rmdir()
-
-
-def _unwritable(what: str, error: Exception) -> ConfigurationError:
-    reason = error.strerror if isinstance(error, OSError) else None
-    return ConfigurationError(f"cannot write {what}: {reason or one_line(error)}")
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ConfigurationError(f"cannot write {what}: {reason or one_line(error)}") from error
