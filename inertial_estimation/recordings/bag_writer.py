@@ -23,10 +23,10 @@ class BagWriter(AbstractContextManager["BagWriter"]):
     def __init__(
         self, path: Path, topics: Mapping[str, str], storage: str = "mcap", *, compressed: bool = False
     ) -> None:
-        """Begin a bag.
+        """Begin a bag in a new folder.
 
         Args:
-            path: Folder to make.
+            path: The folder.
             topics: Message type by topic.
             storage: One of `STORAGES`.
             compressed: Whether the chunks of an mcap file are compressed (zstd).
@@ -35,8 +35,11 @@ class BagWriter(AbstractContextManager["BagWriter"]):
             RecordingError: If the storage is not supported.
             MissingDependencyError: If `rosbags` is not installed.
         """
-        rosbag2, plugin, self._typestore = _rosbags(storage)
+        if storage not in STORAGES:
+            raise RecordingError(f"no storage '{storage}', expected one of {listing(STORAGES)}")
+        rosbag2, self._typestore = _rosbags()
         self._types = dict(topics)
+        plugin = getattr(rosbag2.StoragePlugin, storage.upper())
         self._writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
         if compressed:
             self._writer.set_compression(rosbag2.CompressionMode.STORAGE, rosbag2.CompressionFormat.ZSTD)
@@ -56,13 +59,7 @@ class BagWriter(AbstractContextManager["BagWriter"]):
         return empty_message(self._typestore, message_type)
 
     def write(self, topic: str, log_ns: int, message: Any) -> None:
-        """Write a message.
-
-        Args:
-            topic: One of the topics.
-            log_ns: When it is said to have been recorded [ns].
-            message: The message.
-        """
+        """Write a message to one of the topics with the time when it is said to have been recorded [ns]."""
         self.write_bytes(topic, log_ns, self._typestore.serialize_cdr(message, self._types[topic]))
 
     def write_bytes(self, topic: str, log_ns: int, data: Any) -> None:
@@ -134,7 +131,7 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
         ConfigurationError: If something else is there, or the folder cannot be written.
         MissingDependencyError: If `rosbags` is not installed.
     """
-    _rosbags(STORAGES[0])
+    _rosbags()
     is_bag = (resolved_path(path) / "metadata.yaml").is_file()
     remedy = (
         "replace the recording with --overwrite" if is_bag else "empty it: only a rosbag2 folder is replaced"
@@ -168,9 +165,8 @@ def _empty_field(typestore: Any, node: Any, detail: Any) -> Any:
     return [_empty_field(typestore, of, element) for _ in range(length if node.name == "ARRAY" else 0)]
 
 
-def _rosbags(storage: str) -> tuple[Any, Any, Any]:
-    if storage not in STORAGES:
-        raise RecordingError(f"no storage '{storage}', expected one of {listing(STORAGES)}")
+def _rosbags() -> tuple[Any, Any]:
+    """Return the module of rosbags for bags of ROS 2, and its types."""
     try:
         from rosbags import rosbag2
         from rosbags.typesys import Stores, get_typestore
@@ -178,6 +174,4 @@ def _rosbags(storage: str) -> tuple[Any, Any, Any]:
         raise MissingDependencyError(
             "writing a recording needs the package 'rosbags': pip install rosbags"
         ) from error
-    plugins = rosbag2.StoragePlugin
-    plugin = plugins.MCAP if storage == "mcap" else plugins.SQLITE3
-    return rosbag2, plugin, get_typestore(Stores.ROS2_JAZZY)
+    return rosbag2, get_typestore(Stores.ROS2_JAZZY)

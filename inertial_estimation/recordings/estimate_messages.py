@@ -34,13 +34,7 @@ LEAST_ROTATION = 1e-8  # variance of a yaw that is zero by definition, as at the
 
 
 def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
-    """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped.
-
-    Args:
-        estimate: The estimate.
-        msg: Message to write into.
-        base_frame: Name of the base frame.
-    """
+    """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped."""
     set_stamp(msg.header.stamp, estimate.state.stamp_ns)
     msg.header.frame_id = base_frame
     vector = msg.vector
@@ -54,12 +48,6 @@ def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_fra
     The covariance of small rotations is transformed to world axes, as the message requires:
     R_WB P_B R_WB^T. That of the angular velocity is the one of the gyroscope's bias. No variance is zero,
     which a filter that takes the message would read as exact.
-
-    Args:
-        estimate: The estimate.
-        msg: Message to write into.
-        world_frame: Name of the world frame (`header.frame_id`).
-        base_frame: Name of the base frame (`child_frame_id`).
     """
     base_state_to_msg(estimate.state, msg, world_frame, base_frame)
     R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
@@ -82,14 +70,7 @@ def torque_residual_to_msg(estimate: InertialEstimate, msg: Any) -> Any:
 
 
 def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] | None:
-    """Return the wrench of a push about the origin of its link, in the link's axes, and the link.
-
-    Args:
-        estimate: Estimate of the inertial filter.
-
-    Returns:
-        None where there is no push.
-    """
+    """Return the wrench of a push about the origin of its link, in the link's axes, and the link; or None."""
     located = estimate.located
     if located is None or located.force_L is None or located.torque_L is None:
         return None
@@ -98,16 +79,7 @@ def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] |
 
 
 def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: Any) -> Any:
-    """Write figures into a sensor_msgs/JointState that has their names.
-
-    Args:
-        stamp_ns: Stamp of the measurement they follow from [ns].
-        values: One per name.
-        msg: Message to write into.
-
-    Returns:
-        The message; `position` holds the figures, `velocity` and `effort` are empty.
-    """
+    """Write figures into the positions of a sensor_msgs/JointState that has their names."""
     set_stamp(msg.header.stamp, stamp_ns)
     msg.position = doubles_like(msg.position, list(values))
     return msg
@@ -121,13 +93,7 @@ def figures_from_msg(msg: Any) -> tuple[int, dict[str, float]]:
 def base_reference_to_msg(reference: BaseReference, msg: Any, stamp_ns: int = 0) -> Any:
     """Convert a base reference to geometry_msgs/PoseStamped, which carries no rates.
 
-    Args:
-        reference: Height above the soles, roll and pitch.
-        msg: Message to write into.
-        stamp_ns: Stamp of the message [ns].
-
-    Returns:
-        Height in position.z [m]; orientation Ry(pitch) Rx(roll).
+    The height is position.z [m], the orientation Ry(pitch) Rx(roll).
     """
     set_stamp(msg.header.stamp, stamp_ns)
     msg.pose.position.z = float(reference.height)
@@ -148,9 +114,6 @@ def health_to_msg(
         msg: Message to write into.
         key_value: Makes an empty diagnostic_msgs/KeyValue.
         hardware_id: Name of the robot.
-
-    Returns:
-        The message.
     """
     level = int(health.level)
     msg.level = bytes([level]) if isinstance(msg.level, bytes) else level  # of rclpy, of rosbags
@@ -182,16 +145,7 @@ def event_to_msg(
     status: Callable[[], Any],
     key_value: Callable[[], Any],
 ) -> Any:
-    """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
-
-    Args:
-        event: What has happened, as the state of one part.
-        stamp_ns: Stamp of the measurement [ns].
-        node_name: Name of the node.
-        msg: Message to write into.
-        status: Makes an empty diagnostic_msgs/DiagnosticStatus.
-        key_value: Makes an empty diagnostic_msgs/KeyValue.
-    """
+    """Convert an event, the state of one part, to diagnostic_msgs/DiagnosticArray with one status."""
     set_stamp(msg.header.stamp, stamp_ns)
     msg.status = [health_to_msg(event, node_name, status(), key_value)]
     return msg

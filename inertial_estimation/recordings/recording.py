@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from inertial_estimation.errors import (
     ConfigurationError,
@@ -87,7 +87,11 @@ class BagFile:
         self._open.close()
 
     def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
-        """Yield the messages of some topics from a log time on, in the order of their log times."""
+        """Yield the messages of some topics from a log time on, in the order of their log times.
+
+        Raises:
+            RecordingError: If the file is damaged, and nothing more of it can be read.
+        """
         count = 0
         try:
             for message in self._messages(topics, start_ns):
@@ -120,10 +124,10 @@ class BagFile:
         Raises:
             RecordingError: If there are none, or the file is no mcap.
         """
-        if self._repaired:
-            raise error
-        self._repaired = True
         cannot = f"'{self.path}' is truncated or damaged: {one_line(error)}"
+        if self._repaired:
+            raise RecordingError(cannot) from error
+        self._repaired = True
         remedies = {ROS1: "rosbag reindex", ".db3": "sqlite3 FILE .recover"}
         if self.path.suffix != ".mcap":
             remedy = remedies.get(self.path.suffix)
@@ -211,56 +215,27 @@ Sample: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingEntry:
-    """One message of a recording.
+class RecordedMessage(NamedTuple):
+    """One message of a recording as an input takes it.
 
     Attributes:
         topic: Name of the topic, with its leading slash.
         log_ns: When the message was recorded [ns].
-        sample: The message as the core's signal.
+        content: The serialised message of a bag, the signal of a recording in memory.
     """
+
+    topic: str
+    log_ns: int
+    content: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingEntry:
+    """One message of a recording as the core's signal; see `RecordedMessage`."""
 
     topic: str
     log_ns: int
     sample: Sample
-
-    @property
-    def content(self) -> Sample:
-        """What an input takes, here the signal."""
-        return self.sample
-
-    def read(self) -> Sample:
-        """Return the message as the core's signal."""
-        return self.sample
-
-
-@dataclass(slots=True)
-class SerialisedMessage:
-    """A serialised message of a recording, decoded when its value is asked for.
-
-    Attributes:
-        topic: Name of the topic, with its leading slash.
-        log_ns: When the message was recorded [ns].
-        content: What an input takes, here the serialised message.
-        decode: Returns its value; None where its fields do not fit together.
-    """
-
-    topic: str
-    log_ns: int
-    content: bytes
-    decode: Callable[[bytes], Sample | None]
-
-    def read(self) -> Sample | None:
-        """Return the message as the core's signal; None where its fields do not fit together.
-
-        Raises:
-            RecordingError: If the bytes are not a message of the type.
-        """
-        return self.decode(self.content)
-
-
-RecordedMessage: TypeAlias = RecordingEntry | SerialisedMessage
 
 
 @dataclass(frozen=True)
@@ -299,8 +274,9 @@ class MemoryRecording:
                 yield entry
 
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the same messages; those of a bag, also the ones whose fields do not fit, not yet decoded."""
-        return self.entries(topics, start_ns)
+        """Yield the same messages as inputs take them."""
+        for entry in self.entries(topics, start_ns):
+            yield RecordedMessage(entry.topic, entry.log_ns, entry.sample)
 
     def deserializer(self, topic: str) -> None:
         """Return None: there are no bytes."""
@@ -358,41 +334,51 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         Raises:
             RecordingError: If the file is damaged.
         """
-        try:
-            for file in self._files:
-                ros1 = file.path.suffix == ROS1
-                for topic, kind, log_ns, data in file.messages(topics, start_ns):
-                    yield topic, kind, log_ns, self._cdr(data, kind) if ros1 else data
-        except RecordingError:
-            raise
-        except Exception as error:  # whatever a damaged file makes the reader stumble over
-            raise RecordingError(
-                f"the recording '{self.name}' is truncated or damaged: {one_line(repr(error))}"
-            ) from error
-
-    def _cdr(self, data: bytes, message_type: str) -> bytes:
-        """Return a message of ROS 1 as ROS 2 serialises it."""
-        self._know(message_type)
-        return bytes(self._typestore.ros1_to_cdr(data, message_type))
+        for file in self._files:
+            ros1 = file.path.suffix == ROS1
+            for topic, kind, log_ns, data in file.messages(topics, start_ns):
+                if ros1:
+                    self._know(kind)
+                yield topic, kind, log_ns, bytes(self._typestore.ros1_to_cdr(data, kind)) if ros1 else data
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
-        """Yield the messages of some topics in the order of their log times; see `MemoryRecording`."""
-        for message in self.unread(topics, start_ns):
-            sample = message.read()
-            if sample is not None:
-                yield RecordingEntry(message.topic, message.log_ns, sample)
+        """Yield the messages of some topics in the order of their log times; see `MemoryRecording`.
+
+        One whose fields do not fit together is left out, and counted in `malformed`.
+
+        Raises:
+            RecordingError: If a message is damaged, or of a type that is no signal.
+        """
+        readers: dict[str, MessageReader] = {}
+        for topic, kind, log_ns, data in self.raw_messages(topics, start_ns):
+            if topic not in readers:
+                check_topic(self, topic, CONVERSIONS)
+                readers[topic] = MessageReader(kind, self.deserializer(topic))
+            try:
+                yield RecordingEntry(topic, log_ns, readers[topic].read(data))
+            except DamagedMessageError as error:
+                raise self._damaged(topic, error) from error
+            except MeasurementError:
+                self.malformed[topic] = self.malformed.get(topic, 0) + 1
 
     def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the messages of some topics, not decoded.
+        """Yield the messages of some topics as inputs take them."""
+        for topic, _kind, log_ns, data in self.raw_messages(topics, start_ns):
+            yield RecordedMessage(topic, log_ns, data)
 
-        One whose fields do not fit together is counted in `malformed` when it is read.
+    def messages(self, topic: str) -> Iterator[Any]:
+        """Yield the messages of one topic with all their fields, including those without a signal.
+
+        Raises:
+            RecordingError: If the file or a message is damaged.
         """
-        readers: dict[str, Callable[[bytes], Sample | None]] = {}
-        for topic, message_type, log_ns, data in self.raw_messages(topics, start_ns):
-            read = readers.get(topic)
-            if read is None:
-                read = readers[topic] = self._reader_of(topic, message_type)
-            yield SerialisedMessage(topic, log_ns, data, read)
+        deserialize = self.deserializer(topic)
+        for _topic, _kind, _log_ns, data in self.raw_messages([topic]):
+            try:
+                message = deserialize(data)
+            except Exception as error:  # whatever a damaged message makes rosbags stumble over
+                raise self._damaged(topic, error) from error
+            yield message
 
     def deserializer(self, topic: str) -> Callable[[bytes], Any]:
         """Return what builds the messages of a topic from their bytes.
@@ -418,47 +404,8 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         types = get_types_from_msg(text, message_type)
         self._typestore.register({name: fields for name, fields in types.items() if name not in known})
 
-    def messages(self, topic: str) -> Iterator[Any]:
-        """Yield the messages of one topic with all their fields, including those without a signal.
-
-        Raises:
-            RecordingError: If the file or a message is damaged.
-        """
-        for _topic, message_type, _log_ns, data in self.raw_messages([topic]):
-            try:
-                message = self._typestore.deserialize_cdr(data, message_type)
-            except Exception as error:  # whatever a damaged message makes rosbags stumble over
-                raise RecordingError(
-                    f"a message on '{topic}' of '{self.name}' is damaged: {error}"
-                ) from error
-            yield message
-
-    def _reader_of(self, topic: str, message_type: str) -> Callable[[bytes], Sample | None]:
-        """Return the reader of the serialised messages of a topic; it counts those that are malformed."""
-        if message_type not in CONVERSIONS:
-            known = f"expected one of {listing(CONVERSIONS)}"
-            problem = f"topic '{topic}' of '{self.name}' has type {message_type}, {known}"
-
-            def refuse(_data: bytes) -> None:
-                raise RecordingError(problem)
-
-            return refuse
-        deserialize = partial(self._typestore.deserialize_cdr, typename=message_type)
-        decode = MessageReader(message_type, deserialize).read
-
-        def read(data: bytes) -> Sample | None:
-            try:
-                sample: Sample = decode(data)
-            except DamagedMessageError as error:
-                raise RecordingError(
-                    f"a message on '{topic}' of '{self.name}' is damaged: {error}"
-                ) from error
-            except MeasurementError:
-                self.malformed[topic] = self.malformed.get(topic, 0) + 1
-                return None
-            return sample
-
-        return read
+    def _damaged(self, topic: str, error: Exception) -> RecordingError:
+        return RecordingError(f"a message on '{topic}' of '{self.name}' is damaged: {one_line(error)}")
 
 
 Recording: TypeAlias = MemoryRecording | BagRecording

@@ -46,19 +46,12 @@ class TrueInertias:
         return steps[-1].inertia if steps else None
 
     def masses(self, link: str, times_s: Array) -> Array:
-        """Return the true mass of the body of a link [kg] at times since the start, shape (n,).
-
-        Args:
-            link: A link that has steps.
-            times_s: Times [s], shape (n,).
-        """
-        masses: Array = np.array([inertia.mass for inertia in self._over_time(link, times_s)])
-        return masses
+        """Return the true mass of the body of a link [kg] at times since the start [s], shape (n,)."""
+        return np.array([inertia.mass for inertia in self._over_time(link, times_s)])
 
     def coms(self, link: str, times_s: Array) -> Array:
-        """Return the true centre of mass of the body of a link [m] at times since the start, shape (n, 3)."""
-        coms: Array = np.array([inertia.com_L for inertia in self._over_time(link, times_s)])
-        return coms
+        """Return its true centre of mass [m], shape (n, 3)."""
+        return np.array([inertia.com_L for inertia in self._over_time(link, times_s)])
 
     def _over_time(self, link: str, times_s: Array) -> list[LinkInertia]:
         steps = self.steps[link]

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from inertial_estimation.signals import Health, HealthLevel
 
@@ -11,8 +12,7 @@ REPORT_PERIOD = 1.0  # [s] between two reports of a node
 SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report
 
 
-@dataclass(frozen=True, slots=True)
-class InputState:
+class InputState(NamedTuple):
     """State of one input as reported by the nodes that read it; the worst where they differ.
 
     Attributes:
@@ -21,7 +21,7 @@ class InputState:
         rate_hz: Rate of its stamps [Hz]; None while unknown.
         age_s: Time since the stamp of the newest reading [s]; None before the first. It grows on when the
             node stops reporting, and when readings stop together with the clock of a simulation.
-            message: Report of the node about it.
+        message: Report of the node about it.
     """
 
     topic: str
@@ -50,13 +50,7 @@ class NodeRecord:
     _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, heard when, age then
 
     def hear_figures(self, now_s: float, figures: Mapping[str, float], count: int = 1) -> None:
-        """Store the newest of some telemetry messages.
-
-        Args:
-            now_s: Time now [s].
-            figures: The newest, by name.
-            count: How many came.
-        """
+        """Store the newest figures of a number of telemetry messages that have come now [s]."""
         self.figures, self.heard_s = figures, now_s
         self._counts.append((now_s, count))
 
@@ -137,7 +131,7 @@ class WatchRecord:
                 topic = f"{namespace}/{state.topic}" if namespace else state.topic
                 known = found.get(topic)
                 if known is None or _badness(state) > _badness(known):
-                    found[topic] = InputState(topic, state.level, state.rate_hz, state.age_s, state.message)
+                    found[topic] = state._replace(topic=topic)
         return list(found.values())
 
 

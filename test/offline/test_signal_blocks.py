@@ -21,7 +21,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline import signal_blocks
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordedMessage, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 START = 1_700_000_000_000_000_000
@@ -293,7 +293,8 @@ class Endless:
         return None
 
     def unread(self, topics, start_ns=None):
-        return self.entries(topics, start_ns)
+        entries = self.entries(topics, start_ns)
+        return (RecordedMessage(entry.topic, entry.log_ns, entry.sample) for entry in entries)
 
     def entries(self, topics, start_ns=None) -> Iterator[RecordingEntry]:
         zero = np.zeros(3)
