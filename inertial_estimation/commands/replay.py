@@ -4,31 +4,38 @@ import argparse
 
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.provenance import provenance
-from inertial_estimation.commands.replay_output import (
-    OWN_FILES,
-    print_input_warnings,
-    print_summary,
-    write_results,
-    write_tables,
+from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
+from inertial_estimation.commands.terminal import (
+    drawing,
+    print_warnings,
+    progress_bar,
+    recording_with_warnings,
 )
-from inertial_estimation.commands.terminal import print_warnings, progress_bar, recording_with_warnings
 from inertial_estimation.commands.viewer_files import replay_view
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.files.outputs import result_folder, write_json, write_text
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.node_outputs import write_estimates_bag
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
 from inertial_estimation.replay.results import replay_results
-from inertial_estimation.replay.tables import ESTIMATES_BAG
+from inertial_estimation.replay.tables import (
+    ESTIMATES_BAG,
+    METRICS_FILE,
+    REPORT_FILE,
+    TABLES,
+    write_result_table,
+)
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
+OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE)
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 
 
@@ -48,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         view = replay_view(rrd, recording, topics, pipelines, reference)
         watcher = None if view is None else view.moments
         result = _replayed(recording, topics, pipelines, args, watcher)
-        hold_out_ns = _hold_out(result, args)
+        held_out_s = args.hold_out  # from which on the filter does not learn
+        hold_out_ns = None if held_out_s is None else result.start_ns + round(held_out_s * NANOSECONDS)
         evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
         if view is not None:
             view.write(evaluation.errors.get("tilt"))
@@ -63,18 +71,21 @@ def run(args: argparse.Namespace) -> int:
         evaluation.metrics["provenance"]["options"]["reference"] = topic  # the one that was found
         with result_folder(folder, OWN_FILES) as partial:
             if args.format != "mcap":
-                write_tables(partial, evaluation, pipelines)
+                for name, table in evaluation.tables.items():
+                    write_result_table(partial / name, table)
+                if evaluation.links and pipelines.inertial is not None:
+                    write_text(partial / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
             if args.format != "csv":
                 inputs = [*topics.present_in(recording.topics), *([topic] if topic else [])]
                 write_estimates_bag(partial / ESTIMATES_BAG, recording, inputs, result, pipelines)
-            write_results(partial, evaluation, figures=not args.no_figures)
+            write_json(partial / METRICS_FILE, evaluation.metrics)
+            if not args.no_figures:
+                with drawing("report"):
+                    from inertial_estimation.plots.replay_report import write_replay_report
+
+                    write_replay_report(partial / REPORT_FILE, evaluation)
     print_summary(folder, evaluation, result.checks)
     return 0
-
-
-def _hold_out(result: ReplayRun, args: argparse.Namespace) -> int | None:
-    """Return the stamp from which on the filter no longer learned [ns], None for never."""
-    return None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
 
 
 def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:

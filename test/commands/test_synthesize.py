@@ -86,3 +86,30 @@ def test_only_an_arm_follows_a_trajectory(tmp_path: Path, capsys: pytest.Capture
     options = ["--trajectory", str(tmp_path / "swing.csv"), "--output", str(tmp_path / "bag")]
     assert main(["synthesize", "talos", *options]) == 1
     assert "fixed base alone" in capsys.readouterr().err
+
+
+def test_same_seed_writes_the_same_recording(tmp_path: Path) -> None:
+    found = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        options = ["--duration", "1", "--rate", "50", "--seed", str(seed), "--payload-time", "0.5"]
+        assert main(["synthesize", "panda", *options, "--output", str(tmp_path / name)]) == 0
+        with BagRecording(tmp_path / name) as bag:
+            found.append([message[2:] for message in bag.raw_messages(bag.topics)])
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dropped", "1.5"], "expected a share"),
+        (["--rate", "0"], "positive"),
+        (["--payload-link", "tail"], "no link 'tail'"),
+        (["--payload-mass", "0"], "expected a positive one"),
+    ],
+)
+def test_nonsense_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["synthesize", "panda", "--output", str(tmp_path / "bag"), *arguments]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "bag").exists()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.commands.replay_output import _number
+from inertial_estimation.commands.replay_summary import _number
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.replay.results import external_wrenches, implausible_metrics, located_loads

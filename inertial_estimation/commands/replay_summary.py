@@ -1,53 +1,22 @@
-"""What a replay leaves: its files, and the summary in the terminal."""
+"""What a replay says in the terminal."""
 
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.commands.terminal import drawing
-from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
 from inertial_estimation.errors import RecordingError, listing, one_line
-from inertial_estimation.files.outputs import write_json, write_text
 from inertial_estimation.inertial.noise import noise_sentence
-from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.results import BASE_ERRORS, NOISE_BAND, ReplayResults, nis_sentence
-from inertial_estimation.replay.tables import (
-    ESTIMATES_BAG,
-    METRICS_FILE,
-    REPORT_FILE,
-    TABLES,
-    write_result_table,
-)
-from inertial_estimation.signals import Health
 
-OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE)
 AXES = ("x", "y", "z")
 INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
 MOST_LINKS = 40  # lines of the table of links
 WIDEST = 160  # characters of a line on an input
-
-
-def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
-    """Write metrics of a replay to a folder, and the report with its figures if it is wanted."""
-    write_json(folder / METRICS_FILE, evaluation.metrics)
-    if figures:
-        with drawing("report"):
-            from inertial_estimation.plots.replay_report import write_replay_report
-
-            write_replay_report(folder / REPORT_FILE, evaluation)
-
-
-def write_tables(folder: Path, evaluation: ReplayResults, pipelines: Pipelines) -> None:
-    """Write the estimates of a replay to a folder, as tables."""
-    for name, table in evaluation.tables.items():
-        write_result_table(folder / name, table)
-    if evaluation.links and pipelines.inertial is not None:
-        write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
 
 
 def print_input_warnings(result: ReplayRun) -> None:
@@ -59,8 +28,11 @@ def print_input_warnings(result: ReplayRun) -> None:
     wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
     estimated = result.base or result.inertial or result.payload
     if wrong or not estimated:
-        said = dict.fromkeys(_said(health) for health in wrong or result.health)
-        print("\n".join(one_line(text, limit=WIDEST) for text in said), file=sys.stderr)
+        said = []
+        for health in wrong or result.health:
+            drops = [f"{name} ({n})" for name, n in health.values.items() if name.startswith("dropped: ")]
+            said.append(one_line(", ".join((f"{health.name}: {health.message}", *drops)), limit=WIDEST))
+        print("\n".join(dict.fromkeys(said)), file=sys.stderr)
     if not estimated:
         raise RecordingError("the estimators gave no estimate on this recording")
 
@@ -85,12 +57,6 @@ def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding
         print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
     print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
     print(f"results               {folder}")
-
-
-def _said(health: Health) -> str:
-    """One line: the message, and for an input why readings were dropped."""
-    drops = [f"{name} ({count})" for name, count in health.values.items() if name.startswith("dropped: ")]
-    return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
 
 
 def _print_checks(results: list[Finding]) -> None:
