@@ -27,13 +27,12 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, skew
 from inertial_estimation.spatial.vectors import (
     Matrix,
-    Vector,
-    add,
     combine,
     cross,
     dot,
     normalised,
     rotation,
+    rows_of,
     store,
     times,
     vector_of,
@@ -163,16 +162,6 @@ def inverse(A: Matrix, added: float) -> Matrix:
     return (p, q, r), (q, u, v), (r, v, w)
 
 
-@inlined
-def observed(of_velocity: float, of_bias: float, arm: Vector, velocity: Vector, bias: Vector) -> Vector:
-    """Return what a measurement shows of velocity and bias, s v + t b + p x b; see `measure`."""
-    return combine(
-        (of_velocity * velocity[0], of_velocity * velocity[1], of_velocity * velocity[2]),
-        1.0,
-        combine(cross(arm, bias), of_bias, bias),
-    )
-
-
 @compiled
 def measure(
     value: Column,
@@ -213,38 +202,29 @@ def measure(
         What the residual r shows of the variance of the noise, the mean over its rows of w r^2 - H P H', with
         the weight w that Student's t gives it.
     """
-    s, t, p = of_velocity, of_bias, vector_of(arm, 0)
+    H = np.zeros((3, ERRORS))
+    for k in range(3):
+        H[k, k], H[k, 6 + k] = of_velocity, of_bias
+    H[0, 7], H[0, 8], H[1, 8] = -arm[2], arm[1], -arm[0]  # S(p)
+    H[1, 6], H[2, 6], H[2, 7] = arm[2], -arm[1], arm[0]
+    PH = covariance @ H.T
+    HPH = rows_of(H @ PH)
     v, b = vector_of(velocity, 0), vector_of(bias, 0)
-    r = combine(vector_of(value, 0), -1.0, observed(s, t, p, v, b))
-    PH = np.empty((ERRORS, 3))
-    for i in range(ERRORS):
-        row = covariance[i]
-        store(PH[i], 0, observed(s, t, p, vector_of(row, 0), vector_of(row, 6)))
-    HPH = (  # its columns, by those of P H'
-        observed(s, t, p, (PH[0, 0], PH[1, 0], PH[2, 0]), (PH[6, 0], PH[7, 0], PH[8, 0])),
-        observed(s, t, p, (PH[0, 1], PH[1, 1], PH[2, 1]), (PH[6, 1], PH[7, 1], PH[8, 1])),
-        observed(s, t, p, (PH[0, 2], PH[1, 2], PH[2, 2]), (PH[6, 2], PH[7, 2], PH[8, 2])),
-    )
+    r = combine(combine(vector_of(value, 0), -of_velocity, v), -of_bias, b)
+    r = combine(r, -1.0, cross(vector_of(arm, 0), b))
     weight = 1.0
     if tail < math.inf:
         weight = (tail + 3.0) / (tail + dot(r, times(inverse(HPH, variance), r)))
     S_inverse = inverse(HPH, variance / weight)
-    scaled = times(S_inverse, r)
-    d = np.empty(ERRORS)
-    for i in range(ERRORS):
-        d[i] = dot(vector_of(PH[i], 0), scaled)
-        K = times(S_inverse, vector_of(PH[i], 0))
-        for j in range(i + 1):
-            lost = dot(K, vector_of(PH[j], 0))
-            covariance[i, j] -= lost
-            covariance[j, i] = covariance[i, j]
-            if j >= 3 and i < 6:
-                turn_covariance[i - 3, j - 3] += lost
-                turn_covariance[j - 3, i - 3] = turn_covariance[i - 3, j - 3]
+    K = PH @ np.array(S_inverse)
+    lost = K @ PH.T
+    covariance -= 0.5 * (lost + lost.T)  # which differ by rounding only
+    turn_covariance += lost[3:6, 3:6]
+    d = K @ np.array(r)
     a = vector_of(d, 3)
-    store(velocity, 0, add(v, vector_of(d, 0)))
+    velocity += d[0:3]
+    bias += d[6:9]
+    offset += d[9:12]
+    turn += d[3:6]
     store(vertical, 0, normalised(times(rotation((-a[0], -a[1], -a[2])), vector_of(vertical, 0))))
-    store(bias, 0, add(b, vector_of(d, 6)))
-    store(offset, 0, add(vector_of(offset, 0), vector_of(d, 9)))
-    store(turn, 0, add(vector_of(turn, 0), a))
     return (weight * dot(r, r) - HPH[0][0] - HPH[1][1] - HPH[2][2]) / 3.0
