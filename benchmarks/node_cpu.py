@@ -87,7 +87,6 @@ def cpu_seconds(pid: int) -> float:
 
 def run_empty(name: str) -> int:
     """Run a node with callbacks that do nothing, as one that knows nothing better."""
-    from rclpy.executors import SingleThreadedExecutor
     from rclpy.node import Node
 
     from inertial_estimation.ros.node_runner import run_node
@@ -99,7 +98,7 @@ def run_empty(name: str) -> int:
             node.create_subscription(message_type, topic, lambda _msg: None, SENSOR_INPUT)
         return node
 
-    return run_node(build, [], SingleThreadedExecutor)
+    return run_node(build, [])
 
 
 def inputs(name: str) -> dict[str, type]:

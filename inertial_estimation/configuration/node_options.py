@@ -17,13 +17,6 @@ class NodeOptions:
         "Whether the node starts as an unconfigured lifecycle node, whose transitions a manager requests; "
         "if false, it works at once.",
     )
-    realtime_priority: int = parameter(
-        0,
-        "Real-time priority (SCHED_FIFO) of the process, whose memory is then locked (mlockall); "
-        "0 leaves the default scheduling. The system must permit both (rtprio, memlock).",
-        lower=0,
-        upper=98,
-    )
 
 
 @dataclass(frozen=True)

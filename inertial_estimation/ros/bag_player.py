@@ -24,23 +24,14 @@ LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """Options of playing a recording.
+    """Options of playing a recording."""
 
-    Attributes:
-        rate: Speed, as a multiple of real time.
-        loop: Whether to restart at the end.
-        clock_rate: Rate of /clock by the wall clock [Hz]; 0 publishes none.
-        wait: Longest time to wait for subscriptions [s]; while nodes compile, it does not pass.
-        subscribers: Number of subscriptions one of the topics needs before playing starts.
-        remap: New topic names by recorded ones.
-    """
-
-    rate: float = 1.0
-    loop: bool = False
-    clock_rate: float = 200.0
-    wait: float = 5.0
-    subscribers: int = 1
-    remap: Mapping[str, str] = field(default_factory=dict)
+    rate: float = 1.0  # speed, as a multiple of real time
+    loop: bool = False  # whether to restart at the end
+    clock_rate: float = 200.0  # of /clock by the wall clock [Hz]; 0 publishes none
+    wait: float = 5.0  # longest time to wait for subscriptions [s]
+    subscribers: int = 1  # that one of the topics needs before playing starts
+    remap: Mapping[str, str] = field(default_factory=dict)  # new topic names by recorded ones
 
     def __post_init__(self) -> None:
         if not 0.0 < self.rate <= 1000.0:
@@ -55,12 +46,7 @@ class BagPlayer:
     """Plays one recording through a node's publishers, without deserialising the messages."""
 
     def __init__(self, node: Node, recording: BagRecording, options: PlayOptions) -> None:
-        """Create a publisher for every topic of the recording.
-
-        Args:
-            node: Node that publishes.
-            recording: The open recording.
-            options: Options of playing.
+        """Create a publisher for every topic of the open recording.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
@@ -70,18 +56,12 @@ class BagPlayer:
             if topic not in recording.topics:
                 hint = did_you_mean(topic, recording.topics, "it has")
                 raise ConfigurationError(f"no topic '{topic}' to remap in '{recording.name}'{hint}")
-        self._node = node
-        self._recording = recording
-        self._options = options
+        self._node, self._recording, self._options = node, recording, options
         self._publishers = self._create_publishers()
         self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT) if options.clock_rate else None
 
     def play(self) -> int:
-        """Play to the end, or endlessly when looping.
-
-        Returns:
-            Number of messages published.
-        """
+        """Play to the end, or endlessly when looping; return the number of messages published."""
         self._wait_for_subscriptions()
         played = self._play_once()
         while self._options.loop:
@@ -159,14 +139,9 @@ class BagPlayer:
 
 
 def play_bag(path: str, options: PlayOptions) -> int:
-    """Play a rosbag2 through a node of its own; signals are left to the caller.
+    """Play a rosbag2, a folder or file, through a node of its own; return the number of messages published.
 
-    Args:
-        path: Folder of the bag, or its file.
-        options: How to play it.
-
-    Returns:
-        Number of messages published.
+    Signals are left to the caller.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.

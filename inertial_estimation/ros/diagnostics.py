@@ -19,23 +19,14 @@ SILENT_PERIODS = 2  # reports without a message from which a required input coun
 
 @dataclass
 class InputCounter:
-    """Counters of received, lost and malformed messages of one topic.
-
-    Attributes:
-        topic: Name of the topic.
-        required: Whether the pipeline gives no output without it.
-        publishers: Returns the current number of publishers of the topic.
-        received: Messages received.
-        lost: Messages missing between those received: lost on the network, or dropped from a full queue.
-        malformed: Messages whose fields do not fit together, by reason.
-    """
+    """Counters of received, lost and malformed messages of one topic."""
 
     topic: str
-    required: bool = False
-    publishers: Callable[[], int] = lambda: 1
+    required: bool = False  # whether the pipeline gives no output without it
+    publishers: Callable[[], int] = lambda: 1  # their current number
     received: int = 0
-    lost: int = 0
-    malformed: dict[str, int] = field(default_factory=dict)
+    lost: int = 0  # between those received: on the network, or from a full queue
+    malformed: dict[str, int] = field(default_factory=dict)  # whose fields do not fit together, by reason
     _newest_malformed: str = ""
     _silent_periods: int = 0
     _received_before: int = 0
@@ -43,12 +34,7 @@ class InputCounter:
     _reported: tuple[int, int] = (0, 0)  # lost and malformed
 
     def count(self, received: int, sequence: int | None) -> None:
-        """Count messages.
-
-        Args:
-            received: Number of messages received.
-            sequence: Sequence number of the last message of its publisher; None where unknown.
-        """
+        """Count messages, the last of which has a number of its publisher (None: unknown)."""
         self.received += received
         if sequence is None:
             return
@@ -119,22 +105,14 @@ class Diagnostics:
         waits_for: Callable[[], list[str]],
         due: Callable[[], None],
     ) -> None:
-        """Start reporting.
+        """Start: `due` is called once per second, and calls `publish`.
 
-        Args:
-            node: Node that reports.
-            health: Returns the current health of every component.
-            waits_for: Returns the names of the inputs that have not arrived yet.
-            due: Called once per second; it calls `publish`.
+        `health` returns that of every component, `waits_for` the inputs that have not arrived yet.
         """
-        self._node = node
-        self._health = health
-        self._waits_for = waits_for
+        self._node, self._health, self._waits_for = node, health, waits_for
         self._levels: dict[str, HealthLevel] = {}
-        self._waiting = False
-        self.hardware_id = ""
+        self._waiting, self._periods, self.hardware_id = False, 0, ""
         self._publisher = create_output(node, DiagnosticArray, TOPIC)
-        self._periods = 0
         node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self) -> None:
@@ -168,16 +146,11 @@ class Diagnostics:
             self._levels[part.name] = part.level
             if part.level == before:
                 continue
-            text = f"{part.name}: {part.message}{_reasons(part)}"
+            dropped = [f"{name} ({n})" for name, n in part.values.items() if name.startswith("dropped: ")]
+            text = f"{part.name}: {part.message}" + (f" [{'; '.join(dropped)}]" if dropped else "")
             if part.level == HealthLevel.OK:
                 logger.info(f"recovered: {text}")
             elif part.level == HealthLevel.ERROR:
                 logger.error(text)
             else:
                 logger.warning(text)
-
-
-def _reasons(part: Health) -> str:
-    """Return the reasons for which readings were dropped, if any."""
-    dropped = [f"{name} ({count})" for name, count in part.values.items() if name.startswith("dropped: ")]
-    return f" [{'; '.join(dropped)}]" if dropped else ""

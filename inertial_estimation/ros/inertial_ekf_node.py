@@ -26,7 +26,7 @@ from inertial_estimation.ros.messages import event_to_array, torque_command_to_m
 from inertial_estimation.ros.outputs import Figures, MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
-from inertial_estimation.signals import InertialEstimate, StampedInertia, TorqueCommand
+from inertial_estimation.signals import InertialEstimate, LinkEstimate, StampedInertia, TorqueCommand
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 from inertial_estimation.telemetry import InertialTelemetry
 
@@ -39,30 +39,6 @@ class InertialNodeConfig(PipelineNodeConfig):
 
     options: InertialNodeOptions = section(InertialNodeOptions, prefix="")
     pipeline: InertialPipelineConfig = section(InertialPipelineConfig, prefix="")
-
-
-class CovarianceOutputs:
-    """Publishes the covariance of the ten parameters of every estimated link, one topic per link."""
-
-    def __init__(self, node: PipelineNode[InertialNodeConfig], links: Sequence[str]) -> None:
-        """Create the publishers.
-
-        Args:
-            node: Node that publishes.
-            links: Estimated links, in the order of the estimates.
-        """
-        self._outputs = [
-            Figures(node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
-            for link in links
-        ]
-
-    def send(self, estimate: InertialEstimate) -> None:
-        """Publish the covariances whose topics have subscribers."""
-        for figures, link in zip(self._outputs, estimate.links, strict=True):
-            figures.send(
-                estimate.stamp_ns,
-                lambda link=link: upper_triangle(parameter_covariance(link)).tolist(),  # type: ignore[misc]
-            )
 
 
 class InertialEkfNode(PipelineNode[InertialNodeConfig]):
@@ -95,7 +71,10 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._events = LocatedEvents()
         figures = InertialTelemetry(links, model.friction_names, noise, model.error_names)
         self._telemetry = TelemetryOutput(self, figures)
-        self._covariances = CovarianceOutputs(self, links)
+        self._covariances = [
+            Figures(self.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
+            for link in links
+        ]
         if model.errors:
             self._by_joint["errors"] = self.add_output(JointState, "torque_errors")
         self._markers = MarkerOutput(self)
@@ -119,7 +98,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             self._publish_torque_errors(estimate)
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
-            self._covariances.send(estimate)
+            for figures, link in zip(self._covariances, estimate.links, strict=True):
+                figures.send(stamp_ns, partial(_covariance, link))
         self._markers.send(estimates[-1].stamp_ns, lambda new: inertial_markers(new, estimates[-1]))
 
     def _publish_torque_errors(self, estimate: InertialEstimate) -> None:
@@ -153,3 +133,9 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             return text
         write_text(self._export_path, text)
         return str(self._export_path)
+
+
+def _covariance(link: LinkEstimate) -> list[float]:
+    """Return the covariance of the ten parameters of a link, as it is published."""
+    numbers: list[float] = upper_triangle(parameter_covariance(link)).tolist()
+    return numbers

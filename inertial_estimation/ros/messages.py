@@ -28,10 +28,7 @@ NORM_TOLERANCE = 0.01  # of a quaternion
 
 
 def message_class(message_type: str) -> type[Any]:
-    """Return the class of the messages of a type.
-
-    Args:
-        message_type: ``package/msg/Name``.
+    """Return the class of the messages of a type, ``package/msg/Name``.
 
     Raises:
         ConfigurationError: If its package is not in the workspace.
@@ -52,12 +49,7 @@ def deserializer(message_type: type) -> Callable[[bytes], Any]:
 
 
 def message_reader(message_type: type, convert: Callable[[Any], Any] | None = None) -> Callable[[bytes], Any]:
-    """Return a function that reads serialised messages of a class; see `inputs.messages.MessageReader`.
-
-    Args:
-        message_type: Class of the messages.
-        convert: Message to value, where it is not the conversion registered for the type.
-    """
+    """Return what reads serialised messages of a class, by a conversion or that registered for the type."""
     name = f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
     return MessageReader(name, deserializer(message_type), convert).read
 
@@ -75,13 +67,7 @@ def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str)
 
 
 def event_to_array(event: Health, stamp_ns: int, node_name: str) -> DiagnosticArray:
-    """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
-
-    Args:
-        event: What has happened, as the state of one part; its kind is the first value.
-        stamp_ns: Stamp of the measurement [ns].
-        node_name: Name of the node.
-    """
+    """Convert an event of a node to diagnostic_msgs/DiagnosticArray with one status."""
     return event_to_msg(event, stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue)
 
 
@@ -91,12 +77,7 @@ def hold_from_msg(msg: Bool) -> bool:
 
 
 def torque_command_to_msg(command: TorqueCommand, msg: JointState | None = None) -> JointState:
-    """Convert joint torques to sensor_msgs/JointState: effort by name [Nm], stamp of the state answered.
-
-    Args:
-        command: The torques.
-        msg: Message with the names to write into; None makes a new one.
-    """
+    """Convert joint torques to sensor_msgs/JointState, which may be given with its names: effort [Nm]."""
     if msg is None:
         msg = JointState(name=list(command.names))
     msg.effort = command.tau.tolist()

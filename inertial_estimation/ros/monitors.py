@@ -26,7 +26,7 @@ from inertial_estimation.configuration.node_names import (
 )
 from inertial_estimation.inputs.messages import JOINT_STATE_TYPE
 from inertial_estimation.recordings.estimate_messages import health_from_msg
-from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
+from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.ros.messages import message_reader
@@ -95,19 +95,17 @@ class DemoMonitor(PolledNode):
             record.sigmas[link] = []
         record.joints = {joint: [] for joint in joints}
         self._listen(JointState, "joint_states", self._on_joints)
-        if record.robot is not None:
-            self._listen_to_robot(record.robot)
+        robot = record.robot
+        if robot is not None:
+            self._listen(Odometry, "base_state", robot.bases.append)
+            for contact in robot.contacts:
+                heard = partial(robot.wrenches.__setitem__, contact)
+                self._listen(WrenchStamped, f"{topic_token(contact)}/wrench", heard)
 
     def contested(self) -> list[str]:
         """Return the topics that more than one node publishes: another program talks in this domain."""
         topics = dict.fromkeys([*self._awaited, "/clock", "joint_torque_commands"])
         return [topic for topic in topics if self.count_publishers(topic) > 1]
-
-    def _listen_to_robot(self, robot: HeardRobot) -> None:
-        self._listen(Odometry, "base_state", robot.bases.append)
-        for contact in robot.contacts:
-            heard = partial(robot.wrenches.__setitem__, contact)
-            self._listen(WrenchStamped, f"{topic_token(contact)}/wrench", heard)
 
     def _listen(self, message_type: type, topic: str, heard: Callable[[Any], None]) -> None:
         self._awaited.append(topic)
@@ -139,16 +137,9 @@ class DemoMonitor(PolledNode):
 def listen(
     record: LiveRecord, links: Sequence[str], joints: Sequence[str], domain_id: int
 ) -> Iterator[DemoMonitor]:
-    """Create a monitor in a separate context, so that several can monitor different domains.
+    """Yield a monitor in a context of its own, in a ROS domain, whose `take` is to be called often.
 
-    Args:
-        record: Record of the messages.
-        links: Estimated links.
-        joints: Joints whose position is kept.
-        domain_id: ROS domain.
-
-    Yields:
-        The monitor; call its `take` often.
+    It records the estimates of links and the positions of joints.
     """
     context = Context()
     rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
@@ -164,12 +155,7 @@ class WatchMonitor(PolledNode):
     """Keeps the newest telemetry and reports of all nodes in a namespace."""
 
     def __init__(self, record: WatchRecord, namespace: str) -> None:
-        """Subscribe to `/diagnostics`; telemetry is subscribed to when nodes are found.
-
-        Args:
-            record: Where to keep what is heard.
-            namespace: Nodes in it and below are watched.
-        """
+        """Watch the nodes in a namespace and below; telemetry is subscribed to when they are found."""
         super().__init__(f"inertial_estimation_monitor_{os.getpid()}", self._on_diagnostics)
         self._record = record
         self._inside = namespace.strip("/") + "/" if namespace.strip("/") else ""
@@ -216,12 +202,7 @@ class WatchMonitor(PolledNode):
 
 
 def watched(record: WatchRecord, namespace: str) -> Iterator[float]:
-    """Monitor the nodes of a namespace and below; yields the time of the steady clock [s] after every poll.
-
-    Args:
-        record: Where to keep what is heard.
-        namespace: Nodes in it and below are watched.
-    """
+    """Monitor the nodes of a namespace and below; yields the steady clock's time [s] after a poll."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         node, next_find = WatchMonitor(record, namespace), 0.0

@@ -5,6 +5,7 @@ cost of taking a message from the middleware. A node with a timer therefore keep
 and takes what has arrived by `Subscription.handle`, which rclpy has from Humble to Rolling.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -19,26 +20,23 @@ from rclpy.subscription import Subscription
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, create_input
-from inertial_estimation.ros.reading_delay import ReadingDelay
+from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
 Take: TypeAlias = Callable[[bytes, int], None]
+LONGEST_S = 0.1  # that the newest message may wait, in addition to two periods of the node
+PATIENCE_S = 0.5  # for which a node may read a backlog of stale messages, to catch up after a stall
+CALM_S = 10.0  # without a dropped backlog, after which a node counts as no longer overloaded
+REMEDY = "the node gets too little processor time: lower 'rate', the rates of its inputs or what it estimates"
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
 LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
 
 
 class InputKind(Enum):
-    """How an input is delivered.
+    """How an input is delivered."""
 
-    Attributes:
-        SENSOR: Best effort; any publisher matches.
-        COMMAND: Reliable: it is sent once.
-        LATCHED: Reliable, and holds until the next one: late joiners get the last one, and only publishers
-            that offer this (transient local) match.
-    """
-
-    SENSOR = "sensor"
-    COMMAND = "command"
-    LATCHED = "latched"
+    SENSOR = "sensor"  # best effort: any publisher matches
+    COMMAND = "command"  # reliable: it is sent once
+    LATCHED = "latched"  # reliable, also to late joiners: only transient local publishers match
 
 
 class _Unwaited(CallbackGroup):
@@ -48,12 +46,70 @@ class _Unwaited(CallbackGroup):
         """No executor adds such an entity to its wait set."""
         return False
 
-    def beginning_execution(self, entity: Any) -> bool:
-        """Never begun by an executor."""
-        return False
+    beginning_execution = can_execute
 
     def ending_execution(self, entity: Any) -> None:
         """Never ended by an executor."""
+
+
+class ReadingDelay:
+    """How long messages wait until a node reads them: one that gets too little processor time says so.
+
+    A stall makes messages wait for a moment, and a node catches up after it. Where even the shortest wait of
+    a second is long, the node reads more slowly than messages arrive: its queues are full, and all that it
+    computes is late. Such a node drops what waits when it is stale, and goes on with fresh readings.
+
+    Attributes:
+        period: Time between two readings, by which a message may wait [s].
+        timeout: Wait beyond which a message is stale, in addition to two periods [s]; infinite: never.
+        dropped: Messages that have not been read.
+    """
+
+    def __init__(self) -> None:
+        """Begin without a reading."""
+        self.period, self.timeout = 0.0, math.inf
+        self.dropped = self._reported = 0
+        self._shortest_s: float | None = None  # of the last message of a round
+        self._was_long = False
+        self._stale_since_ns: int | None = None
+        self._overloaded_until_ns = 0
+
+    def is_backlog(self, received_ns: int) -> bool:
+        """Return whether a message that arrived at a wall time [ns] (0: not known) must be dropped unread."""
+        now_ns = time.time_ns()
+        if not received_ns or seconds(now_ns - received_ns) <= self.timeout + 2.0 * self.period:
+            self._stale_since_ns = None
+            return False
+        if self._stale_since_ns is None:
+            self._stale_since_ns = now_ns
+        overloaded = now_ns < self._overloaded_until_ns
+        return overloaded or seconds(now_ns - self._stale_since_ns) >= PATIENCE_S
+
+    def drop(self, count: int) -> None:
+        """Count the messages of a backlog that is dropped."""
+        self.dropped += count
+        self._stale_since_ns = None
+        self._overloaded_until_ns = time.time_ns() + round(CALM_S * NANOSECONDS)
+
+    def note(self, received_ns: int) -> None:
+        """Note that all messages have been read, the newest of which arrived at a wall time [ns]."""
+        if received_ns:
+            wait_s = max(seconds(time.time_ns() - received_ns), 0.0)
+            self._shortest_s = wait_s if self._shortest_s is None else min(self._shortest_s, wait_s)
+
+    def health(self) -> Health:
+        """Return the state since the last report: a warning of dropped messages, or of two long waits."""
+        wait_s, self._shortest_s = self._shortest_s or 0.0, None
+        fresh, self._reported = self.dropped - self._reported, self.dropped
+        was_long, self._was_long = self._was_long, wait_s > LONGEST_S + 2.0 * self.period
+        values = {"dropped unread": str(self.dropped), "shortest wait [s]": f"{wait_s:.4f}"}
+        message = "in time"
+        if fresh:
+            message = f"{fresh} message(s) dropped unread, so that the others are not stale: {REMEDY}"
+        elif was_long and self._was_long:
+            message = f"messages wait for {wait_s:.2f} s and longer before they are read: {REMEDY}"
+        level = HealthLevel.OK if message == "in time" else HealthLevel.WARN
+        return Health("reading", level, message, values)
 
 
 class NodeInput:
@@ -66,14 +122,7 @@ class NodeInput:
     """
 
     def __init__(self, subscription: Subscription, topic: str, take: Take, kind: InputKind) -> None:
-        """Take a subscription.
-
-        Args:
-            subscription: Subscription to serialised messages.
-            topic: Relative name of the topic.
-            take: Takes a serialised message and its arrival [ns]; may raise MeasurementError.
-            kind: How it is delivered.
-        """
+        """Take a subscription to serialised messages; `take` gets each with its arrival [ns]."""
         self.kind, self.subscription = kind, subscription
         self.counter = InputCounter(topic, publishers=subscription.get_publisher_count)
         self.brought: list[tuple[bytes, Mapping[str, Any]]] = []  # by the executor
@@ -113,11 +162,7 @@ class NodeInputs:
     """
 
     def __init__(self, woken: Callable[[], None] | None) -> None:
-        """Have no input yet.
-
-        Args:
-            woken: Called after a message that the executor brought; None: the owner polls.
-        """
+        """Have no input yet."""
         self.received_ns = 0
         self.arrival: Callable[[int], int] = lambda received_ns: received_ns
         self.sensor_qos: QoSProfile = SENSOR_INPUT
@@ -160,10 +205,7 @@ class NodeInputs:
         """Read all received messages in the order of their reception, across all topics.
 
         A message that arrives while the queues are emptied may be later than one in a queue that is already
-        empty. It is therefore kept for the next round.
-
-        Args:
-            on_message: Called when one message has been pushed.
+        empty. It is therefore kept for the next round. `on_message` is called after each.
         """
         for rounds_left in reversed(range(MOST_ROUNDS)):
             begin_ns = time.time_ns()
@@ -189,11 +231,7 @@ class NodeInputs:
         self._take()
 
     def _drop_backlog(self, unread: "list[tuple[int, NodeInput, bytes]]") -> None:
-        """Discard the sensor readings that wait, and read commands, which are sent once.
-
-        Args:
-            unread: What has been taken from the queues and not been read yet.
-        """
+        """Discard the sensor readings that wait, and read commands, which are sent once."""
         backlog = [*unread, *self._take()]
         commands = [message for message in backlog if message[1].kind is not InputKind.SENSOR]
         self.delay.drop(len(backlog) - len(commands))

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FrameType
@@ -18,6 +19,8 @@ from typing import Any
 from inertial_estimation.errors import InertialEstimationError, one_line
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+COLLECTION_PERIOD = 1.0  # [s]
+MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
 
 _MISSING = {
     "pinocchio": "the nodes need Pinocchio ({error}): install ros-$ROS_DISTRO-pinocchio, "
@@ -76,28 +79,42 @@ simulator = partial(_run_class, "simulator_node", "SimulatorNode")
 whole_body_controller = partial(_run_class, "whole_body_controller_node", "WholeBodyControllerNode")
 
 
-def run_node(
-    build: Callable[[], Any],
-    arguments: Sequence[str] | None = None,
-    make_executor: Callable[[], Any] | None = None,
-) -> int:
-    """Build a node and spin it until a signal.
+class CycleCollector:
+    """Runs Python's garbage collector once per second, when its owner signals free time.
 
-    Args:
-        build: Creates the node.
-        arguments: Command line; that of the process by default.
-        make_executor: Creates the executor; a `NodeExecutor` by default.
+    By itself it interrupts a node whenever enough objects have been created, for up to tens of milliseconds
+    once a model is loaded. Objects that live as long as the process are therefore excluded (`gc.freeze`); so
+    is what survives where many objects are new, as a module has been imported late.
+    """
 
-    Returns:
-        Exit code of the process.
+    def __init__(self) -> None:
+        """Exclude all existing objects from collection, and disable the automatic collection."""
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        self._next = time.monotonic() + COLLECTION_PERIOD
+
+    def collect_when_due(self) -> None:
+        """Collect garbage if the last collection is at least a period ago."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + COLLECTION_PERIOD
+            many = gc.get_count()[0] > MANY_NEW
+            gc.collect()
+            if many:
+                gc.freeze()
+
+
+def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
+    """Build a node and spin it until a signal; return the exit code of the process.
+
+    The arguments are those of the command line; None takes the process's own.
     """
     import rclpy
-    from rclpy.executors import ExternalShutdownException
+    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
     from rclpy.signals import SignalHandlerOptions
 
     from inertial_estimation.compilation import warm_up
-    from inertial_estimation.ros.managed_node import NodeExecutor
-    from inertial_estimation.ros.real_time import CycleCollector
 
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
@@ -107,7 +124,7 @@ def run_node(
     warm_up()
     _started.set()
     try:
-        executor = (make_executor or NodeExecutor)()
+        executor = answering_all(SingleThreadedExecutor())
         node = build()
         executor.add_node(node)
         if hasattr(node, "housekeeping"):
@@ -130,6 +147,29 @@ def run_node(
         _shut_down()
         gc.unfreeze()  # what is frozen is not freed at exit, and ProxSuite reports it as leaked
     return 0
+
+
+def answering_all(executor: Any) -> Any:
+    """Let an executor log what a parameter service of rclpy raises at a value of an unknown type."""
+    take = executor._take_service
+
+    def take_service(srv: Any) -> Any:
+        execute = take(srv)
+        if not callable(execute):  # nothing has come
+            return execute
+
+        async def execute_or_log() -> None:
+            from rclpy.logging import get_logger
+
+            try:
+                await execute()
+            except (ValueError, TypeError, OverflowError) as error:
+                get_logger(srv.srv_name).error(f"a request is not answered: {error}")
+
+        return execute_or_log
+
+    executor._take_service = take_service
+    return executor
 
 
 def _shut_down() -> None:

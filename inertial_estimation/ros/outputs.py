@@ -29,13 +29,7 @@ class Figures:
     """
 
     def __init__(self, publisher: Publisher, names: Sequence[str], frame_id: str = "") -> None:
-        """Take a publisher.
-
-        Args:
-            publisher: Of sensor_msgs/JointState.
-            names: Of the figures.
-            frame_id: Frame of the messages.
-        """
+        """Take a publisher of sensor_msgs/JointState, names of the figures, and a frame of the messages."""
         self._publisher, self._msg = publisher, JointState(name=list(names))
         self._msg.header.frame_id = frame_id
         self._asked_ns: int | None = None
@@ -54,22 +48,12 @@ class TelemetryOutput(Generic[EstimateT]):
     """The telemetry of one node, computed only while it has subscribers."""
 
     def __init__(self, node: RobotNode[Any], telemetry: Telemetry[EstimateT]) -> None:
-        """Create the publisher.
-
-        Args:
-            node: Node that publishes.
-            telemetry: Converts estimates to named figures.
-        """
+        """Create the publisher of what converts estimates to named figures."""
         self._telemetry, self._clock = telemetry, node.get_clock()
         self._figures = Figures(node.add_output(JointState, TELEMETRY), telemetry.names)
 
     def send(self, estimate: EstimateT, stamp_ns: int) -> None:
-        """Publish an estimate if the topic has subscribers.
-
-        Args:
-            estimate: The estimate.
-            stamp_ns: Its stamp [ns]; the age is the time since then on the node's clock.
-        """
+        """Publish an estimate of a stamp [ns], with its age by the node's clock, if there are subscribers."""
 
         def values() -> list[float]:
             age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
@@ -87,12 +71,7 @@ class MarkerOutput:
         self._array, self._new = MarkerArray(), MarkerTypes(Marker, Point)
 
     def send(self, stamp_ns: int, markers: Callable[[MarkerTypes], Sequence[Any]]) -> None:
-        """Publish if the topic has subscribers and the last markers are at least 0.1 s older.
-
-        Args:
-            stamp_ns: Stamp of the measurement [ns].
-            markers: Builds the markers from empty messages.
-        """
+        """Publish what `markers` builds, if there are subscribers and the last ones are 0.1 s older."""
         if self._pace.due(stamp_ns) and self._publisher.get_subscription_count():
             self._array.markers = list(markers(self._new))
             self._publisher.publish(self._array)

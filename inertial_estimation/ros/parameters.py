@@ -29,19 +29,9 @@ _OF_RCLPY = ("use_sim_time", "start_type_description_service")
 
 
 def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
-    """Describe a declared parameter to ROS.
-
-    Args:
-        spec: The declaration.
-
-    Returns:
-        Descriptor with range, read-only flag, and the unit and choices in the description.
-    """
-    unit = f" [{spec.unit}]" if spec.unit else ""
-    description = f"{spec.description}{unit}"
-    descriptor = ParameterDescriptor(
-        name=spec.name, description=description, read_only=not spec.runtime, dynamic_typing=False
-    )
+    """Describe a declared parameter to ROS: range, read-only flag, unit and choices."""
+    description = spec.description + (f" [{spec.unit}]" if spec.unit else "")
+    descriptor = ParameterDescriptor(name=spec.name, description=description, read_only=not spec.runtime)
     low, high = spec.lower, spec.upper
     if spec.choices:
         descriptor.additional_constraints = f"one of: {listing(spec.choices)}"
@@ -76,11 +66,7 @@ class NodeParameters(Generic[ConfigT]):
     def __init__(self, node: Node, config_class: type[ConfigT], elsewhere: Set[str] = frozenset()) -> None:
         """Declare every parameter with the value from the command line or YAML file.
 
-        Args:
-            node: Node on which the parameters are declared.
-            config_class: Dataclass declared with `parameter` and `section`.
-            elsewhere: Names of other nodes' parameters, which are ignored in a section for all nodes
-                (``/**``).
+        Names `elsewhere` are of other nodes, and are ignored (in a section for all nodes, ``/**``).
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message

@@ -1,9 +1,14 @@
 """Base of nodes that own one pipeline: push the inputs, tick, publish the results of the tick."""
 
 import math
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -20,7 +25,6 @@ from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
-from inertial_estimation.ros.separate_process import SeparateProcess
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
@@ -40,22 +44,22 @@ PipelineConfig: TypeAlias = (
 
 @dataclass(frozen=True)
 class PipelineNodeConfig(NodeConfig):
-    """All parameters of a node that owns a pipeline.
-
-    Attributes:
-        options: Options of the node.
-        pipeline: Parameters of the pipeline.
-    """
+    """All parameters of a node that owns a pipeline."""
 
     options: PipelineNodeOptions
     pipeline: PipelineConfig
 
 
 ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
+ResultT = TypeVar("ResultT")
 REPEATED_S = 10.0  # after which it is said again that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
 LONGEST_DELAY = 0.0003  # of a tick after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
+CODE = (
+    "import os, pickle, sys; os.nice(19); "
+    "result = pickle.load(sys.stdin.buffer)(); pickle.dump(result, sys.stdout.buffer)"
+)
 LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
 
@@ -109,7 +113,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._advertise()
         self.add_trigger("~/reset", self._reset)
         if checks is not None:
-            checks.execute = SeparateProcess
+            checks.execute = beside
             self.add_trigger("~/check_data", partial(self._check_data, checks))
         self._subscribe()
         if polled:
@@ -208,6 +212,30 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         return self.pipeline.health(now_ns)
 
 
+def beside(call: Callable[[], ResultT]) -> Callable[[], ResultT | None]:
+    """Execute a call in a process of its own, at the lowest priority, and here if that fails.
+
+    Return what returns the result, None until there is one. The call and its result, which must be short, are
+    pickled.
+    """
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # loading compiled functions takes longer
+    with tempfile.TemporaryFile() as given:
+        pickle.dump(call, given)
+        given.seek(0)
+        command, quiet = [sys.executable, "-c", CODE], subprocess.DEVNULL
+        process = subprocess.Popen(
+            command, stdin=given, stdout=subprocess.PIPE, stderr=quiet, env=environment
+        )
+
+    def result() -> ResultT | None:
+        if process.poll() is None:
+            return None
+        found: ResultT = call() if process.returncode else pickle.loads(process.communicate()[0])
+        return found
+
+    return result
+
+
 def next_shift(waited_s: float, shift: float, period: float) -> float:
     """Return by how much the next period of a timer is longer than the nominal one [s].
 
@@ -215,10 +243,8 @@ def next_shift(waited_s: float, shift: float, period: float) -> float:
     drift against them: where it fires at about the time of their arrival, one tick gives no estimate and the
     next one two; where it fires long after, every estimate waits.
 
-    Args:
-        waited_s: Time from the arrival of the message that completed a step to the tick [s].
-        shift: By how much the period that has begun is longer [s].
-        period: The nominal period [s].
+    Given are the time from the arrival of the message that completed a step to the tick, by how much the
+    period that has begun is longer, and the nominal period [s].
     """
     half, largest = 0.5 * period, LARGEST_SHIFT * period
     late = waited_s - min(0.1 * period, LONGEST_DELAY) + shift  # known but for whole periods

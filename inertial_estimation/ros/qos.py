@@ -43,12 +43,7 @@ def _kept_last(
 def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
     """Return the quality of service of sensor data: best effort, so any publisher matches.
 
-    Args:
-        rate: Highest rate of the messages [Hz].
-        period: Time between two readings of the queue [s].
-
-    Returns:
-        Profile with a queue for the messages of a period and the longest stall.
+    The queue holds the messages of a rate [Hz] of a period [s] between two readings, and the longest stall.
     """
     depth = max(SHORTEST_QUEUE, math.ceil(rate * (period + LONGEST_STALL)))
     return _kept_last(depth, QoSReliabilityPolicy.BEST_EFFORT)
@@ -75,14 +70,6 @@ def create_input(
     node: Node, message_type: type, topic: str, callback: Callable[..., Any], qos: QoSProfile, **more: Any
 ) -> Subscription:
     """Create a subscription to serialised messages whose quality of service can be overridden.
-
-    Args:
-        node: Node that reads.
-        message_type: Message class.
-        topic: Name of the topic.
-        callback: Called with every message that the executor takes.
-        qos: The profile without overrides.
-        **more: Passed on to `create_subscription`.
 
     Raises:
         ConfigurationError: If an override has a bad value.

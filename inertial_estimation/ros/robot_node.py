@@ -1,40 +1,222 @@
-"""Base of all nodes: parameters, robot description, inputs and diagnostics."""
+"""Base of all nodes: lifecycle, parameters, robot description, inputs, outputs and diagnostics."""
 
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+from rclpy.timer import Timer
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.configuration.urdf_source import published_urdf, read_urdf
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, ModelError, one_line
 from inertial_estimation.models.robot_config import RobotDescriptionConfig
-from inertial_estimation.models.urdf import urdf_warnings
-from inertial_estimation.ros.description_input import DescriptionInput
+from inertial_estimation.models.urdf import urdf_changes, urdf_warnings
 from inertial_estimation.ros.diagnostics import Diagnostics
-from inertial_estimation.ros.managed_node import ManagedNode
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
 from inertial_estimation.ros.parameters import NodeParameters
-from inertial_estimation.ros.real_time import apply_real_time
+from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT, create_input, create_output
 from inertial_estimation.signals import Health, HealthLevel
 
-MOST_NAMED = 3  # topics in one message
+DESCRIPTION = "robot_description"
 ROBOT_NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
+
+
+class ManagedNode(LifecycleNodeMixin, Node, ABC):
+    """A node that has lifecycle states after a call of `begin_lifecycle`; otherwise it is always active.
+
+    It owns the outputs, timers and services created while it is configured, until `clean_up`.
+
+    Attributes:
+        active: Whether it may publish.
+        managed: Whether it has lifecycle states.
+        finalized: Whether it has been shut down by its lifecycle, for good.
+    """
+
+    def __init__(self, name: str, **node_arguments: Any) -> None:
+        """Create the node by its default name."""
+        Node.__init__(self, name, **node_arguments)
+        self.active = True
+        self.managed = self.finalized = False
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
+
+    @abstractmethod
+    def configure(self) -> None:
+        """Load, check, and create publishers, services and inputs.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a name or the robot description is wrong
+                or missing.
+        """
+
+    def clean_up(self) -> None:
+        """Destroy the entities that `configure` has created."""
+        while self._undo:
+            self._undo.pop()()
+        if self.executor is not None:
+            self.executor.wake()  # it holds references to its entities until it wakes
+
+    def activated(self) -> None:
+        """Called when the node may publish."""
+
+    def begin_lifecycle(self) -> None:
+        """Become an unconfigured lifecycle node."""
+        self.active, self.managed = False, True
+        LifecycleNodeMixin.__init__(self)
+        self.get_logger().info("managed: unconfigured")
+
+    def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
+        """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
+        try:
+            return super()._LifecycleNodeMixin__on_change_state(request, response)
+        except RuntimeError:  # rclpy's RCLError
+            response.success = False
+            return response
+
+    def on_configure(self, state: Any) -> Any:
+        """Configure; on failure the error is logged, for example a missing name or robot description."""
+        try:
+            self.configure()
+        except InertialEstimationError as error:
+            self.clean_up()
+            self.get_logger().error(f"not configured: {error}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: Any) -> Any:
+        """Start publishing."""
+        self.active = True
+        self.activated()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_deactivate(self, state: Any) -> Any:
+        """Stop publishing."""
+        self.active = False
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, state: Any) -> Any:
+        """Return to the unconfigured state."""
+        self.clean_up()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: Any) -> Any:
+        """Stop publishing before the node is destroyed."""
+        self.active, self.finalized = False, True
+        self.clean_up()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_error(self, state: Any) -> Any:
+        """End for good: a transition has failed with an unexpected error, which rclpy logs."""
+        self.on_shutdown(state)
+        return TransitionCallbackReturn.FAILURE
+
+    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
+        """Create the publisher of an output, by its message class and the relative name of its topic."""
+        publisher = create_output(self, message_type, topic, qos)
+        self._undo.append(partial(self.destroy_publisher, publisher))
+        return publisher
+
+    def add_timer(self, period: float, call: Callable[[], None]) -> Timer:
+        """Create a timer of a period [s] on the steady clock, which /clock does not disturb."""
+        timer = self.create_timer(period, call, clock=self._steady)
+        self._undo.append(partial(self.destroy_timer, timer))
+        return timer
+
+    def add_trigger(self, service: str, call: Callable[[], str]) -> None:
+        """Offer a Trigger service whose call returns the message of the response."""
+        made = self.create_service(Trigger, service, _answering(lambda _request: call()))
+        self._undo.append(partial(self.destroy_service, made))
+
+    def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
+        """Offer a SetBool service whose call returns the message of the response."""
+        made = self.create_service(SetBool, service, _answering(lambda request: call(bool(request.data))))
+        self._undo.append(partial(self.destroy_service, made))
+
+    def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
+        """Convert and publish a value if the topic has subscribers."""
+        if publisher.get_subscription_count():
+            publisher.publish(convert())
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
+        if self.active:
+            publisher.publish(message)
+
+
+class DescriptionInput:
+    """The robot description that a node receives on a topic: every one is checked, the newest good one kept.
+
+    An estimator cannot change its robot while it runs: a description that differs from the one in use is
+    reported, and applied when the node is configured the next time.
+
+    Attributes:
+        topic: Full name of the topic.
+        text: The newest description that can be used; empty before the first.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Prepare for the topic of a node, which is subscribed by `subscribe`."""
+        self._node = node
+        self.topic = node.resolve_topic_name(DESCRIPTION)
+        self.text = self._in_use = ""
+        self._warning = ""  # the newest description is refused, or not the one in use
+
+    def subscribe(self, on_new: Callable[[], None]) -> None:
+        """Subscribe to the topic; `on_new` is called after every description that can be used."""
+
+        def receive(data: bytes) -> None:
+            try:
+                self._take(data)
+            except ModelError as error:
+                self._warning = f"refused: {error}"
+                self._node.get_logger().error(self._warning)
+                return
+            if self._warning:
+                self._node.get_logger().warning(self._warning)
+            on_new()
+
+        create_input(self._node, String, DESCRIPTION, receive, LATCHED)
+
+    def use(self) -> str:
+        """Return the newest description, which is in use from now on."""
+        self._in_use, self._warning = self.text, ""
+        return self.text
+
+    def health(self) -> list[Health]:
+        """Return a WARN while the newest description is refused or is not the one in use."""
+        return [Health(DESCRIPTION, HealthLevel.WARN, self._warning)] if self._warning else []
+
+    def _take(self, data: bytes) -> None:
+        try:
+            content = str(deserialize_message(data, String).data)
+        except Exception as error:  # rclpy raises several types for bytes that are no message
+            raise ModelError(f"the message is damaged: {one_line(error)}") from error
+        text = published_urdf(content, self.topic)
+        changes = urdf_changes(self._in_use, text) if self._in_use and text != self._in_use else ""
+        self.text, self._warning = text, ""
+        if changes:
+            self._warning = (
+                f"the description on {self.topic} has changed and is not used before the node is started "
+                f"again (a managed one: cleaned up and configured): {changes}"
+            )
 
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """All parameters of a node.
-
-    Attributes:
-        options: Options of the node.
-    """
+    """All parameters of a node: its options, and those of what it runs."""
 
     options: NodeOptions
 
@@ -65,9 +247,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     def __init__(self, **node_arguments: Any) -> None:
         """Declare the parameters; start if the description is available and the node is not managed.
-
-        Args:
-            **node_arguments: Passed on to rclpy's Node.
 
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
@@ -119,14 +298,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     def subscribe(
         self, message_type: type, topic: str, take: Take, kind: InputKind = InputKind.SENSOR
     ) -> NodeInput:
-        """Subscribe to an input.
-
-        Args:
-            message_type: Message class.
-            topic: Relative name of the topic.
-            take: Called with every serialised message and its arrival on the clock of the stamps [ns].
-            kind: Kind of delivery.
-        """
+        """Subscribe to an input; `take` gets messages and arrivals by the clock of the stamps [ns]."""
         node_input = self._inputs.add(self, message_type, topic, take, kind)
         self._undo.append(partial(self.destroy_subscription, node_input.subscription))
         return node_input
@@ -142,13 +314,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     ) -> None:
         """Subscribe to an input that is taken as values.
 
-        Args:
-            message_type: Message class.
-            topic: Relative name of the topic.
-            push: Called with the value of every message.
-            convert: Converts a message to a value or raises MeasurementError; None selects the conversion
-                that `inputs.messages` registers for the type.
-            kind: Kind of delivery.
+        `convert` makes one of a message or raises MeasurementError; None selects the conversion that
+        `inputs.messages` has for the type.
         """
         read = message_reader(message_type, convert)
         self.subscribe(message_type, topic, lambda data, _arrival_ns: push(read(data)), kind)
@@ -164,15 +331,13 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if not urdf and not self._description.text:
             topic = self._description.topic
             raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
-        text = read_urdf(urdf) if urdf else self._description.take()
+        text = read_urdf(urdf) if urdf else self._description.use()
         for sentence in urdf_warnings(text):
             self.get_logger().warning(sentence)
         name = ROBOT_NAME.search(text)
         self._diagnostics.hardware_id = name[1] if name else ""
         self._start(text)
         self._configured = True
-        for sentence in apply_real_time(self.config.options.realtime_priority):
-            self.get_logger().warning(sentence)
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
         counters = [node_input.counter for node_input in self._inputs]
         for counter in counters:
@@ -207,19 +372,18 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self.housekeeping()
 
     def _all_health(self) -> list[Health]:
-        graph = _graph_health(self, [publisher.topic_name for publisher in self._outputs])
         if not self._configured:
             message = "unconfigured" if self.managed else "no robot description yet"
             if self.finalized:
                 message = "finalized: shut down for good, start the node anew"
             state = Health(self.name, HealthLevel.WARN, message)
-            return [state, *self._description.health(), graph]
+            return [state, *self._description.health()]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
         parts += [*self._description.health(), self._inputs.delay.health()]
-        return [*parts, graph, *(one.counter.health() for one in self._inputs)]
+        return [*parts, *(one.counter.health() for one in self._inputs)]
 
     def _waits_for(self) -> list[str]:
         if self.finalized:
@@ -238,13 +402,14 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         return missing
 
 
-def _graph_health(node: Node, topics: list[str]) -> Health:
-    """Return a warning while another publisher, as of the same node started twice, sends a node's outputs.
+def _answering(call: Callable[[Any], str]) -> Callable[[Any, Any], Any]:
+    """Return the callback of a service that answers with a message; an error is that of a failure."""
 
-    A node that was killed stays in the graph for up to 20 s, so that its successor warns for as long.
-    """
-    contested = [topic for topic in topics if node.count_publishers(topic) > topics.count(topic)]
-    if not contested:
-        return Health("graph", HealthLevel.OK, "no other node publishes its outputs")
-    said = f"another publisher sends {listing(contested, limit=MOST_NAMED)}, too: was a node started twice?"
-    return Health("graph", HealthLevel.WARN, said)
+    def answer(request: Any, response: Any) -> Any:
+        try:
+            response.message, response.success = call(request), True
+        except (InertialEstimationError, OSError) as error:
+            response.message, response.success = str(error), False
+        return response
+
+    return answer

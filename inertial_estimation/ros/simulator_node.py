@@ -45,12 +45,7 @@ class SensorOutputs:
     """Publishes the readings of the sensors on the topics of a robot."""
 
     def __init__(self, add_output: AddOutput, robot: SimulatedRobotConfig) -> None:
-        """Create the publishers.
-
-        Args:
-            add_output: Creates a publisher of a type on a topic.
-            robot: IMU and contacts of the robot.
-        """
+        """Create the publishers for the IMU and contacts of a robot."""
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
         self._imu_frame = robot.imus.get(IMU_TOPIC, "")
         self._wrench_frames = dict(zip(robot.contacts, wrench_frames, strict=True))
@@ -77,14 +72,7 @@ class GroundTruthOutputs:
     def __init__(
         self, add_output: AddOutput, options: SimulatorOptions, simulation: Simulation, links: Sequence[str]
     ) -> None:
-        """Create the publishers.
-
-        Args:
-            add_output: Creates a publisher of a type on a topic.
-            options: Names of the frames.
-            simulation: The robot.
-            links: Links whose inertias are published.
-        """
+        """Create the publishers; the inertias are those of some links."""
         self._simulation = simulation
         self._world_frame = options.world_frame
         self._base_frame = options.base_frame or simulation.robot.base_link
@@ -164,16 +152,12 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
         elif self.driver.unattended != unattended:
-            self._announce(self.driver.unattended)
+            now = f"at {seconds(self.simulation.stamp_ns):.3f} s"
+            if unattended:
+                self.get_logger().info(f"commands arrive again {now}: the brakes are released")
+            else:
+                self.get_logger().warning(f"no command in time {now}: joints are braked until one arrives")
             self._set_timer()
-
-    def _announce(self, unattended: bool) -> None:
-        """Log that the commands have stopped, or are back."""
-        now = f"at {seconds(self.simulation.stamp_ns):.3f} s"
-        if unattended:
-            self.get_logger().warning(f"no command in time {now}: the joints are braked until one arrives")
-        else:
-            self.get_logger().info(f"commands arrive again {now}: the brakes are released")
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
         if self.simulation.stamp_ns >= self._next_clock_ns:

@@ -85,4 +85,4 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
                 "publish_tf is set, but tf2_msgs is missing (ros-$ROS_DISTRO-tf2-msgs): no transform is sent"
             )
             return None
-        return self.add_output(TFMessage, "/tf", shared=True)
+        return self.add_output(TFMessage, "/tf")

@@ -51,9 +51,9 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         self._payload = self.add_output(InertiaStamped, "payload")
         self._telemetry = TelemetryOutput(self, PayloadTelemetry(self.pipeline.trunk))
         self._markers = MarkerOutput(self)
-        self._reference = self.add_output(PoseStamped, "base_reference", shared=True)
+        self._reference = self.add_output(PoseStamped, "base_reference")
         self._load_change = self.add_output(DiagnosticArray, "load_change", EVENTS)
-        self._hold = self.add_output(Bool, "hold", LATCHED, shared=True)
+        self._hold = self.add_output(Bool, "hold", LATCHED)
         self._events = PayloadEvents()
         self._asked: BaseReference | None = None
         self._set_hold(False)

@@ -1,0 +1,222 @@
+"""What a node does besides its estimator: counting, reading in time, long calls, garbage, bad requests."""
+
+import contextlib
+import gc
+import os
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
+from inertial_estimation.commands.ros_domains import claimed_domain
+from inertial_estimation.ros import node_runner
+from inertial_estimation.ros.diagnostics import InputCounter
+from inertial_estimation.ros.node_inputs import LONGEST_S, ReadingDelay
+from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, beside, next_shift
+from inertial_estimation.ros.qos import LONGEST_STALL, sensor_input
+from inertial_estimation.signals import HealthLevel
+
+OK, WARN, ERROR = HealthLevel.OK, HealthLevel.WARN, HealthLevel.ERROR
+NOW_NS = 10**18
+PERIOD, TICKS = 0.003, 6000
+
+
+@pytest.mark.parametrize(
+    ("messages", "lost"),
+    [
+        ([(3, 12), (4, 20)], 4),  # 13 to 20 are eight
+        ([(5, 900), (5, 5), (1, 6)], 0),  # the publisher has begun anew
+        ([(5, None), (5, None)], 0),
+    ],
+)
+def test_gaps_in_the_numbers_of_a_publisher_are_losses(messages, lost):
+    counter = InputCounter("imu/data")
+    for received, sequence in messages:
+        counter.count(received, sequence)
+    health = counter.health()
+    assert (counter.lost, health.level) == (lost, WARN if lost else OK)
+    assert counter.health().level == OK, "said once"
+
+
+def test_numbers_of_several_publishers_say_nothing():
+    counter = InputCounter("joint_states", publishers=lambda: 2)
+    for sequence in (10, 500, 11, 501, 12):
+        counter.count(1, sequence)
+    health = counter.health()
+    assert (health.level, health.values["lost"]) == (OK, "0")
+
+
+def test_a_required_input_that_is_silent_is_an_error_whatever_the_clock_of_the_stamps_says():
+    counter, optional = InputCounter("imu/data", required=True), InputCounter("base_state")
+    levels = []
+    for received in (5, 0, 5, 0, 0, 0, 5):
+        for one in (counter, optional):
+            one.count(received, None)
+        levels.append((counter.health().level, optional.health().level))
+    assert [level for level, _ in levels] == [OK, OK, OK, OK, ERROR, ERROR, OK]
+    assert {level for _, level in levels} == {OK}
+
+
+@pytest.mark.parametrize("publishers", [0, 1])
+def test_a_publisher_that_is_connected_in_vain_is_named(publishers):
+    counter = InputCounter("imu/data", required=True, publishers=lambda: publishers)
+    messages = [counter.health().message for _ in range(5)]
+    assert messages[:4] == ["no message yet"] * 4
+    assert ("a publisher is connected" in messages[4]) == (publishers == 1)
+
+
+def test_the_newest_reason_of_malformed_messages_is_named_and_their_number_is_bounded():
+    counter = InputCounter("imu/data")
+    counter.count(12, None)
+    for k in range(12):
+        counter.count_malformed(f"reason {k}")
+    assert counter.health().message == "12 malformed message(s): reason 11"
+    assert len(counter.malformed) == 11
+
+
+@pytest.mark.parametrize(("rate", "period"), [(1000.0, 0.003), (4000.0, 0.001), (100.0, 0.5), (1.0, 0.01)])
+def test_a_queue_holds_what_comes_in_a_period_and_a_stall(rate, period):
+    depth = sensor_input(rate, period).depth
+    assert rate * (period + LONGEST_STALL) <= depth <= max(10, rate * (period + LONGEST_STALL) + 1)
+
+
+def levels_of(delay, *reports):
+    """Levels of the reports after messages that have waited [s]."""
+    found = []
+    for waits in reports:
+        for wait_s in waits:
+            delay.note(NOW_NS - round(1e9 * wait_s))
+        found.append(delay.health().level)
+    return found
+
+
+def test_a_stall_is_no_warning_and_two_reports_of_long_waits_alone_are_one(monkeypatch):
+    monkeypatch.setattr(time, "time_ns", lambda: NOW_NS)
+    stall, behind = (0.8, 0.001), (0.8, 0.5)
+    assert levels_of(ReadingDelay(), (), stall, stall, behind, behind, (0.001,)) == [OK] * 4 + [WARN, OK]
+    slow = ReadingDelay()
+    slow.period = 1.0
+    late = (2.0 + 2.0 * LONGEST_S,)
+    assert levels_of(slow, (1.9,), (1.9,), late, late) == [OK, OK, OK, WARN]
+    set_back = (-3600.0,)
+    assert levels_of(ReadingDelay(), set_back, set_back) == [OK, OK]
+
+
+def test_a_backlog_is_one_of_an_overloaded_node_only_after_half_a_second(monkeypatch):
+    delay = ReadingDelay()
+    delay.timeout = 0.1
+
+    def is_backlog(at_s, wait_s):
+        now_ns = NOW_NS + round(1e9 * at_s)
+        monkeypatch.setattr(time, "time_ns", lambda: now_ns)
+        return delay.is_backlog(now_ns - round(1e9 * wait_s))
+
+    assert not any(is_backlog(0.1 * k, 0.8 - 0.2 * k) for k in range(5)), "it catches up"
+    assert [is_backlog(1.0 + 0.1 * k, 0.5) for k in range(7)] == 5 * [False] + 2 * [True]
+    assert not delay.is_backlog(0), "where the middleware gives no time of reception"
+    delay.drop(7)
+    assert is_backlog(2.0, 0.5), "at once, now that it is known to be overloaded"
+    assert not is_backlog(12.5, 0.01)
+    assert [is_backlog(t, 0.5) for t in (13.0, 13.6)] == [False, True], "it has been calm for long enough"
+
+
+def only_here(pid):
+    if os.getpid() != pid:
+        raise MemoryError
+    return pid
+
+
+def test_a_long_call_is_executed_at_the_lowest_priority_and_here_if_that_fails():
+    for call, expected in (
+        (partial(os.getpriority, os.PRIO_PROCESS, 0), 19),
+        (partial(only_here, os.getpid()), os.getpid()),
+    ):
+        result, end = beside(call), time.monotonic() + 60.0
+        while (found := result()) is None and time.monotonic() < end:
+            time.sleep(0.01)
+        assert found == expected
+
+
+def test_garbage_is_collected_when_due_and_by_nobody_else(monkeypatch):
+    now, searches = [100.0], []
+    monkeypatch.setattr(node_runner.time, "monotonic", lambda: now[0])
+    try:
+        collector = node_runner.CycleCollector()
+        assert not gc.isenabled()
+        monkeypatch.setattr(gc, "collect", lambda: searches.append(now[0]))
+        for _ in range(100):
+            now[0] += 0.025 * node_runner.COLLECTION_PERIOD
+            collector.collect_when_due()
+        assert len(searches) == 2
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def test_a_request_that_rclpy_cannot_read_ends_no_node():
+    with claimed_domain() as domain:
+        context = rclpy.Context()
+        rclpy.init(args=[], context=context, domain_id=domain)
+        node = rclpy.create_node("served", context=context)
+        answers, asked, deadline = [], [], time.monotonic() + 30.0
+        client = node.create_client(SetParameters, "served/set_parameters")
+        good = node.create_client(GetParameters, "served/get_parameters")
+
+        def ask():
+            if client.service_is_ready() and good.service_is_ready() and not asked:
+                broken = Parameter(name="a", value=ParameterValue(type=77))
+                asked.append(client.call_async(SetParameters.Request(parameters=[broken])))
+                request = GetParameters.Request(names=["use_sim_time"])
+                good.call_async(request).add_done_callback(answers.append)
+            if answers or time.monotonic() > deadline:
+                context.try_shutdown()
+
+        node.create_timer(0.005, ask)
+        executor = node_runner.answering_all(SingleThreadedExecutor(context=context))
+        executor.add_node(node)
+        with contextlib.suppress(ExternalShutdownException):
+            executor.spin()
+        assert answers
+        assert not asked[0].done()
+
+
+def ticked(arrivals, begin):
+    """Simulate the node's timer; return the latency of every step [s] and the steps of every tick."""
+    latencies, steps, done, now, period, shift = [], [], 0, begin, PERIOD, 0.0
+    for _ in range(TICKS - 100):
+        newest = int(np.searchsorted(arrivals, now))
+        if newest > done:
+            shift = next_shift(now - arrivals[done], shift, PERIOD)
+        assert abs(shift) <= LARGEST_SHIFT * PERIOD
+        latencies += (now - arrivals[done:newest]).tolist()
+        steps.append(newest - done)
+        done, now, period = newest, now + period, PERIOD + shift  # a period takes effect one tick later
+    return np.array(latencies), np.array(steps)
+
+
+@pytest.mark.parametrize("begin", np.linspace(0.0, PERIOD, 5))
+@pytest.mark.parametrize("drift", [-1e-3, 0.0, 1e-3])
+def test_it_settles_at_its_delay(begin, drift):
+    latencies, _steps = ticked((1.0 + drift) * PERIOD * np.arange(TICKS), begin)
+    assert abs(latencies[-500:] - LONGEST_DELAY).max() < 0.01 * PERIOD
+
+
+@pytest.mark.parametrize("jitter", [3e-4, 1e-3])
+def test_it_stays_behind_messages_that_jitter(jitter):
+    late = jitter * np.random.default_rng(1).uniform(size=TICKS)
+    latencies, _steps = ticked(1.001 * PERIOD * np.arange(TICKS) + late, 0.5 * PERIOD)
+    assert latencies[1000:].mean() < LONGEST_DELAY + 0.5 * PERIOD
+
+
+def test_the_average_rate_is_kept_where_steps_have_no_period():
+    arrivals = np.sort(np.random.default_rng(3).uniform(0.0, PERIOD * TICKS, TICKS))
+    _latencies, steps = ticked(arrivals, 0.0)
+    assert np.mean(steps) == pytest.approx(1.0, abs=0.02)
