@@ -40,11 +40,12 @@ class LiveChecks:
 
     Attributes:
         execute: Executes the call that judges; returns what returns the results, or None until it has them.
+            None: nothing is judged, as in a replay, which judges the recording itself.
     """
 
     def __init__(self, setup: RobotSetup, config: RobotGeometryConfig, inputs: RobotInputs) -> None:
         """Begin without data of the inputs of a robot, among which are joint states."""
-        self.execute: Execution = at_once
+        self.execute: Execution | None = at_once
         self._robot, self._inputs = (setup, config), inputs
         self.begin()
 
@@ -58,8 +59,10 @@ class LiveChecks:
 
     def health(self) -> Health:
         """Go on with the checks; return what they have found."""
+        if self.execute is None:
+            return health_of([], "not checked here")
         if self._pending is None and self._results is None:
-            self._collect()
+            self._collect(self.execute)
         if self._pending is not None:
             self._results = self._pending()
             self._pending = self._pending if self._results is None else None
@@ -78,7 +81,7 @@ class LiveChecks:
         names = {name: name for name in (JOINTS, IMU) if name in self._inputs.streams}
         return names | {c.stream.spec.name: f"{c.name}/wrench" for c in sensed}
 
-    def _collect(self) -> None:
+    def _collect(self, execute: Execution) -> None:
         """Copy the rows that are new; begin the judgement once there are enough."""
         if self._inputs.streams[JOINTS].ring.clears != self._clears:
             self.begin()  # their times begin anew
@@ -97,7 +100,7 @@ class LiveChecks:
         self._rows.notes = {kept: self._notes(name) for name, kept in names.items()}
         streams = self._rows.streams()
         if streams is not None:
-            self._pending = self.execute(partial(judged, streams, *self._robot))
+            self._pending = execute(partial(judged, streams, *self._robot))
 
     def _notes(self, name: str) -> StreamNotes:
         stream = self._inputs.streams[name]

@@ -42,8 +42,7 @@ FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m
 EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
 FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
-JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]
-RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back [s]
+JUMP_LAG = 0.1  # by which a position and its velocity may be apart [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
 QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
@@ -53,11 +52,12 @@ TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
 
 class JointChecks:
-    """Refuses joint states that contradict those before: |dq - h v| <= d + t |v| + a h^2 / 2 for each joint.
+    """Refuses joint states that contradict the last right one: |dq - h (v + v') / 2| <= d + t (|v| + |v'|).
 
-    After a jump (two joints exchanged, an encoder that slips) joint states are refused until the positions
-    are back where their velocities may have brought them; after `HELD_S` they are believed, since the data do
-    not tell which position is right, and `remark` says so.
+    Joints may also accelerate since the last joint state. After a jump (two joints exchanged, an encoder that
+    slips, a second publisher) joint states are refused until the positions are back where their velocities
+    may have brought them; after `HELD_S` they are believed, since the data do not tell which position is
+    right, and `remark` says so.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
@@ -68,8 +68,8 @@ class JointChecks:
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._time_ns: int | None = None  # of the last one that was right
-        self._right_ns = self._jump_ns = 0  # since when they are right; of the last one that was not, 0: none
+        self._newest_ns: int | None = None  # time of the last one
+        self._time_ns = self._right_ns = 0  # of the last one that was right; since when they are
         self._refused = self._returns = 0  # joint states since the last jump; quick returns
         self.remark = self._jump = ""  # and the last jump
 
@@ -78,25 +78,23 @@ class JointChecks:
 
         Angles are without whole turns [rad, m], velocities NaN where not measured [rad/s, m/s], shape (m,).
         """
-        last, change = self._time_ns, q - self._q
-        if last is None or not 0 < time_ns - (self._jump_ns or last) <= self._gap_ns:
-            self._right_ns = time_ns
-        elif self._jump_ns:
-            if self._still_away(time_ns, seconds(time_ns - last), change, np.nan_to_num(v)):
-                self._jump_ns, self._refused = time_ns, self._refused + 1
-                return DropReason.CONTRADICTION, self._jump
+        newest, self._newest_ns = self._newest_ns, time_ns
+        if newest is None or not 0 < time_ns - newest <= self._gap_ns:
+            self._right_ns, self._refused = time_ns, 0
         else:
-            h = seconds(time_ns - last)
-            off = change - h * self._v
-            jumped = off.dot(off) > JUMP * JUMP  # else no joint is off by more
-            if jumped:
-                off = np.abs(off) - JUMP_LAG * np.abs(self._v) - 0.5 * LARGEST_ACCELERATION * h * h
-            if jumped and off.max() > JUMP:
-                worst = int(off.argmax())
-                self._jump = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
-                self._jump_ns, self._refused = time_ns, 1
-                return DropReason.CONTRADICTION, self._jump
-        self._time_ns, self._jump_ns = time_ns, 0
+            h = seconds(time_ns - self._time_ns)
+            off = q - self._q - 0.5 * h * (self._v + v)
+            if not off.dot(off) <= JUMP * JUMP and self._jumps(q, v, h, seconds(time_ns - newest)):
+                if not self._refused or h <= min(HELD_S, seconds(self._time_ns - self._right_ns)):
+                    self._refused += 1
+                    return DropReason.CONTRADICTION, self._jump
+                self.remark = f"{self._jump} and is not back; call ~/reset if it is right"
+                self._right_ns = time_ns
+            elif 0 < self._refused <= QUICK:
+                self._returns += 1
+        if self._returns >= MANY_RETURNS:
+            self.remark = "positions jump and return again and again: do two publishers send them?"
+        self._time_ns, self._refused = time_ns, 0
         self._q[:], self._v[:] = q, v
         return None
 
@@ -104,19 +102,15 @@ class JointChecks:
         """Take the velocities that are used with the last joint state [rad/s or m/s], shape (m,)."""
         self._v[:] = v
 
-    def _still_away(self, time_ns: int, age: float, change: Array, v: Array) -> bool:
-        """Return whether a joint state after a jump is refused, some time after the last right one [s]."""
-        reach = JUMP + RETURN_LAG * (np.abs(self._v) + np.abs(v))
-        if (np.abs(change - 0.5 * age * (self._v + v)) < reach).all():
-            self._returns += self._refused <= QUICK
-            if self._returns >= MANY_RETURNS:
-                self.remark = "positions jump and return again and again: do two publishers send them?"
-            return False
-        if age <= min(HELD_S, seconds((self._time_ns or 0) - self._right_ns)):
-            return True
-        self.remark = f"{self._jump} and is not back; call ~/reset if it is right"
-        self._right_ns = time_ns
-        return False
+    def _jumps(self, q: Array, v: Array, h: float, step: float) -> bool:
+        """Return whether positions have jumped in a time since the last right ones, a step of it new [s]."""
+        change, v = q - self._q, np.nan_to_num(v)
+        off = np.abs(change - 0.5 * h * (self._v + v)) - JUMP_LAG * (np.abs(self._v) + np.abs(v))
+        off -= 0.5 * LARGEST_ACCELERATION * step * step
+        worst = int(off.argmax())
+        if off[worst] > JUMP and not self._refused:
+            self._jump = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
+        return bool(off[worst] > JUMP)
 
 
 class JointVelocity:

@@ -161,6 +161,8 @@ class Replay:
         self._fed = [one.inputs for one in (inertial, payload) if one is not None] if tilt is not None else []
         for pipeline in self._nodes.values():
             self._connect(pipeline.inputs, topics)
+            if (checks := getattr(pipeline, "checks", None)) is not None:
+                checks.execute = None  # the recording is judged once, by `_checked`
         self.topics = list(self._takers)
         if inertial is not None:
             self.run.efforts = self._keep(JOINTS, topics.joints)

@@ -156,7 +156,8 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             if unattended:
                 self.get_logger().info(f"commands arrive again {now}: the brakes are released")
             else:
-                self.get_logger().warning(f"no command in time {now}: joints are braked until one arrives")
+                said = f"no command in time {now}: the joints are braked until one arrives"
+                self.get_logger().warning(said)
             self._set_timer()
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:

@@ -260,20 +260,6 @@ def test_controller_sends_an_array_in_the_order_it_is_told(world, arm):
     assert node.stop() == 0, node.output
 
 
-def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
-    world.start("whole_body_controller", robot=arm, use_sim_time="true")
-    world.start("simulator", robot=arm, lockstep="true", real_time_factor="0.0", hoist="0.1")
-    joints = world.listen(JointState, "joint_states", 200)
-    target = JointReading(0, ("elbow",), np.array([0.5]))
-    world.connect(JointState, "joint_reference")
-    world.run(lambda: joints, sensors=False)
-    world.publish("joint_reference", joints_to_msg(target, JointState()))
-    positions = lambda: dict(zip(joints[-1].name, joints[-1].position, strict=True))  # noqa: E731
-    assert world.run(
-        lambda: positions() == pytest.approx({"shoulder": 0.0, "elbow": 0.5}, abs=0.01), sensors=False
-    )
-
-
 def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_over(world, arm):
     controller = world.start("whole_body_controller", robot=arm, use_sim_time="true")
     simulator = world.start("simulator", robot=arm, lockstep="true", lockstep_timeout="0.3", hoist="0.1")

@@ -135,13 +135,6 @@ def test_health_keeps_level_message_and_values(level):
     )
 
 
-def test_a_status_of_no_node_is_read_too():
-    assert estimate_messages.health_from_msg(DiagnosticStatus(name="fan")) == (
-        "",
-        Health("fan", HealthLevel.OK, ""),
-    )
-
-
 def test_health_levels_are_those_of_the_message():
     names = {level.name: bytes([level]) for level in HealthLevel}
     assert names == {name: getattr(DiagnosticStatus, name) for name in ("OK", "WARN", "ERROR", "STALE")}

@@ -9,9 +9,6 @@ import yaml
 from geometry_msgs.msg import QuaternionStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
 
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT, SENSOR_INPUT
-from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
-
 BEST_EFFORT, RELIABLE = QoSReliabilityPolicy.BEST_EFFORT, QoSReliabilityPolicy.RELIABLE
 VOLATILE = QoSDurabilityPolicy.VOLATILE
 
@@ -62,45 +59,3 @@ def test_a_bad_override_ends_the_node_with_one_line(world, tmp_path, policy, val
     assert "qos_overrides" in line
     assert "imu/data" in line
     assert policy in line
-
-
-@pytest.fixture
-def make_node(world, tmp_path):
-    """A managed tilt observer in this process."""
-    made = []
-
-    def make(overrides, *extra):
-        described = {"urdf": str(world.urdf), "imu_frame": "imu", "contacts": ["foot"]}
-        described |= {"contact_frames": ["sole"], "managed": True}
-        given = ["--ros-args", *parameter_file(tmp_path, overrides, **described), *extra]
-        made.append(TiltObserverNode(context=world.context, cli_args=given))
-        return made[-1]
-
-    yield make
-    for node in made:
-        node.destroy_node()
-
-
-def depths(node):
-    return {item.counter.topic: item.subscription.qos_profile.depth for item in node._inputs}
-
-
-def test_a_queue_is_as_long_as_asked_each_time_the_node_is_configured(make_node):
-    before = (SENSOR_INPUT.depth, RELIABLE_OUTPUT.depth)
-    node = make_node({"/joint_states": {"subscription": {"depth": 7}}})
-    for _ in range(2):
-        node.configure()
-        assert depths(node)["joint_states"] == 7
-        assert depths(node)["imu/data"] > 100
-        node.clean_up()
-    assert (SENSOR_INPUT.depth, RELIABLE_OUTPUT.depth) == before
-
-
-def test_an_overridden_name_is_the_one_after_remapping(make_node):
-    overrides = {
-        "/robot/joints": {"subscription": {"depth": 9}},
-        "/joint_states": {"subscription": {"depth": 8}},
-    }
-    node = make_node(overrides, "-r", "joint_states:=/robot/joints")
-    node.configure()
-    assert depths(node)["joint_states"] == 9

@@ -29,9 +29,8 @@ from inertial_estimation.inputs.messages import (
     ODOMETRY_TYPE,
     stamp_from_msg,
 )
-from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
 from inertial_estimation.payload.report import KIND, PayloadEvent
-from inertial_estimation.recordings.estimate_messages import figures_from_msg, health_from_msg
+from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import BaseState, HealthLevel, ImuSample, JointReading
@@ -157,22 +156,6 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     assert "Traceback" not in node.output
 
 
-def test_telemetry_says_what_the_messages_say(world):
-    Quadruped(world)
-    node = world.start("trunk_payload", "--params-file", str(CONFIG), described=False, robot={}, **SETTLING)
-    inertias = world.listen(InertiaStamped, "trunk_inertia", 2000)
-    telemetry = world.listen(JointState, "trunk_payload/telemetry", 2000)
-    assert world.run(lambda: len(inertias) > 50 and len(telemetry) > 50), node.output
-    published = dict(map(conversion.inertia_from_msg, inertias))
-    known = [(stamp_ns, f) for stamp_ns, f in map(figures_from_msg, telemetry) if stamp_ns in published]
-    assert len(known) > 20
-    for stamp_ns, figures in known:
-        assert figures["mass_published/trunk [kg]"] == published[stamp_ns].mass
-        assert PHASES[int(figures["phase"])] == "watching"
-    assert {tuple(msg.name) for msg in telemetry} == {PayloadTelemetry("trunk").names}
-    assert node.stop() == 0, node.output
-
-
 def it_is_asked(world, changes, holds):
     """Another method, an identification begun and given up."""
 
@@ -190,20 +173,3 @@ def it_is_asked(world, changes, holds):
     assert world.call(Trigger, "trunk_payload/cancel").success
     assert world.run(lambda: not holds[-1].data and len(changes) == 3)
     assert events_of(changes)[-1].kind == "cancelled"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "expected"),
-    [
-        ("contacts:=[lf_foot, rf_foot, lh_foot, right_hind]", "no frame 'right_hind'"),
-        ("trunk:=torso", "no link 'torso'"),
-    ],
-)
-def test_a_wrong_name_ends_with_one_line(world, wrong, expected):
-    given = ["--params-file", str(CONFIG), "-p", f"trunk_payload:{wrong}"]
-    node = world.start("trunk_payload", *given, described=False, robot={})
-    assert node.wait() == 1
-    errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1, node.output
-    assert expected in errors[0]
-    assert "Traceback" not in node.output
