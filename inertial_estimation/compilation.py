@@ -11,6 +11,7 @@ numba keeps the machine code on disk: in `NUMBA_CACHE_DIR`, or else the user's c
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -66,12 +67,13 @@ def warm_up() -> int:
         register_jitable(_inlined.pop())
     functions, made = [*_waiting], 0
     _waiting.clear()
-    folder = _folder()
-    if not any(folder.rglob("*.nbi")):
-        print(f"compiling {len(functions)} functions, once for this machine", file=sys.stderr, flush=True)
+    folder, begin_s = _folder(), time.monotonic()
+    fresh = not any(folder.rglob("*.nbi"))
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
-        for dispatcher, function in functions:
+        for number, (dispatcher, function) in enumerate(functions):
+            if fresh:
+                _show_progress(number, len(functions), time.monotonic() - begin_s)
             types = _argument_types(function)
             try:
                 dispatcher.enable_caching()
@@ -86,6 +88,16 @@ def warm_up() -> int:
     finally:
         config.CACHE_DIR = elsewhere
     return made
+
+
+def _show_progress(done: int, total: int, elapsed_s: float) -> None:
+    """Say that functions are compiled; on a terminal also how long it takes, by those that are done."""
+    live = sys.stderr.isatty()
+    left = f": about {elapsed_s / done * (total - done):.0f} s left" if done else ""
+    if live or not done:
+        start, end = ("\r\x1b[K", "" if done < total - 1 else "\n") if live else ("", "\n")
+        said = f"compiling {total} functions, once for this machine{left}"
+        print(f"{start}{said}", end=end, file=sys.stderr, flush=True)
 
 
 @cache

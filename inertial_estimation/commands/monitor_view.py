@@ -27,17 +27,7 @@ OLD_ESTIMATE = 0.5  # [s]: older than that, a number is not of now
 
 
 def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableType:
-    """Render the record of the nodes.
-
-    Args:
-        record: Record of the nodes.
-        now_s: Time now on the record's clock [s].
-        title: First line.
-
-    Returns:
-        A renderable: warnings, nodes, tilt, masses, gate, payload, inputs; parts without data
-        are left out.
-    """
+    """Render what is known of the nodes at a time [s], below a title; parts without data are left out."""
     if not record.nodes:
         return Group(Text(title, style="bold"), Text("no nodes found yet", style="yellow"))
     parts: list[RenderableType] = [Text(title, style="bold"), _nodes(record, now_s)]
@@ -51,13 +41,7 @@ def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableTyp
 
 
 def band(mass: float, sigma: float, nominal: float, width: int = BAND_WIDTH) -> str:
-    """Draw a mass with its band against nominal, from zero to twice nominal.
-
-    Args:
-        mass: Estimate [kg].
-        sigma: Its standard deviation [kg].
-        nominal: Nominal value [kg].
-        width: Number of characters.
+    """Draw a mass and its standard deviation [kg] against nominal, from zero to twice nominal.
 
     Returns:
         ``|`` at nominal, ``=`` over two standard deviations, ``o`` at the estimate; ``<`` or ``>`` at the
@@ -66,9 +50,8 @@ def band(mass: float, sigma: float, nominal: float, width: int = BAND_WIDTH) -> 
     if not (nominal > 0.0 and math.isfinite(mass)):
         return ""
     scale = (width - 1) / (2.0 * nominal)
-    spread = BAND_SIGMAS * sigma
-    low, high = (mass - spread, mass + spread) if math.isfinite(spread) else (-math.inf, math.inf)
-    line = ["=" if low <= k / scale <= high else "." for k in range(width)]
+    spread = BAND_SIGMAS * sigma if math.isfinite(sigma) else math.inf
+    line = ["=" if abs(k / scale - mass) <= spread else "." for k in range(width)]
     line[round(nominal * scale)] = "|"
     place = round(mass * scale)
     if 0 <= place < width:
@@ -79,7 +62,7 @@ def band(mass: float, sigma: float, nominal: float, width: int = BAND_WIDTH) -> 
 
 
 def _nodes(record: WatchRecord, now_s: float) -> Table:
-    table = _table(("node", "left"), ("state", "left"), ("Hz", "right"), ("age [ms]", "right"))
+    table = _table("node", "state", "Hz>", "age [ms]>")
     for name, node in record.nodes.items():
         level, message = _state(node, now_s)
         rate, age = node.rate_hz(now_s), node.age_s(now_s)
@@ -124,46 +107,42 @@ def _warnings(record: WatchRecord, now_s: float) -> list[RenderableType]:
 def _tilt(name: str, node: NodeRecord) -> Text:
     f = node.figures
     roll, pitch, sigma = (DEGREES * f[f"tilt/{what} [rad]"] for what in ("roll", "pitch", "sigma"))
-    contacts = [
-        figure.partition("/")[2] for figure, used in f.items() if figure.startswith("contacts/") and used
-    ]
-    bias = [1e3 * f[f"gyro_bias/{axis} [rad s^-1]"] for axis in "xyz"]
+    used = [figure.partition("/")[2] for figure, on in f.items() if figure.startswith("contacts/") and on]
+    x, y, z = (1e3 * f[f"gyro_bias/{axis} [rad s^-1]"] for axis in "xyz")
     bias_sigma = 1e3 * f["gyro_bias_sigma/horizontal [rad s^-1]"]
-    text = Text()
-    text.append(f"{name}\n", "bold")
-    text.append(f"  roll {roll:+7.2f}  pitch {pitch:+7.2f}  +- {sigma:.2f} deg")
-    text.append(f"   contacts {', '.join(contacts) or 'none'}\n", "" if contacts else "yellow")
-    x, y, z = bias
-    text.append(f"  gyro bias {x:+.2f} {y:+.2f} {z:+.2f}  +- {bias_sigma:.2f} mrad/s")
-    text.append("   at rest" if f["at_rest"] else "")
-    return text
+    return Text.assemble(
+        (f"{name}\n", "bold"),
+        f"  roll {roll:+7.2f}  pitch {pitch:+7.2f}  +- {sigma:.2f} deg",
+        (f"   contacts {', '.join(used) or 'none'}\n", "" if used else "yellow"),
+        f"  gyro bias {x:+.2f} {y:+.2f} {z:+.2f}  +- {bias_sigma:.2f} mrad/s",
+        "   at rest" if f["at_rest"] else "",
+    )
 
 
 def _gate(name: str, node: NodeRecord) -> Text:
     f = node.figures
     decision = GATE_DECISIONS[int(f["gate/decision"])]
-    text = Text()
-    text.append(f"{name}\n", "bold")
-    text.append(f"  gate {decision.value}", "green" if f["gate/accepted"] else "yellow")
-    text.append(f"   NIS {f['nis']:.1f} of at most {f['nis_bound']:.1f}")
-    text.append(f"   informed {f['information/informed']:.0f} of {f['information/directions']:.0f}")
-    return text
+    return Text.assemble(
+        (f"{name}\n", "bold"),
+        (f"  gate {decision.value}", "green" if f["gate/accepted"] else "yellow"),
+        f"   NIS {f['nis']:.1f} of at most {f['nis_bound']:.1f}",
+        f"   informed {f['information/informed']:.0f} of {f['information/directions']:.0f}",
+    )
 
 
 def _payload(name: str, node: NodeRecord) -> Text:
     f = node.figures
-    text = Text()
-    text.append(f"{name}\n", "bold")
-    text.append(f"  phase {PHASES[int(f['phase'])]}   method {METHODS[int(f['method'])]}")
-    text.append("   at rest" if f["at_rest"] else "   moving")
-    text.append("   asks to hold" if f["hold"] else "", "yellow")
-    text.append("   refused" if f["refused"] else "", "bold red")
-    return text
+    return Text.assemble(
+        (f"{name}\n", "bold"),
+        f"  phase {PHASES[int(f['phase'])]}   method {METHODS[int(f['method'])]}",
+        "   at rest" if f["at_rest"] else "   moving",
+        ("   asks to hold" if f["hold"] else "", "yellow"),
+        ("   refused" if f["refused"] else "", "bold red"),
+    )
 
 
 def _masses(record: WatchRecord) -> list[RenderableType]:
-    columns = (("link", "left"), ("mass [kg]", "right"), ("2 sigma", "right"), ("nominal", "right"))
-    table = _table(*columns, ("published", "right"), ("0 .. 2 nominal", "left"))
+    table = _table("link", "mass [kg]>", "2 sigma>", "nominal>", "published>", "0 .. 2 nominal")
     for _name, node in record.with_figure("age [s]"):
         f = node.figures
         for figure in f:
@@ -185,7 +164,7 @@ def _masses(record: WatchRecord) -> list[RenderableType]:
 
 
 def _inputs(states: Iterable[InputState]) -> list[RenderableType]:
-    table = _table(("input", "left"), ("Hz", "right"), ("age [ms]", "right"), ("state", "left"))
+    table = _table("input", "Hz>", "age [ms]>", "state")
     for state in states:
         table.add_row(
             Text(state.topic),
@@ -196,13 +175,14 @@ def _inputs(states: Iterable[InputState]) -> list[RenderableType]:
     return [table] if table.row_count else []
 
 
-def _table(*columns: tuple[str, str]) -> Table:
+def _table(*titles: str) -> Table:
+    """Return a table without rows; a title that ends in ``>`` is of a column aligned to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for k, (title, side) in enumerate(columns):
+    for k, title in enumerate(titles):
         wraps = title == "state"
         table.add_column(
-            Text(title),  # a plain text would lose its [unit] as markup
-            justify="right" if side == "right" else "left",
+            Text(title.removesuffix(">")),  # a plain text would lose its [unit] as markup
+            justify="right" if title.endswith(">") else "left",
             no_wrap=not wraps,
             overflow="fold" if wraps else "ellipsis",
             min_width=12 if k == 0 else None,
