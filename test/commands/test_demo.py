@@ -64,24 +64,6 @@ def test_demo_needs_time_for_the_weight() -> None:
     assert main(["demo", "--duration", "0.5"]) == 1
 
 
-def test_processes_are_ended_on_the_way_out(tmp_path: Path) -> None:
-    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
-    stubborn = [
-        sys.executable,
-        "-c",
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "print('up', flush=True); time.sleep(60)",
-    ]
-    with ProcessGroup(tmp_path, patience_s=0.3) as group:
-        started = [group.start("sleeper", sleeper), group.start("stubborn", stubborn)]
-        deadline = time.monotonic() + 10.0
-        while "stubborn: up" not in group.output() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        group.check()
-        assert all(process.poll() is None for process in started)
-    assert all(process.poll() is not None for process in started)
-
-
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
@@ -190,19 +172,22 @@ def test_the_demo_obeys_the_domain_of_the_environment(
     assert domains == [77]
 
 
-def test_processes_told_to_end_are_not_waited_for_until_the_end(tmp_path: Path) -> None:
+def test_processes_told_to_end_are_waited_for_at_the_end_alone(tmp_path: Path) -> None:
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: print('told', flush=True))"
     with ProcessGroup(tmp_path, patience_s=0.3) as group:
+        other = group.start("sleeper", sleeper)
         process = group.start(
             "stubborn", [sys.executable, "-u", "-c", f"{stubborn}; print('up'); time.sleep(60)"]
         )
         while "up" not in group.output():
             time.sleep(0.01)
+        group.check()
         begin = time.monotonic()
         group.terminate()
         assert time.monotonic() - begin < 0.2
         while "told" not in group.output():
             time.sleep(0.01)
         assert process.poll() is None
-    assert process.poll() == -signal.SIGKILL
+    assert (other.poll(), process.poll()) == (-signal.SIGTERM, -signal.SIGKILL)
     assert group.output().count("told") == 1

@@ -11,7 +11,7 @@ import pytest
 
 from inertial_estimation.commands import command_lines
 from inertial_estimation.commands import main as dispatcher
-from inertial_estimation.commands.main import COMMANDS, CommandParser, command_parser, main
+from inertial_estimation.commands.main import COMMANDS, command_parser, main
 from inertial_estimation.commands.terminal import progress_bar
 from inertial_estimation.configuration.config_file import find_config
 from inertial_estimation.errors import ConfigurationError
@@ -34,25 +34,22 @@ def line_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
-def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "did you mean 'replay'?" in line_of(["reply"], capsys)
-
-
-def test_unknown_option_is_named_before_what_is_missing_because_of_it(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reply"], "did you mean 'replay'?"),
+        (
+            ["play", "--remp", "/a:=/b"],
+            "no option '--remp', did you mean '--remap'?",
+        ),
+        (["play"], "required: bag"),
+        (["convert", "t", "--map", "a", "--output", "b", "--stor", "sqlite"], "did you mean 'sqlite3'?"),
+    ],
+)
+def test_what_is_misspelt_is_named_in_one_line(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = line_of(["play", "--remp", "/a:=/b"], capsys)
-    assert "no option '--remp', did you mean '--remap'?" in line
-    assert "required: bag" in line_of(["play"], capsys)
-
-
-def test_wrong_choice_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = CommandParser(prog="p")
-    parser.add_argument("--storage", choices=["mcap", "sqlite3"])
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--storage", "sqlite"])
-    assert "'sqlite' is no choice, did you mean 'sqlite3'?" in capsys.readouterr().err
-    assert parser.parse_args(["--stor", "mcap"]).storage == "mcap"
+    assert said in line_of(arguments, capsys)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,14 +143,6 @@ def test_shell_is_answered(line: str, expected: set[str], tmp_path: Path) -> Non
     assert {word.strip() for word in answer.read_text().splitlines()} == expected
 
 
-@pytest.mark.parametrize("command", ["replay", "synthesize", "experiment", "demo", "play"])
-def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main([command, "--help"])
-    assert stop.value.code == 0
-    assert f"inertial-estimation {command}" in capsys.readouterr().out
-
-
 def test_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,21 +162,14 @@ def test_command_loads_without_ros_and_without_matplotlib(command: str) -> None:
         "import sys\n"
         "sys.modules['rclpy'] = sys.modules['matplotlib'] = None\n"
         f"import inertial_estimation.commands.{command}\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_demo_without_ros_says_what_to_install() -> None:
-    code = (
-        "import sys\n"
-        "sys.modules['rclpy'] = None\n"
         "from inertial_estimation.commands.main import main\n"
-        "sys.exit(main(['demo']))\n"
+        f"sys.exit(main(['demo']) - 1 if '{command}' == 'demo' else 0)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert "pip install" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    assert ended.returncode == 0, ended.stderr
+    if command == "demo":
+        assert "pip install" in ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
 
 
 def test_an_error_of_the_system_is_one_line(
