@@ -25,15 +25,7 @@ COLOUR_OF = {
 
 
 def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[Path]:
-    """Write heights.png and offsets.png.
-
-    Args:
-        folder: Existing folder.
-        report: The calibration.
-
-    Returns:
-        The files written.
-    """
+    """Write heights.png and offsets.png to an existing folder, and return their paths."""
     return [
         write_png(folder / "heights.png", "Heights before and after", list(height_panels(report))),
         write_png(folder / "offsets.png", "Offsets, with two sigma", list(offset_panels(report))),

@@ -127,14 +127,16 @@ def panels_of_masses(diagnosis: Diagnosis) -> Iterator[Panel]:
     causes = _drawn_causes(report, named)
     if not causes:
         return
-    drawn = []
-    for label, chosen, colour in (("named above", True, 1), ("others", False, 0)):
-        rows = [k for k, cause in enumerate(causes) if (cause.subject in named) is chosen]
-        sizes = np.array([causes[k].size for k in rows])
-        spread = 2.0 * np.array([causes[k].sigma for k in rows])
-        if rows:
-            places = np.array(rows, dtype=float)
-            drawn.append(Series(label, sizes, places, "points", sizes - spread, sizes + spread, colour))
+    is_named = np.array([cause.subject in named for cause in causes])
+    sizes, spread = np.array([(cause.size, 2.0 * cause.sigma) for cause in causes]).T
+    drawn = [
+        Series(label, x, rows.astype(float), "points", x - spread[rows], x + spread[rows], colour)
+        for label, rows, colour in (
+            ("named above", np.flatnonzero(is_named), 1),
+            ("others", np.flatnonzero(~is_named), 0),
+        )
+        if len(x := sizes[rows])
+    ]
     names = [f"{cause.subject} ({report.masses[cause.subject]:.3g} kg)" for cause in causes]
     title = "If only this link's mass were wrong (bar: two sigma)"
     yield Panel(title, "change of the mass [kg]", "", drawn, marks=[Mark(0.0)], rows=names)
@@ -188,8 +190,7 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     findings = diagnosis.findings
-    failed = severest_first(findings)
-    sections = []
+    failed, sections = severest_first(findings), list[Section]()
     if failed:
         order = (
             "Each check was made with what is above it corrected where it can be, so that one error is named "
@@ -200,16 +201,13 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
         own = [one for one in findings if TITLE_OF.get(one.check, "Joints") == title]
         panels = list(draw(diagnosis)) if diagnosis.recorded is not None or title == "Streams" else []
         if own:
-            figures = [Figure(title, panels)] if panels else []
-            sections.append(Section(title, [*_folded(own), *figures]))
-    said = f"{source['bag']}; {', '.join(source['config'])}"
-    sections.append(Section("Source", [said]))
+            sections.append(Section(title, [*_folded(own), *([Figure(title, panels)] if panels else [])]))
+    sections.append(Section("Source", [f"{source['bag']}; {', '.join(source['config'])}"]))
     counts = {verdict: sum(one.verdict is verdict for one in findings) for verdict in Verdict}
     cards = [Card(verdict.value, str(count)) for verdict, count in counts.items()]
     cards.append(Card("examined", f"{diagnosis.duration_s:.1f} s", diagnosis.robot.setup.robot.model.name))
-    lead, tone = _lead(failed, counts)
-    page = Page(f"Check of {Path(source['bag']).name}", lead, tone, cards, sections)
-    return write_page(path, page)
+    title = f"Check of {Path(source['bag']).name}"
+    return write_page(path, Page(title, *_lead(failed, counts), cards, sections))
 
 
 def _lead(failed: Sequence[Finding], counts: Mapping[Verdict, int]) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Page of a comparison of results: values, what differs, and curves with their differences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,48 +26,50 @@ from inertial_estimation.signals import Array
 
 MOST_LINKS = 8  # drawn over time: those whose masses differ most between the results
 DEGREES = float(np.degrees(1.0))
-Curves = dict[str, tuple[Array, Array, Array | None]]  # by result: times [s], values, standard deviations
+Tables = dict[str, dict[str, Array]]  # of one file, by result
 
 
 def write_comparison_report(path: Path, comparison: Comparison) -> Path:
     """Write the page.
 
-    Args:
-        path: File to write.
-        comparison: Results side by side.
-
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
         ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
     """
-    figures = comparison_figures(comparison)
+    names, results = comparison.names, comparison.results
+    differing: str | Table = (
+        "Nothing: recordings, files, options, parameters, version and machine are the same."
+    )
+    if comparison.differences:
+        found = [(d.group, d.name, *(text or NO_NUMBER for text in d.values)) for d in comparison.differences]
+        differing = Table(("", "name", *names), found, range(2 + len(names)))
+    folders = [
+        (one.name, one.kind, str(one.provenance.get("time", NO_NUMBER)), str(one.folder)) for one in results
+    ]
+    said = f"Differences are from {names[0]}. Bold: the best of the results."
     sections = [
-        Section("Results", [_said(comparison), _results(comparison)]),
-        Section("What differs", [_differences(comparison)]),
-        *(Section(figure.title, [figure]) for figure in figures),
-        Section("The results", [_folders(comparison)]),
+        Section("Results", [said, _results(comparison)]),
+        Section("What differs", [differing]),
+        *(Section(figure.title, [figure]) for figure in comparison_figures(comparison)),
+        Section("The results", [Table(("result", "command", "written", "folder"), folders, range(4))]),
     ]
     if comparison.warnings:
         sections.insert(0, Section("Before you compare", [Notes(comparison.warnings, DOUBT)]))
-    first, *others = comparison.names
-    title = f"{' and '.join(comparison.names[:3])} compared"
-    lead, tone = _lead(comparison.rows, others), DOUBT if comparison.warnings else ""
-    return write_page(path, Page(title, f"Against {first}: {lead}", tone, (), sections))
+    lead, tone = f"Against {names[0]}: {_lead(comparison)}", DOUBT if comparison.warnings else ""
+    return write_page(path, Page(f"{' and '.join(names[:3])} compared", lead, tone, (), sections))
 
 
-def _lead(rows: Sequence[Row], others: Sequence[str]) -> str:
+def _lead(comparison: Comparison) -> str:
     """Return how many errors each result makes smaller and larger."""
+    errors = [
+        row for row in comparison.rows if any(v is not None and v.smaller_is_better for v in row.values)
+    ]
     said = []
-    for place, name in enumerate(others, start=1):
-        known = [row for row in rows if any(v is not None and v.smaller_is_better for v in row.values)]
-        changes = [change for row in known if (change := row.change(place)) is not None]
+    for place, name in enumerate(comparison.names[1:], start=1):
+        changes = [change for row in errors if (change := row.change(place)) is not None]
         better = sum(change < 0.0 for change in changes)
         said.append(f"{name} has {better} smaller and {len(changes) - better} larger errors")
     return f"{'; '.join(said)}."
-
-
-def _said(comparison: Comparison) -> str:
-    return f"Differences are from {comparison.names[0]}. Bold: the best of the results."
 
 
 def _results(comparison: Comparison) -> Table:
@@ -76,20 +78,15 @@ def _results(comparison: Comparison) -> Table:
     rows = []
     for row in comparison.rows:
         cells: list[str | Cell] = [row.name, row.unit]
-        for place in range(len(names)):
-            text = _text(row, place)
-            cells.append(Cell(text, "best") if place in row.best else text)
+        for place, value in enumerate(row.values):
+            text = NO_NUMBER if value is None else str(value.value)
+            if value is not None and not isinstance(value.value, str):
+                text = with_sigma(value.value, value.sigma)
+            cells.append(Cell(text, "best" if place in row.best else ""))
             if place:
                 cells.append(_difference(row, place))
         rows.append(cells)
     return Table(columns, rows, (0, 1))
-
-
-def _text(row: Row, place: int) -> str:
-    value = row.values[place]
-    if value is None:
-        return NO_NUMBER
-    return value.value if isinstance(value.value, str) else with_sigma(value.value, value.sigma)
 
 
 def _difference(row: Row, place: int) -> str:
@@ -107,26 +104,8 @@ def _difference(row: Row, place: int) -> str:
     return number(change) + (f" ({100 * relative:+.1f} %)" if relative is not None else "")
 
 
-def _differences(comparison: Comparison) -> str | Table:
-    if not comparison.differences:
-        return "Nothing: recordings, files, options, parameters, version and machine are the same."
-    rows = [(d.group, d.name, *(text or NO_NUMBER for text in d.values)) for d in comparison.differences]
-    return Table(("", "name", *comparison.names), rows, range(2 + len(comparison.names)))
-
-
-def _folders(comparison: Comparison) -> Table:
-    rows = [
-        (one.name, one.kind, str(one.provenance.get("time", NO_NUMBER)), str(one.folder))
-        for one in comparison.results
-    ]
-    return Table(("result", "command", "written", "folder"), rows, range(4))
-
-
 def comparison_figures(comparison: Comparison) -> list[Figure]:
     """Return the figures for which at least one result has data: curves, and their differences.
-
-    Args:
-        comparison: Results side by side.
 
     Raises:
         ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
@@ -138,66 +117,55 @@ def comparison_figures(comparison: Comparison) -> list[Figure]:
     for table in errors.values():
         if "trusted" in table:
             table["tilt_error_deg"] = np.where(table["trusted"] > 0.0, table["tilt_error_deg"], np.nan)
-    drawn = (
-        ("Tilt error", _panels(errors, "tilt_error_deg", "Tilt error against the reference", "deg")),
-        (
-            "Roll and pitch",
-            [
-                panel
-                for angle in ("roll", "pitch")
-                for panel in _panels(tilt, f"tilt/{angle} [rad]", angle.capitalize(), "deg", DEGREES)
-            ],
-        ),
-        ("Masses over time", list(_masses(inertial))),
-        ("Innovations", _panels(inertial, "nis", "Normalised innovation squared (NIS)", "-")),
-        ("Masses at the end", list(_final_masses(comparison))),
-    )
-    return [Figure(title, panels) for title, panels in drawn if panels]
+    angles = [
+        panel
+        for angle in ("roll", "pitch")
+        for panel in _panels(tilt, f"tilt/{angle} [rad]", angle.capitalize(), "deg", DEGREES)
+    ]
+    drawn = {
+        "Tilt error": _panels(errors, "tilt_error_deg", "Tilt error against the reference", "deg"),
+        "Roll and pitch": angles,
+        "Masses over time": list(_masses(inertial)),
+        "Innovations": _panels(inertial, "nis", "Normalised innovation squared (NIS)", "-"),
+        "Masses at the end": list(_final_masses(comparison)),
+    }
+    return [Figure(title, panels) for title, panels in drawn.items() if panels]
 
 
 def _panels(
-    tables: dict[str, dict[str, Array]],
-    column: str,
-    title: str,
-    unit: str,
-    scale: float = 1.0,
-    sigma: str = "",
+    tables: Tables, column: str, title: str, unit: str, scale: float = 1.0, sigma: str = ""
 ) -> list[Panel]:
-    """Return the curves of one column, and below them those minus the first one."""
-    curves: Curves = {
-        name: (table["time_s"], scale * table[column], scale * table[sigma] if sigma in table else None)
-        for name, table in tables.items()
-        if column in table
-    }
-    if not curves:
+    """Return the curves of one column, with two sigma, and below them those minus the first one."""
+    found = {name: table for name, table in tables.items() if len(table.get(column, ()))}
+    if not found:
         return []
-    lines = []
-    for place, (name, (t, values, spread)) in enumerate(curves.items()):
-        low, high = (None, None) if spread is None else (values - 2.0 * spread, values + 2.0 * spread)
-        lines.append(Series(name, t, values, "thin", low, high, place))
+    (first, base), lines, differences = next(iter(found.items())), list[Series](), list[Series]()
+    for colour, (name, table) in enumerate(found.items()):
+        t, values = table["time_s"], scale * table[column]
+        spread = 2.0 * scale * table[sigma] if sigma in table else None
+        low, high = (None, None) if spread is None else (values - spread, values + spread)
+        lines.append(Series(name, t, values, "thin", low, high, colour))
+        at = base["time_s"]
+        change = np.interp(at, t, values, np.nan, np.nan) - scale * base[column]
+        differences.append(Series(name, at, change, "thin", colour=colour))
     panels = [Panel(title, TIME_LABEL, f"[{unit}]", lines)]
-    (first, (t0, values0, _spread)), *others = curves.items()
-    differences = [
-        Series(name, t0, np.interp(t0, t, values, np.nan, np.nan) - values0, "thin", colour=place)
-        for place, (name, (t, values, _spread)) in enumerate(others, start=1)
-        if len(t)
-    ]
-    if differences and len(t0):
-        panels.append(Panel(f"{title}: difference from {first}", TIME_LABEL, f"[{unit}]", differences))
+    if len(found) > 1:
+        panels.append(Panel(f"{title}: difference from {first}", TIME_LABEL, f"[{unit}]", differences[1:]))
     return panels
 
 
-def _masses(tables: dict[str, dict[str, Array]]) -> Iterator[Panel]:
+def _masses(tables: Tables) -> Iterator[Panel]:
     """Yield the masses of the links that differ most at the end, in their order."""
     columns = dict.fromkeys(name for table in tables.values() for name in table if name.startswith("mass/"))
-    ends = {column: [table[column][-1] for table in tables.values() if column in table] for column in columns}
-    spread = {column: float(np.ptp(values)) for column, values in ends.items()}
-    chosen = sorted(columns, key=lambda column: -spread[column])[:MOST_LINKS]
+
+    def spread(column: str) -> float:
+        return float(np.ptp([table[column][-1] for table in tables.values() if column in table]))
+
+    chosen = sorted(columns, key=spread, reverse=True)[:MOST_LINKS]
     for column in columns:
         if column in chosen:
             title = f"{column.removeprefix('mass/').removesuffix(' [kg]')}, with two sigma"
-            sigma = column.replace("mass/", "mass_sigma/", 1)
-            yield from _panels(tables, column, title, "kg", sigma=sigma)
+            yield from _panels(tables, column, title, "kg", sigma=column.replace("mass/", "mass_sigma/", 1))
 
 
 def _final_masses(comparison: Comparison) -> Iterator[Panel]:

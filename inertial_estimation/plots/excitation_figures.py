@@ -17,54 +17,30 @@ VARIANCE = "largest variance [SI]"
 
 
 def write_excitation_figure(path: Path, result: ExcitationDesign, title: str) -> Path:
-    """Draw positions, speeds and accelerations of the joints, and the curves of the largest variance.
-
-    Args:
-        path: PNG to write.
-        result: The design.
-        title: Title of the figure.
-
-    Returns:
-        The path.
-    """
+    """Draw positions, speeds and accelerations of the joints, and the curves of the largest variance."""
     columns = 2 if len(result.design.moving) > MOST_IN_A_PANEL else 1
     return write_png(path, title, excitation_panels(result), columns=columns)
 
 
 def excitation_panels(result: ExcitationDesign) -> tuple[Panel, ...]:
     """Return the panels of the figure, row by row; of many joints each half has panels of its own."""
-    moving = list(result.design.moving)
-    trajectory = result.trajectory
+    moving, trajectory = list(result.design.moving), result.trajectory
     speeds = trajectory.v[:, moving] / result.limits.velocity
     allowed = (Level(1.0), Level(-1.0))
+    position = f"Position, {trajectory.duration_s:.1f} s"
     panels = [
-        *_motion(result, trajectory.q[:, moving], "position [rad]", f"Position, {_span(result)}"),
+        *_motion(result, trajectory.q[:, moving], "position [rad]", position),
         *_motion(result, speeds, "speed / limit [-]", "Speed as a share of what is allowed", levels=allowed),
         *_motion(result, trajectory.a[:, moving], "acceleration [rad/s^2]", "Acceleration"),
-        Panel(
-            "Largest variance of a base parameter",
-            "samples [-]",
-            VARIANCE,
-            _curves([result.chosen.by_samples], [motion.by_samples for motion in result.random]),
-            log=True,
-        ),
     ]
+    curves = _curves([result.chosen.by_samples], [motion.by_samples for motion in result.random])
+    panels.append(Panel("Largest variance of a base parameter", "samples [-]", VARIANCE, curves, log=True))
     if result.chosen.by_speed is not None:
         random = [motion.by_speed for motion in result.random if motion.by_speed is not None]
-        panels.append(
-            Panel(
-                "The same path, slower, with as many samples",
-                "share of the designed speed [-]",
-                VARIANCE,
-                _curves([result.chosen.by_speed], random),
-                log=True,
-            )
-        )
+        curves = _curves([result.chosen.by_speed], random)
+        title = "The same path, slower, with as many samples"
+        panels.append(Panel(title, "share of the designed speed [-]", VARIANCE, curves, log=True))
     return tuple(panels)
-
-
-def _span(result: ExcitationDesign) -> str:
-    return f"{result.trajectory.duration_s:.1f} s"
 
 
 def _motion(

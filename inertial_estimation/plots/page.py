@@ -164,20 +164,20 @@ def sources(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> Secti
         provenance: Of the results.
         settings: Parameters in effect by name.
     """
-    rows = [("command", " ".join(provenance["command"])), ("version", _version(provenance["version"]))]
-    rows.append(("time", provenance["time"]))
+    version, urdf, machine = (provenance[name] for name in ("version", "urdf", "machine"))
+    commit = f", commit {version['commit'][:12]}" if "commit" in version else ""
+    changes = " with changes" if version.get("modified") else ""
     files = [file for bag in provenance["bags"] for file in bag["files"]]
-    rows += [("recording", f"{f['path']}, {f['bytes']} bytes, sha256 {f['sha256'][:16]}…") for f in files]
-    rows += [("parameter file", f"{f['path']}, sha256 {f['sha256'][:16]}…") for f in provenance["config"]]
-    urdf, machine = provenance["urdf"], provenance["machine"]
-    rows.append(("description", f"{urdf['source']}, sha256 {urdf['sha256'][:16]}…"))
-    rows += [("--param", text) for text in provenance["param"]]
-    rows.append(("machine", f"{machine['system']}, {machine['processor']}, Python {machine['python']}"))
+    rows = [
+        ("command", " ".join(provenance["command"])),
+        ("version", f"{version['package']}{commit}{changes}"),
+        ("time", provenance["time"]),
+        *(("recording", f"{f['path']}, {f['bytes']} bytes, sha256 {f['sha256'][:16]}…") for f in files),
+        *(("parameter file", f"{f['path']}, sha256 {f['sha256'][:16]}…") for f in provenance["config"]),
+        ("description", f"{urdf['source']}, sha256 {urdf['sha256'][:16]}…"),
+        *(("--param", text) for text in provenance["param"]),
+        ("machine", f"{machine['system']}, {machine['processor']}, Python {machine['python']}"),
+    ]
     values = Table(("parameter", "value"), [(name, str(value)) for name, value in settings.items()], (0, 1))
     folded = [Section("All parameters in effect", [values])] if settings else []
     return Section("Where these results come from", [Table((), rows, (0, 1)), *folded])
-
-
-def _version(version: Mapping[str, Any]) -> str:
-    commit = f", commit {version['commit'][:12]}" if "commit" in version else ""
-    return f"{version['package']}{commit}" + (" with changes" if version.get("modified") else "")

@@ -93,17 +93,14 @@ def _sections(result: TuningResult) -> Iterator[Section]:
             "data do not support the change. Importance: its share in what makes scores good.",
         ],
     )
-    judgements = [("searched on", result.training)]
-    judgements += [(f"part {fold.part + 1} left out of these", fold.judgement) for fold in result.folds]
-    judgements += [("held out", result.held_out)]
+    judgements = {"searched on": result.training}
+    judgements |= {f"part {fold.part + 1} left out of these": fold.judgement for fold in result.folds}
+    judgements["held out"] = result.held_out
+    compared = [_row(title, judgement, result) for title, judgement in judgements.items()]
     yield Section(
         f"What the values for {objective.node} are worth",
         [
-            Table(
-                ("data", "present", "tuned", "difference [sigma]", "blocks", ""),
-                [_row(title, judgement, result) for title, judgement in judgements],
-                (0, 5),
-            ),
+            Table(("data", "present", "tuned", "difference [sigma]", "blocks", ""), compared, (0, 5)),
             f"Compared block by block, of {max(result.blocks_s):.2g} s; negative: the tuned values are "
             "better. Rows with a part left out: the best trial on the other parts, judged on that one.",
         ],
@@ -162,9 +159,9 @@ def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: st
         dots = Series("score", scores[known], rows, "points", colour=0)
         return Panel(title, f"score of a choice{unit}", "", [dots], rows=names)
     values = np.array(found.values, dtype=float)
-    noise = np.array([SIGNIFICANT * c.sigma for c in found.comparisons])
     base = np.array(found.scores) - np.array([c.difference for c in found.comparisons])
-    bound = np.array([objective.displayed(b + n) for b, n in zip(base, noise, strict=True)])
+    noise = np.array([SIGNIFICANT * c.sigma for c in found.comparisons])
+    bound = np.array([objective.displayed(score) for score in base + noise])
     series = [
         Series("score", values[known], scores[known], colour=0),
         Series("worse beyond noise above", values[known], bound[known], "dotted", colour=GREY),
@@ -175,16 +172,7 @@ def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: st
     marks = [Mark(float(variation.shipped), "present value")]
     marks += [Mark(float(parameter.value), "tuned value")] if parameter.changed else []
     spans = [Span(found.low, found.high, "as good as the tuned value")]
-    return Panel(
-        title,
-        label,
-        f"score{unit}",
-        series,
-        marks=marks,
-        spans=spans,
-        y_limits=limits,
-        log_x=variation.log,
-    )
+    return Panel(title, label, f"score{unit}", series, spans, (), marks, None, limits, log_x=variation.log)
 
 
 def _limits(low: float, high: float) -> tuple[float, float]:

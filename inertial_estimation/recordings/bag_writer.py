@@ -18,7 +18,7 @@ STORAGES = ("mcap", "sqlite3")
 
 
 class BagWriter(AbstractContextManager["BagWriter"]):
-    """Writes a bag whose topics are known from the start; it is complete when the context ends."""
+    """Writes a bag; it is complete when the context ends."""
 
     def __init__(
         self, path: Path, topics: Mapping[str, str], storage: str = "mcap", *, compressed: bool = False
@@ -27,7 +27,7 @@ class BagWriter(AbstractContextManager["BagWriter"]):
 
         Args:
             path: The folder.
-            topics: Message type by topic.
+            topics: Message type by topic; `add` adds others.
             storage: One of `STORAGES`.
             compressed: Whether the chunks of an mcap file are compressed (zstd).
 
@@ -38,16 +38,19 @@ class BagWriter(AbstractContextManager["BagWriter"]):
         if storage not in STORAGES:
             raise RecordingError(f"no storage '{storage}', expected one of {listing(STORAGES)}")
         rosbag2, self._typestore = _rosbags()
-        self._types = dict(topics)
+        self._types, self._connections = dict[str, str](), dict[str, Any]()
         plugin = getattr(rosbag2.StoragePlugin, storage.upper())
         self._writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
         if compressed:
             self._writer.set_compression(rosbag2.CompressionMode.STORAGE, rosbag2.CompressionFormat.ZSTD)
         self._writer.open()
-        self._connections = {
-            topic: self._writer.add_connection(topic, kind, typestore=self._typestore)
-            for topic, kind in topics.items()
-        }
+        for topic, kind in topics.items():
+            self.add(topic, kind)
+
+    def add(self, topic: str, kind: str) -> None:
+        """Add a topic with messages of a type."""
+        self._types[topic] = kind
+        self._connections[topic] = self._writer.add_connection(topic, kind, typestore=self._typestore)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -61,52 +61,41 @@ class PayloadResponse:
     estimate: Array
 
     def numbers(self, scene: PayloadScene) -> dict[str, float]:
-        """Return the figures of the response; NaN where messages are missing.
+        """Return RMSE of the joint since the weight came, and mean errors of joint and mass at the end.
 
-        Args:
-            scene: What happened.
-
-        Returns:
-            RMSE of the joint since the weight came, mean error of the joint and of the mass at the end.
+        NaN where messages are missing.
         """
         error = self.angle - scene.home
         held = error[self.t >= scene.time_s]
         last = error[self.t >= scene.duration_s - MEAN_OVER_LAST_S]
-        mass = self.mass[self.t_mass >= self._end(scene) - MEAN_OVER_LAST_S]
+        end_s = min(scene.duration_s, float(self.t_mass[-1])) if len(self.t_mass) else scene.duration_s
+        mass = _mean(self.mass[self.t_mass >= end_s - MEAN_OVER_LAST_S])
         return {
             "elbow_rmse_rad": _mean(held**2) ** 0.5,
             "elbow_error_at_end_rad": _mean(last),
             "largest_elbow_error_rad": float(np.abs(held).max()) if len(held) else np.nan,
-            "mass_at_end_kg": _mean(mass),
-            "mass_error_at_end": _mean(mass) / scene.mass(scene.duration_s) - 1.0,
+            "mass_at_end_kg": mass,
+            "mass_error_at_end": mass / scene.mass(scene.duration_s) - 1.0,
         }
-
-    def _end(self, scene: PayloadScene) -> float:
-        return min(scene.duration_s, float(self.t_mass[-1])) if len(self.t_mass) else scene.duration_s
 
 
 def response_from_record(
     record: LiveRecord, scene: PayloadScene, *, adaptation: bool, released_ns: int
 ) -> PayloadResponse:
-    """Extract a response from recorded messages.
-
-    Args:
-        record: Messages of the run.
-        scene: What happened.
-        adaptation: Whether the controller used the estimates.
-        released_ns: Stamp of the release from the hoist [ns].
+    """Extract the response of a run from its messages, from the stamp of the release on [ns].
 
     Raises:
         RecordingError: If there are no messages of the joint.
     """
     if not record.joints.get(scene.joint):
         raise RecordingError(f"no message with the joint '{scene.joint}' was received")
-    t, angle = _series(record.joints[scene.joint], released_ns, scene.duration_s)
     masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
     added = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.payloads.get(scene.link, [])]
-    t_mass, mass = _series(masses, released_ns, scene.duration_s)
-    t_estimate, payload = _series(added, released_ns, scene.duration_s)
-    return PayloadResponse(adaptation, t, angle, t_mass, mass, t_estimate, scene.nominal_mass + payload)
+    elbow, published, (t_estimate, payload) = (
+        _series(series, released_ns, scene.duration_s)
+        for series in (record.joints[scene.joint], masses, added)
+    )
+    return PayloadResponse(adaptation, *elbow, *published, t_estimate, scene.nominal_mass + payload)
 
 
 def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:
