@@ -214,18 +214,6 @@ def replace_value(config: ConfigT, name: str, value: Any) -> ConfigT:
     return build_config(type(config), {**parameter_values(config), name: value})
 
 
-def replace_negative(config: ConfigT, values: Mapping[str, float]) -> ConfigT:
-    """Return a copy of a config with values in place of negative ones, which ask for them.
-
-    Args:
-        config: The config.
-        values: By attribute; not used where the attribute is zero or more.
-    """
-    derived = {name: value for name, value in values.items() if getattr(config, name) < 0.0}
-    changed: ConfigT = dataclasses.replace(config, **derived)  # type: ignore[type-var]
-    return changed
-
-
 def replace_runtime_value(config: ConfigT, name: str, value: Any) -> ConfigT:
     """Return a copy of a config with one parameter changed that may change while running.
 

@@ -10,27 +10,22 @@ through the proper acceleration f_B = R_WB' (p'' - g_W), what an accelerometer s
 here and f_B takes the place of the base's acceleration, so neither tilt nor velocity enters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pinocchio as pin
 
-from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
-from inertial_estimation.models.equation_terms import EquationTerms
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.measurement_noise import (
-    ANGULAR_ACCELERATION,
-    PROPER_ACCELERATION,
-    MeasurementNoise,
-)
+from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
-    ResolvedRows,
     RowSelection,
     slice_if_contiguous,
 )
@@ -38,7 +33,125 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
+
+class EquationTerms:
+    """Terms at one configuration after the other: `move_to` comes before all others.
+
+    Attributes:
+        size: Number of columns of the bodies, ten for each.
+        nominal: Their nominal parameters about the joint frames, Pinocchio's order, shape (size,).
+        n_wrenches: Number of components of all contact wrenches.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        bodies: Sequence[BodyReference],
+        contacts: Sequence[ContactFrames] = (),
+        imu: ImuMount | None = None,
+    ) -> None:
+        """Copy the model.
+
+        Args:
+            robot: The robot, with nominal inertias.
+            bodies: The bodies that have columns.
+            contacts: The contacts.
+            imu: IMU that senses the acceleration of a floating base; None if that is given directly.
+        """
+        self._robot, self._imu = robot, imu if robot.floating_base else None
+        self._whole = robot.model.copy()  # whose bodies have the parameters that are believed
+        if robot.floating_base:  # its proper acceleration stands for gravity
+            self._whole.gravity.linear = np.zeros(3)
+        self._rest = self._whole.copy()
+        self._joints = [body.joint_id for body in bodies]
+        self._inertias = [robot.model.inertias[joint].copy() for joint in self._joints]
+        for joint in self._joints:
+            self._rest.inertias[joint] = pin.Inertia.Zero()
+        self._data, self._mass_data = self._rest.createData(), self._whole.createData()
+        self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
+        self._phi: Array | None = None
+        self.size, self.n_wrenches = 10 * len(bodies), 6 * len(contacts)
+        self.nominal = np.array([body.nominal_J.vector for body in bodies]).ravel()
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity that accelerations leave out, shape (3,); zero for a floating base."""
+        gravity: Array = np.array(self._whole.gravity.linear)
+        return gravity
+
+    def move_to(self, q: Array) -> None:
+        """Compute the Jacobians at a configuration, shape (nq,)."""
+        pin.computeJointJacobians(self._rest, self._data, q)
+
+    def columns(self, q: Array, v: Array, a: Array, width: int) -> tuple[Array, Array]:
+        """Return the columns of the bodies, then zeros, (nv, width), and the torques of all others, (nv,).
+
+        Args:
+            q: The configuration, shape (nq,).
+            v: Generalized velocity, shape (nv,).
+            a: Generalized acceleration, shape (nv,); of a floating base the proper one, gravity included.
+            width: Number of columns, at least `size`.
+        """
+        rest: Array = pin.rnea(self._rest, self._data, q, v, a)
+        A = np.zeros((len(v), width))
+        for i, joint in enumerate(self._joints):
+            J = pin.getJointJacobian(self._rest, self._data, joint, pin.LOCAL)
+            A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(self._rest, self._data, joint)
+        return A, rest
+
+    def contact_jacobians(self) -> Array:
+        """Return the Jacobians of the contacts in the axes of their wrench frames, shape (n_wrenches, nv)."""
+        J = np.empty((self.n_wrenches, self._rest.nv))
+        for i, frame in enumerate(self._frames):
+            J[6 * i : 6 * i + 6] = pin.getFrameJacobian(self._rest, self._data, frame, pin.LOCAL)
+        return J
+
+    def mass_matrix(self, q: Array, phi: Array | None = None) -> Array:
+        """Return M(q) of the robot as it is believed to be, shape (nv, nv).
+
+        An error of an acceleration reaches the generalized forces through it: a load on a hand makes the
+        effect of a joint's acceleration on the arm's torques several times as large.
+
+        Args:
+            q: Configuration, shape (nq,).
+            phi: Parameters of the bodies, as `nominal`; what follows them is not read. None: nominal. A body
+                without a positive mass, which a linear filter may estimate, counts as nominal.
+        """
+        if phi is not self._phi:
+            for k, (joint, nominal) in enumerate(zip(self._joints, self._inertias, strict=True)):
+                pi = None if phi is None else phi[10 * k : 10 * k + 10]
+                given = pi is not None and pi[0] > 0.0
+                self._whole.inertias[joint] = pin.Inertia.FromDynamicParameters(pi) if given else nominal
+            self._phi = phi
+        M: Array = pin.crba(self._whole, self._mass_data, q, pin.Convention.WORLD)  # both triangles
+        return M
+
+    @property
+    def R_BI(self) -> Array:
+        """Rotation from the axes of the IMU to those of the base, shape (3, 3); identity without an IMU."""
+        return np.eye(3) if self._imu is None else np.array(self._pose(self._imu).rotation)
+
+    def by_sensed(self, inertia: Array) -> Array:
+        """Return the effect of an error of each sensed acceleration on rows of the mass matrix, (m, nv).
+
+        Accelerations of the joints are sensed directly, and that of the base where there is no IMU. With one
+        it is a_B = X_BI (a_I - J_I a): errors of the joints between base and IMU enter through the base, too.
+
+        Args:
+            inertia: Rows of the mass matrix, shape (m, nv).
+        """
+        if self._imu is None:
+            return inertia
+        of_base, moving = inertia[:, :6], self._imu.moving
+        sensed: Array = inertia.copy()
+        sensed[:, :6] = of_base @ self._pose(self._imu).toActionMatrix()
+        if len(moving):
+            sensed[:, moving] -= of_base @ self._data.J[:, moving]
+        return sensed
+
+    def _pose(self, imu: ImuMount) -> pin.SE3:
+        T_BI: pin.SE3 = self._data.oMi[imu.joint_id] * imu.T_JI
+        return T_BI
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,62 +246,6 @@ class MeasuredRows:
     basis: Array | None = None
 
 
-class RowCovariance:
-    """Covariance of the measured rows, from the noise of what they are computed from.
-
-    Attributes:
-        sigmas: Standard deviations of the sensed accelerations, shape (nv,), and of the components of the
-            measured wrenches, shape (6 n_contacts,) or empty; variance of each row itself, shape (m,).
-    """
-
-    def __init__(
-        self,
-        noise: MeasurementNoise,
-        robot: RobotModel,
-        rows: ResolvedRows,
-        n_contacts: int,
-    ) -> None:
-        """Lay out the standard deviations.
-
-        Args:
-            noise: The standard deviations; negative ones are derived from the robot.
-            robot: The robot.
-            rows: The measured rows.
-            n_contacts: Number of contacts.
-        """
-        noise = noise.for_robot(robot)
-        acceleration = [noise.joint_acceleration] * robot.n_joints
-        direct = [noise.torque] * robot.n_joints
-        if robot.floating_base:
-            base = 3 * [PROPER_ACCELERATION] + 3 * [ANGULAR_ACCELERATION]
-            acceleration = base + acceleration
-            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
-        variance = np.maximum(direct, LEAST)[rows.picked] ** 2
-        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment(robot)]
-        sensed = [float(mode.senses) for mode in rows.modes] if rows.sensed else []
-        sigma_wrench = np.array([share * sigma for share in sensed for sigma in wrench])
-        self.sigmas = np.array(acceleration), sigma_wrench, variance
-
-    def at(self, sensed: Array, contacts: Array) -> Array:
-        """Return R.
-
-        Args:
-            sensed: Effect of an error of each sensed acceleration on the rows, shape (m, nv).
-            contacts: Contact Jacobians in the columns of the rows, shape (6 n_contacts, m).
-
-        Returns:
-            Shape (m, m).
-        """
-        sigma_a, sigma_wrench, variance = self.sigmas
-        W = np.hstack((sensed * sigma_a, contacts[: len(sigma_wrench)].T * sigma_wrench))
-        R: Array = W @ W.T
-        R[np.diag_indices(len(R))] += variance
-        return R
-
-
-_equation, _paths = made_of_checked(LinearEquation), made_of_checked(InputPaths)
-
-
 class DynamicsMeasurement:
     """Computes the linear equation of the selected rows from a measured state."""
 
@@ -230,7 +287,6 @@ class DynamicsMeasurement:
         self._picked = slice_if_contiguous(self._rows.picked)
         self._terms = EquationTerms(robot, bodies, contacts, imu)
         self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
-        self._motion = np.zeros(robot.model.nv), np.zeros(robot.model.nv)  # of one state after the other
         self._n_parameters = self._terms.size + (friction.size if friction else 0)
 
     @cached_property
@@ -283,12 +339,12 @@ class DynamicsMeasurement:
         of_contacts = J_C[:, picked]
         sensed = terms.by_sensed(inertia)
         noise = self._covariance.at(sensed, of_contacts)
-        paths = _paths(inertia, sensed, of_contacts, self._rows.picked, None)
+        paths = InputPaths(inertia, sensed, of_contacts, self._rows.picked, None)
         if known is not None:
             value = value - inertia[:, :3] @ known
         if self._rows.projects:
-            return self._projected(_equation(A, value, noise, measured, paths, state), J_C)
-        return _equation(A, value, noise, measured, paths, state)
+            return self._projected(LinearEquation(A, value, noise, measured, paths, state), J_C)
+        return LinearEquation(A, value, noise, measured, paths, state)
 
     def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
         """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
@@ -355,7 +411,7 @@ class DynamicsMeasurement:
         k, n_v = len(states.q), self._robot.model.nv
         A, rest = np.empty((k, n_v, self._n_parameters)), np.empty((k, n_v))
         jacobians = np.empty((k, self._terms.n_wrenches, n_v))
-        for i, (q, v, a) in enumerate(zip(*self._generalized_rows(states), strict=True)):
+        for i, (q, v, a) in enumerate(zip(*self._generalized(states), strict=True)):
             self._terms.move_to(q)
             A[i], rest[i] = self._terms.columns(q, v, a, self._n_parameters)
             jacobians[i] = self._terms.contact_jacobians()
@@ -397,29 +453,20 @@ class DynamicsMeasurement:
             applied += (wrenches @ J_C)[..., 0, :]
         return applied
 
-    def _generalized(self, state: MeasuredState) -> tuple[Array, Array, Array]:
-        q = self._robot.configuration(state.q)
-        if not self._robot.floating_base:
-            return q, state.v, state.a
-        assert state.f_B is not None
-        assert state.w_B is not None
-        assert state.wd_B is not None
-        # Linear velocity zero: Galilean invariance; then spatial and proper acceleration coincide.
-        v, a = self._motion
-        v[3:6], v[6:] = state.w_B, state.v
-        a[:3], a[3:6], a[6:] = state.f_B, state.wd_B, state.a
-        return q, v, a
+    def _generalized(self, states: MeasuredState) -> tuple[Array, Array, Array]:
+        """Return configuration, velocity and proper acceleration of one or many states.
 
-    def _generalized_rows(self, states: MeasuredState) -> tuple[Array, Array, Array]:
-        plain = self._robot.model.nq == self._robot.n_joints  # no base, no joint without limits
-        q = states.q if plain else np.array([self._robot.configuration(q_i) for q_i in states.q])
+        The linear velocity is zero (Galilean invariance): spatial and proper acceleration then coincide.
+        """
+        configuration, q = self._robot.configuration, states.q
+        q = configuration(q) if q.ndim == 1 else np.array([configuration(q_i) for q_i in q])
         if not self._robot.floating_base:
             return q, states.v, states.a
         assert states.f_B is not None
         assert states.w_B is not None
         assert states.wd_B is not None
-        v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=1)
-        return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=1)
+        v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=-1)
+        return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=-1)
 
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
         N = self._rows.projection(J_C)

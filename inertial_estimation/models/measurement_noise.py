@@ -1,10 +1,14 @@
-"""Parameters of the noise of the measurement equation; `RowCovariance` makes a covariance of them."""
+"""Noise of the measurement equation: its parameters, and the covariance of the rows that follows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.measurement_rows import ResolvedRows
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import parameter, replace_negative
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
 STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
@@ -12,6 +16,7 @@ DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque
 CONTACT_LEVER = 0.1  # of errors of a contact's force, for its moments; half a foot of that robot [m]
 PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window: of common IMUs [m/s^2]
 ANGULAR_ACCELERATION = 0.1  # the same of its angular acceleration [rad/s^2]
+LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
 FORCES = ("base_force", "contact_force")
 
 
@@ -86,4 +91,60 @@ class MeasurementNoise:
         if not robot.floating_base:
             limits = urdf_limits(robot).effort
             shares["torque"] = min(float(limits.max(initial=0.0)) / STRONG, 1.0) if len(limits) else 1.0
-        return replace_negative(self, {name: share * DEFAULTS[name] for name, share in shares.items()})
+        derived = {
+            name: share * DEFAULTS[name] for name, share in shares.items() if getattr(self, name) < 0.0
+        }
+        return replace(self, **derived)
+
+
+class RowCovariance:
+    """Covariance of the measured rows, from the noise of what they are computed from.
+
+    Attributes:
+        sigmas: Standard deviations of the sensed accelerations, shape (nv,), and of the components of the
+            measured wrenches, shape (6 n_contacts,) or empty; variance of each row itself, shape (m,).
+    """
+
+    def __init__(
+        self,
+        noise: MeasurementNoise,
+        robot: RobotModel,
+        rows: ResolvedRows,
+        n_contacts: int,
+    ) -> None:
+        """Lay out the standard deviations.
+
+        Args:
+            noise: The standard deviations; negative ones are derived from the robot.
+            robot: The robot.
+            rows: The measured rows.
+            n_contacts: Number of contacts.
+        """
+        noise = noise.for_robot(robot)
+        acceleration = [noise.joint_acceleration] * robot.n_joints
+        direct = [noise.torque] * robot.n_joints
+        if robot.floating_base:
+            base = 3 * [PROPER_ACCELERATION] + 3 * [ANGULAR_ACCELERATION]
+            acceleration = base + acceleration
+            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
+        variance = np.maximum(direct, LEAST)[rows.picked] ** 2
+        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment(robot)]
+        sensed = [float(mode.senses) for mode in rows.modes] if rows.sensed else []
+        sigma_wrench = np.array([share * sigma for share in sensed for sigma in wrench])
+        self.sigmas = np.array(acceleration), sigma_wrench, variance
+
+    def at(self, sensed: Array, contacts: Array) -> Array:
+        """Return R.
+
+        Args:
+            sensed: Effect of an error of each sensed acceleration on the rows, shape (m, nv).
+            contacts: Contact Jacobians in the columns of the rows, shape (6 n_contacts, m).
+
+        Returns:
+            Shape (m, m).
+        """
+        sigma_a, sigma_wrench, variance = self.sigmas
+        W = np.hstack((sensed * sigma_a, contacts[: len(sigma_wrench)].T * sigma_wrench))
+        R: Array = W @ W.T
+        R[np.diag_indices(len(R))] += variance
+        return R

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.models.bodies import estimated_bodies
-from inertial_estimation.models.equation_terms import EquationTerms
+from inertial_estimation.models.dynamics_measurement import EquationTerms
 
 
 @pytest.mark.parametrize("mass", [3.0, 0.0, -1.0, np.nan])
