@@ -43,6 +43,7 @@ NOISE_MEMORY = 1.0  # over which the noise of contact velocities is averaged [s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
 CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
 UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
+TURNING_TIME = 1.0  # for which errors of contact velocities stay in the frame of the body [s]
 SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is motion; above, it is noise
 REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
@@ -233,14 +234,18 @@ class TiltFilter(TiltObserver):
     def _noise(self, imu: ImuStatistics) -> ProcessNoise:
         """Return what has driven the errors since the last look.
 
-        Noise of the accelerometer that was integrated as if it were motion makes subsequent residuals of the
-        contacts alike; shaking that is motion does not.
+        An error e of the contact velocities that stays in the frame of the body, as of feet that roll or skid
+        in each stride, looks like an acceleration w x e of a body that turns. Noise of the accelerometer that
+        was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
+        motion does not.
         """
         config, (power, product) = self.config, self._correlation
         correlation = product / power if power > 0.0 else UNKNOWN_CORRELATION
         shaking = min(max((correlation - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0)
+        w = imu.rate - self.state.bias
+        turning = TURNING_TIME * self.contact_noise**2 * float(w @ w)
         return ProcessNoise(
-            config.velocity_drift**2 + shaking * imu.force_noise,
+            config.velocity_drift**2 + turning + shaking * imu.force_noise,
             LEAST_GYRO_NOISE**2 + imu.rate_noise,
             config.bias_drift**2,
             config.offset_drift**2,
