@@ -24,6 +24,7 @@ SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 MOVING, TRAVEL = 0.05, 0.02  # rms speed and deviation of a joint whose velocity is compared [rad/s], [rad]
 SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # of a torque's factor, of friction terms
 DELAY_PRIOR_S = 0.03  # of a delay
+LEVER_PRIOR = 0.02  # of the centre of mass of all that a joint moves [m]
 FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
 FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
 CREDIBLE, LARGEST_REST = 3.0, 10.0  # deviations of a prior beyond which nothing is; largest rest that counts
@@ -387,15 +388,18 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices,
         dq / speed,
         ddq / np.maximum(rms(ddq), 1e-9),
         s.dtau[take] / size,
+        *np.moveaxis(table.levers[take] / size[:, None] * LEVER_PRIOR, 2, 0),
     ]
-    prior = np.tile([SCALE_PRIOR, *[FRICTION_PRIOR] * 3, ARMATURE_PRIOR, DELAY_PRIOR_S], (len(joints), 1))
+    prior = np.tile(
+        [SCALE_PRIOR, *[FRICTION_PRIOR] * 3, ARMATURE_PRIOR, DELAY_PRIOR_S, 1.0, 1.0, 1.0], (len(joints), 1)
+    )
     largest = FRICTION_TORQUES * float(rms(predicted[rows]).max())
     most = (np.minimum(FRICTION_LIMIT * table.robot.effort[joints], largest) / size)[:, None]
     prior[:, 1:5] = np.minimum(prior[:, 1:5], most)
     return y, np.stack(columns, axis=2), prior, joints, rows, size
 
 
-EXPECTED = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+EXPECTED = np.array([1.0] + [0.0] * 8)
 
 
 def torques(table: Table) -> Part | None:

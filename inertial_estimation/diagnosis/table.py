@@ -264,7 +264,8 @@ class Robot:
         """Predict at all times of signals; forces are NaN for a floating base of unknown acceleration."""
         rows = [self._predicted(signals, i) for i in range(signals.size)]
         k, nv = len(self.setup.contacts), self.setup.robot.model.nv
-        shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (3, 3), (3,))
+        n = self.setup.robot.n_joints
+        shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (n, 3), (3, 3), (3,))
         stacks = [
             np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
         ]
@@ -276,7 +277,16 @@ class Robot:
         R_BI, w_BI = np.eye(3), np.zeros(3)
         if base is not None and self.setup.imu is not None:
             R_BI, w_BI = self._load.frame_motion(self.setup.imu.frame_id, base[1])
-        return state.force, state.jacobians, state.points_B, state.rotations_BF, state.com_B, R_BI, w_BI
+        return (
+            state.force,
+            state.jacobians,
+            state.points_B,
+            state.rotations_BF,
+            state.com_B,
+            state.levers,
+            R_BI,
+            w_BI,
+        )
 
     def gravity_torques(self, table: "Table") -> Array:
         """Return the torques of gravity on the joints, of a floating base without contacts, (N, n)."""
@@ -301,6 +311,7 @@ class Table:
     points_B: Array  # origins of the wrench frames in the base [m], shape (N, k, 3)
     rotations_BF: Array  # orientations of the wrench frames in the base, shape (N, k, 3, 3)
     com_B: Array  # centre of mass in the base [m], shape (N, 3)
+    levers: Array  # torques by the centre of mass of what each joint moves [N], shape (N, n, 3)
     R_BI: Array  # orientation of the IMU in the base, shape (N, 3, 3)
     w_BI: Array  # angular velocity of the IMU relative to the base, IMU axes [rad/s], shape (N, 3)
 

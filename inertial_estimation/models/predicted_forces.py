@@ -37,6 +37,8 @@ class PredictedState:
         points_B: Origins of the wrench frames in the base frame [m], shape (k, 3).
         rotations_BF: Orientations of the wrench frames in the base, shape (k, 3, 3).
         com_B: Centre of mass in the base frame [m], shape (3,).
+        levers: Torque of each joint per metre by which the centre of mass of all that it moves is elsewhere,
+            along the axes of the joint [N], shape (n_joints, 3).
     """
 
     force: Array
@@ -44,6 +46,7 @@ class PredictedState:
     points_B: Array
     rotations_BF: Array
     com_B: Array
+    levers: Array
 
 
 class PredictedForces:
@@ -63,6 +66,8 @@ class PredictedForces:
         self._data = robot.model.createData()
         self._has_mass = robot.total_mass > 0.0
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
+        pin.computeSubtreeMasses(robot.model, self._data)
+        self._moved = list(self._data.mass)
 
     def at(self, q: Array, v: Array, a: Array, base: tuple[Array, Array, Array] | None) -> PredictedState:
         """Predict at one instant.
@@ -91,7 +96,7 @@ class PredictedForces:
             placed = pin.updateFramePlacement(model, data, frame)
             points[i], rotations[i] = placed.translation, placed.rotation
             jacobians[i] = pin.getFrameJacobian(model, data, frame, pin.LOCAL)
-        return PredictedState(force, jacobians, points, rotations, self._com())
+        return PredictedState(force, jacobians, points, rotations, self._com(), self._levers())
 
     def frame_motion(self, frame_id: int, w_B: Array) -> tuple[Array, Array]:
         """Return how a frame is oriented and turns relative to the base at the last instant.
@@ -108,6 +113,16 @@ class PredictedForces:
         R_BF = np.array(pin.updateFramePlacement(model, data, frame_id).rotation)
         w_F = pin.getFrameVelocity(model, data, frame_id, pin.LOCAL).angular
         return R_BF, w_F - R_BF.T @ w_B
+
+    def _levers(self) -> Array:
+        """Return the slopes m (f x axis) of the torques a'(d x m f), f the specific force of each joint."""
+        model, data = self._robot.model, self._data
+        first = model.njoints - self._robot.n_joints
+        slopes = np.zeros((self._robot.n_joints, 3))
+        for k, j in enumerate(range(first, model.njoints)):
+            axis = pin.getJointJacobian(model, data, j, pin.LOCAL)[3:, model.joints[j].idx_v]
+            slopes[k] = self._moved[j] * np.cross(data.a_gf[j].linear, axis)
+        return slopes
 
     def _com(self) -> Array:
         """Centre of mass by the placements of the last recursion [m], shape (3,)."""
