@@ -17,10 +17,10 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.trials import Progress
+from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import RobotConfig, SimulatedRobotConfig, StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.config import (
-    ActuatorConfig,
     GroundConfig,
     SensorConfig,
     SimulationConfig,
@@ -153,12 +153,12 @@ def simulate_push(progress: Progress, pushes: Pushes = PUSHES) -> PushRecord:
     Raises:
         ConfigurationError: If the robot has not fallen in `LONGEST_RUN` seconds.
     """
+    rotors = NominalFriction(joints=("*",), terms=("armature",), values=(ARMATURE,))
     config = SimulationConfig(
-        robot=SimulatedRobotConfig(imu_frame=IMU, contacts=CONTACTS),
+        robot=SimulatedRobotConfig(imu_frame=IMU, contacts=CONTACTS, nominal_friction=rotors),
         stance=StanceConfig(soles=SOLE * len(CONTACTS)),
         step=STEP,
         ground=GroundConfig(stiffness=STIFFNESS, damping=DAMPING),
-        actuators=ActuatorConfig(armature=ARMATURE),
         sensors=SensorConfig(rate=RATE),
     )
     point = np.array(PUSH_POINT)

@@ -23,6 +23,8 @@ only after a small travel x_s. In Dahl's model ("A solid friction model", 1968; 
     dz / ds = (sgn(v) - z) / x_s,   s the travel, ds = |v| dt.
 """
 
+import fnmatch
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -331,8 +333,8 @@ class NominalFriction:
 
     joints: tuple[str, ...] = parameter(
         (),
-        "Joints whose friction is known, and motors that drive several joints, each by its speed as a "
-        "combination of joints ('joint_5 + joint_6').",
+        "Joints whose friction is known, by name or shell pattern; and motors that drive several joints, "
+        "each by its speed as a combination of joints ('joint_5 + joint_6').",
     )
     terms: tuple[str, ...] = parameter(
         (),
@@ -380,9 +382,12 @@ class NominalFriction:
                 f"{len(self.joints)} joints and {len(self.terms)} terms"
             )
         names = robot.joint_names
-        drives = [d if d in names else motor_name(joint_speeds(d, names), names) for d in self.joints]
-        owners = [f"{drive}/{term}" for term in self.terms for drive in drives]
-        return dict(zip(owners, map(float, self.values), strict=True))
+        drives = [
+            fnmatch.filter(names, drive) or [motor_name(joint_speeds(drive, names), names)]
+            for drive in self.joints
+        ]
+        given = zip(itertools.product(self.terms, drives), self.values, strict=True)
+        return {f"{owner}/{term}": float(value) for (term, owners), value in given for owner in owners}
 
     def of_joints(self, term: str, robot: RobotModel) -> Array:
         """Return the values of a term over all joints, zero where not known, shape (n_joints,)."""

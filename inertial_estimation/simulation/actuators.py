@@ -120,19 +120,18 @@ class JointActuators:
             robot: The robot.
             config: Parameters.
             step: Step of the integration [s].
-            known: Friction the robot is known to have, added to that of `config`; its smoothing speed then
-                holds for all.
+            known: Friction and rotor inertia of the robot.
         """
         terms = {t: known.of_joints(t, robot) for t in ("viscous", "coulomb", "offset", "armature")}
         self.motors = Motors(robot, config, step)
         self.stops = EndStops(robot, config.stop_stiffness)
         self.brake = 0.0
         self._smoothing_speed = known.smoothing_speed
-        self._viscous = config.viscous + terms["viscous"]
-        self._coulomb = config.coulomb + terms["coulomb"]
+        self._viscous = terms["viscous"]
+        self._coulomb = terms["coulomb"]
         self._rubs = bool(self._viscous.any() or self._coulomb.any())
         self._step, self._offset = step, terms["offset"]
-        self._rotor = config.armature + terms["armature"]
+        self._rotor = terms["armature"]
         self._resistance = self._offset  # of friction and stops at the present velocity [Nm]
         self.inertia = self._rotor
 

@@ -61,21 +61,8 @@ class GroundConfig:
 
 @dataclass(frozen=True)
 class ActuatorConfig:
-    """Actuators between a torque command and the links."""
+    """Actuators between a torque command and the links, apart from the friction that is known."""
 
-    armature: float = parameter(
-        0.0,
-        "Rotor inertia of each simulated actuator, reflected to the joint side.",
-        unit="kg m^2",
-        lower=0.0,
-        upper=100.0,
-    )
-    coulomb: float = parameter(
-        0.0, "Coulomb friction of each simulated joint.", unit="Nm", lower=0.0, upper=1e3
-    )
-    viscous: float = parameter(
-        0.0, "Viscous friction coefficient of each simulated joint.", unit="Nms/rad", lower=0.0, upper=1e4
-    )
     torque_limit_scale: float = parameter(
         1.0,
         "Factor on the URDF's effort limits at which simulated torques saturate; 0 disables the limits.",

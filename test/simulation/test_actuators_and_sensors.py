@@ -25,9 +25,16 @@ ixy="0" ixz="0" iyz="0"/></inertial></link>
 REALISTIC_VALUES = {f"sensors.{name}": value for name, value in parameter_values(REALISTIC).items()}
 
 
-def flywheel(kind="continuous", **values):
+def friction_of_all(**terms):
+    """The same friction of every joint, as parameters."""
+    values = {"joints": ("*",), "terms": tuple(terms), "values": tuple(terms.values())}
+    return {f"nominal_friction.{name}": value for name, value in values.items()}
+
+
+def flywheel(kind="continuous", friction=None, **values):
     """A wheel with a vertical axis: gravity does nothing. A dot in a name is two underscores."""
     named = {name.replace("__", "."): value for name, value in values.items()}
+    named |= friction_of_all(**friction) if friction else {}
     config = build_config(SimulationConfig, {"floating_base": False, **named})
     return Simulation(config, FLYWHEEL.format(kind=kind))
 
@@ -39,7 +46,7 @@ def spin(simulation, torque, duration_s):
 
 
 def test_torque_accelerates_wheel_and_rotor():
-    truth = spin(flywheel(actuators__armature=0.03), 1.0, 0.1)
+    truth = spin(flywheel(friction={"armature": 0.03}), 1.0, 0.1)
     assert truth.v[0] == pytest.approx(1.0 / (FLYWHEEL_INERTIA + 0.03) * 0.1, rel=1e-9)
     assert truth.tau_link[0] == pytest.approx(FLYWHEEL_INERTIA * truth.a[0], rel=1e-9)
     assert truth.tau_motor[0] == 1.0
@@ -47,19 +54,19 @@ def test_torque_accelerates_wheel_and_rotor():
 
 @pytest.mark.parametrize(("kind", "seen"), [("link", 0.4), ("motor", 1.0)])
 def test_effort_is_sensed_where_the_config_says(kind, seen):
-    simulation = flywheel(actuators__armature=0.03, sensors__effort_at=kind)
+    simulation = flywheel(friction={"armature": 0.03}, sensors__effort_at=kind)
     simulation.apply(np.array([1.0]))
     assert simulation.advance(30_000_000)[-1].joints.effort[0] == pytest.approx(seen, rel=1e-9)
 
 
 def test_viscous_friction_sets_the_final_speed():
-    assert spin(flywheel(actuators__viscous=0.5), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
+    assert spin(flywheel(friction={"viscous": 0.5}), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
 
 
 def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
-    slow = spin(flywheel(actuators__coulomb=0.3), 0.25, 1.0)
+    slow = spin(flywheel(friction={"coulomb": 0.3}), 0.25, 1.0)
     assert abs(slow.v[0]) < 0.05  # creep at the speed over which the sign is smoothed
-    simulation = flywheel(actuators__coulomb=0.3)
+    simulation = flywheel(friction={"coulomb": 0.3})
     spin(simulation, 1.0, 0.2)
     assert spin(simulation, 0.0, 2.0).v[0] == pytest.approx(0.0, abs=1e-6)
 
@@ -79,7 +86,7 @@ def test_joint_stops_at_its_limit(torque, stop):
 def test_same_seed_same_readings_other_seed_other_noise():
     runs = []
     for seed in (1, 1, 2):
-        simulation = talos_simulation({**REALISTIC_VALUES, "seed": seed, "actuators.armature": 0.05})
+        simulation = talos_simulation({**REALISTIC_VALUES, "seed": seed, **friction_of_all(armature=0.05)})
         readings = PostureHold(simulation).run(0.05)
         runs.append(
             np.concatenate(

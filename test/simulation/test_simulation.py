@@ -25,7 +25,11 @@ from inertial_estimation.simulation.disturbances import (
 )
 
 FOREARM, TORSO = "arm_left_5_link", "torso_2_link"
-ARMATURE = {"actuators.armature": 0.05}
+ARMATURE = {
+    "nominal_friction.joints": ("*",),
+    "nominal_friction.terms": ("armature",),
+    "nominal_friction.values": (0.05,),
+}
 CENTRE = (0.0, 0.0, 0.1)  # of the block
 FEET = ("left_foot", "right_foot")
 
@@ -54,8 +58,8 @@ def waving():
     """Talos swings its arms with friction, armature, a load, a mass that changes and a push."""
     values = {
         **ARMATURE,
-        "actuators.coulomb": 0.5,
-        "actuators.viscous": 0.3,
+        "nominal_friction.terms": ("armature", "coulomb", "viscous"),
+        "nominal_friction.values": (0.05, 0.5, 0.3),
         "wrench_frames": ("leg_left_6_link", "leg_right_6_link"),
     }
     things = [
