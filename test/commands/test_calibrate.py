@@ -11,11 +11,12 @@ import yaml
 pytest.importorskip("example_robot_data")
 
 from support.calibration_scenes import feet_scene, marker_scene
-from support.example_robots import panda
 
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
 from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.commands.main import main
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.node_configs import robot_config
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
 CONFIG = """
@@ -69,55 +70,13 @@ def test_marker_files_hold_the_identifiable_offsets(postures, config: Path, tmp_
     report = json.loads((tmp_path / "out" / "calibration.json").read_text())
     assert (report["samples"], report["held_out"]) == (30, 10)
     assert report["errors_rms"]["marker"]["held_out"] < 1.0
-    loaded = yaml.safe_load((tmp_path / "out" / "joint_offsets.yaml").read_text())
-    values = loaded["/**"]["ros__parameters"]["joint_offsets"]
-    found = dict(zip(values["joints"], values["values"], strict=True))
+    robot = robot_config(load_config_file(tmp_path / "out" / "joint_offsets.yaml"))  # as the nodes read it
+    found = dict(zip(robot.joint_offsets.joints, robot.joint_offsets.values, strict=True))
     assert set(found) == {j["joint"] for j in report["joints"] if j["identifiability"] == "identifiable"}
     assert {"panda_joint2", "panda_joint4"} <= set(found)
     assert "panda_joint1" not in found
     for name, value in found.items():
         assert value == pytest.approx(offsets[JOINTS.index(name)], abs=3e-3)
-
-
-def test_terminal_and_figure_name_the_same_distance_of_the_marker(
-    postures,
-    config: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The rms of distances between points, 1.7 times that of a coordinate, and called so in both."""
-    from inertial_estimation.plots import calibration_figures
-
-    drawn = []
-    draw = calibration_figures.height_panels
-    keep = lambda report: drawn.extend(draw(report)) or drawn  # noqa: E731
-    monkeypatch.setattr(calibration_figures, "height_panels", keep)
-    header, rows, _ = postures
-    source = written(tmp_path / "postures.csv", header, rows)
-    assert main(marker(source, config, tmp_path / "out")) == 0
-    assert "marker [mm rms of distances between points]" in capsys.readouterr().out
-    errors = json.loads((tmp_path / "out" / "calibration.json").read_text())["errors_rms"]["marker"]
-    titles = [panel.title for panel in drawn]
-    assert f"rms distance {errors['before']:.2f} mm" in titles[0]
-    assert f"rms distance {errors['written']:.2f} mm" in titles[1]
-
-
-def test_offsets_file_is_read_by_the_nodes(postures, config: Path, tmp_path: Path) -> None:
-    from inertial_estimation.configuration.config_file import load_config_file
-    from inertial_estimation.models.robot_config import RobotConfig
-    from inertial_estimation.parameters import build_config, iterate_parameters
-
-    header, rows, _ = postures
-    source = written(tmp_path / "postures.csv", header, rows)
-    assert main(marker(source, config, tmp_path / "out", "--no-figures")) == 0
-    file = load_config_file(tmp_path / "out" / "joint_offsets.yaml")
-    known = [spec.name for spec in iterate_parameters(RobotConfig)]
-    robot = build_config(RobotConfig, file.values("tilt_observer", known))
-    report = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    expected = {j["joint"]: j["offset_rad"] for j in report["joints"] if j["written"]}
-    applied = dict(zip(robot.joint_offsets.joints, robot.joint_offsets.values, strict=True))
-    assert applied == pytest.approx(expected, abs=1e-8)
 
 
 def test_known_offsets_are_applied_and_stay_in_the_file(postures, config: Path, tmp_path: Path) -> None:
@@ -177,27 +136,27 @@ def test_rows_with_nan_are_dropped_and_counted(postures, config: Path, tmp_path:
     assert json.loads((tmp_path / "out" / "calibration.json").read_text())["samples"] == 38
 
 
-def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, capsys) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("marker GOOD --frame tail", "no frame 'tail'"),
+        ("marker GOOD --frame panda_link7 --joints knee*", "no joint 'knee*' moves"),
+        (
+            "marker GOOD --frame panda_link7 --param calibration.offset_sigme=1.0",
+            "did you mean 'offset_sigma'",
+        ),
+        ("marker none.csv --frame panda_link7", "cannot read"),
+        ("flat-feet GOOD", "no IMU link"),
+        ("flat-feet GOOD --imu-link tail", "no frame 'tail'"),
+        ("flat-feet bag --imu-link panda_link1 --imu-link panda_link2", "share a topic"),
+        ("flat-feet GOOD --imu-link none", "at least two contacts"),
+    ],
+)
+def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, arguments, message, capsys) -> None:
     source = written(tmp_path / "good.csv", postures[0], postures[1])
+    words = [str(source) if word == "GOOD" else word for word in arguments.split()]
     common = ["--config", str(config), "--output", str(tmp_path / "out")]
-    line = refused(["calibrate", "marker", str(source), "--frame", "tail", *common], capsys)
-    assert "no frame 'tail'" in line
-    line = refused(marker(source, config, tmp_path / "out", "--joints", "knee*"), capsys)
-    assert "no joint 'knee*' moves" in line
-    line = refused(
-        marker(source, config, tmp_path / "out", "--param", "calibration.offset_sigme=1.0"), capsys
-    )
-    assert "did you mean 'offset_sigma'" in line
-    line = refused(["calibrate", "flat-feet", str(source), *common], capsys)
-    assert "no IMU link" in line
-    line = refused(["calibrate", "flat-feet", str(source), "--imu-link", "tail", *common], capsys)
-    assert "no frame 'tail'" in line
-    two = ["--imu-link", "panda_link1", "--imu-link", "panda_link2"]
-    line = refused(["calibrate", "flat-feet", str(tmp_path / "bag"), *two, *common], capsys)
-    assert "share a topic" in line
-    line = refused(["calibrate", "flat-feet", str(source), "--imu-link", "none", *common], capsys)
-    assert "at least two contacts" in line
-    assert "cannot read" in refused(marker(tmp_path / "none.csv", config, tmp_path / "out"), capsys)
+    assert message in refused(["calibrate", *words, *common], capsys)
 
 
 def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", list[str]]:
@@ -239,7 +198,3 @@ def test_flat_feet_from_a_recording(tmp_path: Path) -> None:
     assert report["held_out"] >= 5
     for joint in report["joints"]:
         assert joint["identifiability"] != "identifiable" or abs(joint["offset_deg"]) < 1.5
-
-
-def test_the_arm_of_the_scene_is_the_arm_of_the_config() -> None:
-    assert list(panda().joint_names) == JOINTS

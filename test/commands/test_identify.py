@@ -191,12 +191,19 @@ def test_bad_arguments_are_told_in_one_line(folder, bag, options, message, capsy
     assert not (folder / "none").exists()
 
 
-def test_a_bag_without_effort_is_refused(folder, recording, capsys):
-    write_recording(with_samples(recording, lambda r: replace(r, effort=None)), folder / "silent")
-    line = refused(
-        [folder / "silent", "--config", folder / "robot.yaml", "--output", folder / "none"], capsys
-    )
-    assert "no effort" in line
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r, _first: replace(r, effort=None), "no effort"),
+        (lambda r, _first: replace(r, effort=1000.0 * r.effort), "times the limits of the joints"),
+        (lambda r, first: replace(first, stamp_ns=r.stamp_ns), "stands still"),
+    ],
+)
+def test_a_bag_that_cannot_identify_is_refused(folder, recording, tmp_path, change, message, capsys):
+    first = recording.messages[0].sample
+    write_recording(with_samples(recording, lambda r: change(r, first)), tmp_path / "bad")
+    common = ["--config", folder / "robot.yaml", "--output", folder / "none"]
+    assert message in refused([tmp_path / "bad", *common], capsys)
 
 
 def test_a_description_with_impossible_inertias_is_told(folder, bag, capsys):
@@ -240,42 +247,6 @@ def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, c
     assert "joint_states: not finite (12)" in told
     assert content["training"]["dropped"] == {"joint_states: not finite": 12}
     assert content["validation"] is None
-
-
-def test_efforts_in_another_unit_are_named(folder, recording, capsys):
-    in_mNm = with_samples(recording, lambda r: replace(r, effort=1000.0 * r.effort))
-    write_recording(in_mNm, folder / "in_mNm")
-    told = refused(
-        [folder / "in_mNm", "--config", folder / "robot.yaml", "--output", folder / "none"], capsys
-    )
-    assert "mNm" in told
-
-
-def test_a_robot_at_rest_is_refused(folder, recording, capsys):
-    first = recording.messages[0].sample
-    still = with_samples(recording, lambda r: replace(first, stamp_ns=r.stamp_ns))
-    write_recording(still, folder / "still")
-    common = ["--config", folder / "robot.yaml", "--output", folder / "none"]
-    assert "stands still" in refused([folder / "still", *common], capsys)
-
-
-def test_results_are_compared_with_one_another(results, folder, capsys):
-    content = json.loads((results / "identification.json").read_text())
-    (bag,) = content["provenance"]["bags"]
-    assert bag["path"] == str(folder / "bag")
-    assert len(bag["files"][0]["sha256"]) == 64
-    other = folder / "other"
-    other.mkdir()
-    content["chosen"] = "ridge"
-    content["provenance"]["options"]["split"] = 6.0
-    (other / "identification.json").write_text(json.dumps(content))
-    assert main(["compare", str(results), str(other)]) == 0
-    out, err = capsys.readouterr()
-    rows = {line.split("  ")[0]: line.split()[-2:] for line in out.splitlines() if line}
-    assert rows["method"] == ["consistent", "ridge"]
-    assert "mass of upper [kg]" in rows
-    assert rows["option --split"] == ["8", "6"]
-    assert "(--split)" in err
 
 
 def test_a_load_that_may_be_zero_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
