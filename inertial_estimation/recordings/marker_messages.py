@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.inputs.messages import set_stamp
-from inertial_estimation.signals import BaseEstimate, ContactLoad, InertialEstimate, LinkInertia
+from inertial_estimation.signals import Array, BaseEstimate, ContactLoad, InertialEstimate, LinkInertia
 
 GRAVITY_LENGTH = 0.5  # of the arrow [m]
 METRES_PER_NEWTON = 0.001  # length of a force
@@ -22,6 +22,7 @@ SIGMAS_DRAWN = 2.0  # half width of bands, half axes of ellipsoids; smallest pay
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
 SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]
+TEXT_HEIGHT, TEXT_ABOVE = 0.05, 0.12  # of a letter, of the text above the centre of mass [m]
 
 Colour = tuple[float, float, float, float]
 GRAVITY: Colour = (0.85, 0.2, 0.2, 1.0)
@@ -65,28 +66,26 @@ def tilt_markers(
 ) -> list[Any]:
     """Build the markers of gravity and of every contact with its ground force, in the base frame.
 
-    Args:
-        new: Makes empty messages.
-        estimate: Estimate of the tilt observer.
-        loads: The contacts, base frame [m, N].
-        base_frame: Name of the base in messages.
-
-    Returns:
-        Markers: an arrow of 0.5 m downwards from the base, a sphere at each contact (green in use, grey
-        not), an arrow of 1 mm per newton at it.
+    They are an arrow of 0.5 m downwards from the base, a sphere at each contact (green in use, grey not), and
+    an arrow of 1 mm per newton at it.
     """
-    stamp_ns = estimate.state.stamp_ns
-    x, y, z = estimate.tilt_B.tolist()
-    down = (-GRAVITY_LENGTH * x, -GRAVITY_LENGTH * y, -GRAVITY_LENGTH * z)
-    marker = partial(_marker, new, base_frame, stamp_ns)
-    markers = [_arrow(marker("gravity", 0, GRAVITY), new.point, (0.0, 0.0, 0.0), down)]
+    marker = partial(_marker, new, base_frame, estimate.state.stamp_ns)
+    down = -GRAVITY_LENGTH * estimate.tilt_B
+    markers = [_arrow(marker("gravity", 0, GRAVITY), new.point, np.zeros(3), down)]
     for number, load in enumerate(loads):
         colour = IN_USE if load.weight > 0.0 else NOT_IN_USE
         markers.append(_sphere(marker("contacts", number, colour), load.point_B, 3 * (0.04,)))
-        px, py, pz = load.point_B
-        fx, fy, fz = (METRES_PER_NEWTON * force for force in load.force_B)
-        tip = (px + fx, py + fy, pz + fz)
+        tip = np.add(load.point_B, np.multiply(METRES_PER_NEWTON, load.force_B))
         markers.append(_arrow(marker("forces", number, FORCE), new.point, load.point_B, tip))
+    return markers
+
+
+def inertial_markers(new: MarkerTypes, estimate: InertialEstimate) -> list[Any]:
+    """Build the markers of all links of an estimate of the inertial filter; see `link_markers`."""
+    markers = []
+    for number, link in enumerate(estimate.links):
+        mass, *com = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0)).tolist()
+        markers += link_markers(new, number, estimate.stamp_ns, link.estimate, link.payload, mass, com)
     return markers
 
 
@@ -101,6 +100,10 @@ def link_markers(
 ) -> list[Any]:
     """Build the markers of a link's centre of mass, payload and mass, in the link frame.
 
+    They are an ellipsoid of two standard deviations at the centre of mass, a text with the mass, and a sphere
+    of the payload's mass (orange: heavier than nominal, blue: lighter) at the payload's centre of mass, where
+    the payload is more than two standard deviations.
+
     Args:
         new: Makes empty messages.
         number: Index of the link, which is part of the marker ids.
@@ -109,43 +112,18 @@ def link_markers(
         payload: Estimate minus nominal.
         mass_sigma: Standard deviation of the mass [kg].
         com_sigma: Standard deviations of the centre of mass along the axes of the link [m].
-
-    Returns:
-        Markers: an ellipsoid of two standard deviations at the centre of mass, a text with the mass, and a
-        sphere of the payload's mass (orange: heavier than nominal, blue: lighter) at the payload's centre
-        of mass, where the payload is more than two standard deviations.
     """
-    link, com = estimate.link, tuple(estimate.com_L.tolist())
-    size = tuple(
-        min(LARGEST_DIAMETER, max(SMALLEST_DIAMETER, 2.0 * SIGMAS_DRAWN * sigma)) for sigma in com_sigma
-    )
-    above = (com[0], com[1], com[2] + 0.12)
-    marker = partial(_marker, new, link, stamp_ns)
-    markers = [
-        _sphere(marker("com", number, COM), com, size),
-        _text(marker("mass", number, TEXT), above, f"{link} {estimate.mass:.2f} kg"),
-    ]
-    mass = payload.mass
-    diameter = 2.0 * payload_radius(mass)
-    colour = HEAVIER if mass > 0.0 else LIGHTER
-    sphere = _sphere(marker("payload", number, colour), tuple(payload.com_L.tolist()), 3 * (diameter,))
-    if not abs(mass) > SIGMAS_DRAWN * mass_sigma:
+    marker, com = partial(_marker, new, estimate.link, stamp_ns), estimate.com_L
+    size = np.clip(2.0 * SIGMAS_DRAWN * np.asarray(com_sigma), SMALLEST_DIAMETER, LARGEST_DIAMETER)
+    text = _placed(marker("mass", number, TEXT), np.add(com, (0.0, 0.0, TEXT_ABOVE)))
+    text.type, text.text = text.TEXT_VIEW_FACING, f"{estimate.link} {estimate.mass:.2f} kg"
+    text.scale.z = TEXT_HEIGHT
+    colour = HEAVIER if payload.mass > 0.0 else LIGHTER
+    diameters = 3 * (2.0 * payload_radius(payload.mass),)
+    sphere = _sphere(marker("payload", number, colour), payload.com_L, diameters)
+    if not abs(payload.mass) > SIGMAS_DRAWN * mass_sigma:
         sphere.action = sphere.DELETE
-    return [*markers, sphere]
-
-
-def inertial_markers(new: MarkerTypes, estimate: InertialEstimate) -> list[Any]:
-    """Build the markers of all links of an estimate of the inertial filter; see `link_markers`.
-
-    Args:
-        new: Makes empty messages.
-        estimate: The estimate.
-    """
-    markers = []
-    for number, link in enumerate(estimate.links):
-        mass, *com = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0)).tolist()
-        markers += link_markers(new, number, estimate.stamp_ns, link.estimate, link.payload, mass, com)
-    return markers
+    return [_sphere(marker("com", number, COM), com, size), text, sphere]
 
 
 def _marker(new: MarkerTypes, frame: str, stamp_ns: int, namespace: str, number: int, colour: Colour) -> Any:
@@ -159,32 +137,27 @@ def _marker(new: MarkerTypes, frame: str, stamp_ns: int, namespace: str, number:
     return marker
 
 
-def _sphere(marker: Any, centre: Sequence[float], diameters: Sequence[float]) -> Any:
-    marker.type = marker.SPHERE
-    place, size = marker.pose.position, marker.scale
-    place.x, place.y, place.z = centre
-    size.x, size.y, size.z = diameters
+def _placed(marker: Any, place: Sequence[float] | Array) -> Any:
+    position = marker.pose.position
+    position.x, position.y, position.z = map(float, place)
     return marker
 
 
-def _arrow(marker: Any, new_point: Callable[[], Any], tail: Sequence[float], tip: Sequence[float]) -> Any:
+def _sphere(marker: Any, centre: Sequence[float] | Array, diameters: Sequence[float] | Array) -> Any:
+    marker.type = marker.SPHERE
+    marker.scale.x, marker.scale.y, marker.scale.z = map(float, diameters)
+    return _placed(marker, centre)
+
+
+def _arrow(marker: Any, new_point: Callable[[], Any], *ends: Sequence[float] | Array) -> Any:
     marker.type = marker.ARROW
     points = []
-    for x, y, z in (tail, tip):
+    for end in ends:
         point = new_point()
-        point.x, point.y, point.z = x, y, z
+        point.x, point.y, point.z = map(float, end)
         points.append(point)
     marker.points = points
     marker.scale.x, marker.scale.y = 0.015, 0.03  # diameters of shaft and head [m]
-    return marker
-
-
-def _text(marker: Any, place: Sequence[float], text: str) -> Any:
-    marker.type = marker.TEXT_VIEW_FACING
-    position = marker.pose.position
-    position.x, position.y, position.z = place
-    marker.scale.z = 0.05  # height of a letter [m]
-    marker.text = text
     return marker
 
 
