@@ -11,7 +11,6 @@ numba keeps the machine code on disk: in `NUMBA_CACHE_DIR`, or else the user's c
 import hashlib
 import os
 import sys
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,11 +20,10 @@ from inertial_estimation.errors import one_line
 from inertial_estimation.signals import Array
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
-READ_ONLY, MUTABLE = "read-only", "mutable"
-Column = Annotated[Array, 1, READ_ONLY]  # contiguous array of floats, one dimension
-MutableColumn = Annotated[Array, 1, MUTABLE]
-Table = Annotated[Array, 2, READ_ONLY]  # contiguous array of floats, two dimensions
-MutableTable = Annotated[Array, 2, MUTABLE]
+Column = Annotated[Array, 1, "read-only"]  # contiguous array of floats, one dimension
+MutableColumn = Annotated[Array, 1, "mutable"]
+Table = Annotated[Array, 2, "read-only"]  # contiguous array of floats, two dimensions
+MutableTable = Annotated[Array, 2, "mutable"]
 MARK = b"from inertial_estimation.compilation import"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
@@ -39,9 +37,8 @@ def compiled(function: FunctionT) -> FunctionT:
     """
     if not compiling():
         return function
-    dispatcher: Any = _numba().njit(function)
-    _waiting.append((dispatcher, function))
-    return dispatcher  # type: ignore[no-any-return]
+    _waiting.append((_numba().njit(function), function))
+    return _waiting[-1][0]  # type: ignore[no-any-return]
 
 
 def inlined(function: FunctionT) -> FunctionT:
@@ -65,39 +62,26 @@ def warm_up() -> int:
 
     while _inlined:
         register_jitable(_inlined.pop())
-    functions, made = [*_waiting], 0
+    functions, made, folder = [*_waiting], 0, _folder()
     _waiting.clear()
-    folder, begin_s = _folder(), time.monotonic()
-    fresh = not any(folder.rglob("*.nbi"))
+    if not any(folder.rglob("*.nbi")):
+        print(f"compiling {len(functions)} functions, once for this machine", file=sys.stderr, flush=True)
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-    try:
-        for number, (dispatcher, function) in enumerate(functions):
-            if fresh:
-                _show_progress(number, len(functions), time.monotonic() - begin_s)
-            types = _argument_types(function)
-            try:
-                dispatcher.enable_caching()
-                dispatcher.compile(types)
-            except Exception as error:  # of the disk, or of what lies there; of a function it comes again
-                why = f"{one_line(error)}; delete the folder"
-                print(f"machine code in {folder} cannot be used: {why}", file=sys.stderr)
-                dispatcher._cache = NullCache()
-                dispatcher.compile(types)
-            made += not sum(dispatcher.stats.cache_hits.values())
-            dispatcher.disable_compile()
-    finally:
-        config.CACHE_DIR = elsewhere
+    for dispatcher, function in functions:
+        hints = get_type_hints(function, include_extras=True)
+        types = tuple(_numba_type(hint) for name, hint in hints.items() if name != "return")
+        try:
+            dispatcher.enable_caching()
+            dispatcher.compile(types)
+        except Exception as error:  # of the disk, or of what lies there; of a function it comes again
+            why = f"{one_line(error)}; delete the folder"
+            print(f"machine code in {folder} cannot be used: {why}", file=sys.stderr)
+            dispatcher._cache = NullCache()
+            dispatcher.compile(types)
+        made += not sum(dispatcher.stats.cache_hits.values())
+        dispatcher.disable_compile()
+    config.CACHE_DIR = elsewhere
     return made
-
-
-def _show_progress(done: int, total: int, elapsed_s: float) -> None:
-    """Say that functions are compiled; on a terminal also how long it takes, by those that are done."""
-    live = sys.stderr.isatty()
-    left = f": about {elapsed_s / done * (total - done):.0f} s left" if done else ""
-    if live or not done:
-        start, end = ("\r\x1b[K", "" if done < total - 1 else "\n") if live else ("", "\n")
-        said = f"compiling {total} functions, once for this machine{left}"
-        print(f"{start}{said}", end=end, file=sys.stderr, flush=True)
 
 
 @cache
@@ -107,44 +91,26 @@ def _numba() -> Any:
         return None
     try:
         import numba
-    except ModuleNotFoundError:
-        return None
-    except ImportError as error:  # of another version of numpy, for example
-        print(f"numba does not load, so nothing is compiled: {one_line(error)}", file=sys.stderr)
+    except ImportError as error:
+        if not isinstance(error, ModuleNotFoundError):  # of another version of numpy, for example
+            print(f"numba does not load, so nothing is compiled: {one_line(error)}", file=sys.stderr)
         return None
     return numba
 
 
-def _argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
-    hints = get_type_hints(function, include_extras=True)
-    hints.pop("return", None)
-    return tuple(_numba_type(function, hint) for hint in hints.values())
-
-
-def _numba_type(function: Callable[..., Any], hint: Any) -> Any:
-    from numba import types
-
-    scalars = {float: types.float64, int: types.int64, bool: types.boolean}
-    if hint in scalars:
-        return scalars[hint]
+def _numba_type(hint: Any) -> Any:
+    types = _numba().types
     if get_origin(hint) is tuple:
-        return types.Tuple([_numba_type(function, item) for item in get_args(hint)])
+        return types.Tuple([_numba_type(item) for item in get_args(hint)])
     if get_origin(hint) is Annotated:
         _array, dimensions, access = get_args(hint)
-        return types.Array(types.float64, dimensions, "C", readonly=access == READ_ONLY)
-    raise TypeError(
-        f"'{function.__qualname__}' cannot be compiled for an argument annotated {hint}, expected float, "
-        "int, bool, a tuple of them, Column, Table, MutableColumn or MutableTable"
-    )
+        return types.Array(types.float64, dimensions, "C", readonly=access == "read-only")
+    return {float: types.float64, int: types.int64, bool: types.boolean}[hint]
 
 
 def _folder() -> Path:
     """Folder for the machine code of these sources; it may be missing, or not be writable."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        source = path.read_bytes()
-        if MARK in source:
-            digest.update(source)
+    sources = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
+    digest = hashlib.sha256(b"".join(source for source in sources if MARK in source)).hexdigest()
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    parent = Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "inertial_estimation"
-    return parent / digest.hexdigest()[:16]
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / "inertial_estimation" / digest[:16]
