@@ -1,4 +1,4 @@
-"""Frames of parameters: where a fixed link of the URDF would be, and usable like one."""
+"""Frames that parameters add to a description."""
 
 import numpy as np
 import pinocchio as pin
