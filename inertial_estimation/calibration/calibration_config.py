@@ -7,34 +7,13 @@ from inertial_estimation.parameters import parameter
 
 @dataclass(frozen=True)
 class CalibrationConfig:
-    """Prior knowledge and limits, common to all kinds of calibration."""
+    """Prior knowledge, common to all kinds of calibration."""
 
     offset_sigma: float = parameter(
         0.2,
-        "Prior standard deviation of the offset of every revolute joint, about zero; larger lets the data "
-        "move the offsets further.",
+        "Prior standard deviation of the offset of every joint, about zero; larger lets the data move the "
+        "offsets further. A decimetre of a prismatic joint counts as a radian.",
         unit="rad",
-        lower=1e-4,
-        upper=10.0,
-    )
-    offset_bound: float = parameter(
-        0.35,
-        "Bound on the magnitude of the estimated offset of every revolute joint.",
-        unit="rad",
-        lower=1e-3,
-        upper=3.1,
-    )
-    prismatic_sigma: float = parameter(
-        0.02,
-        "Prior standard deviation of the offset of every prismatic joint, about zero.",
-        unit="m",
-        lower=1e-5,
-        upper=10.0,
-    )
-    prismatic_bound: float = parameter(
-        0.1,
-        "Bound on the magnitude of the estimated offset of every prismatic joint.",
-        unit="m",
         lower=1e-4,
         upper=10.0,
     )
@@ -55,18 +34,9 @@ class CalibrationConfig:
     )
     identifiable_sigma: float = parameter(
         0.01,
-        "Standard deviation up to which the offset of a revolute joint counts as identifiable.",
+        "Standard deviation up to which the offset of a joint counts as identifiable; a decimetre of a "
+        "prismatic joint counts as a radian.",
         unit="rad",
         lower=1e-6,
         upper=0.2,
-    )
-    prismatic_identifiable_sigma: float = parameter(
-        0.002,
-        "Standard deviation up to which the offset of a prismatic joint counts as identifiable.",
-        unit="m",
-        lower=1e-7,
-        upper=0.2,
-    )
-    robust: bool = parameter(
-        True, "Whether samples with residuals beyond the 99 % quantile get a reduced (Huber) weight."
     )

@@ -1,7 +1,8 @@
 """Result of a calibration: offsets with deviations, identifiability, residuals before and after."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.signals import Array
@@ -10,127 +11,99 @@ from inertial_estimation.spatial.vectors import DEGREES
 DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit shown to people
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JointOffset:
-    """Offset of one joint, to be added to its measured position.
-
-    Attributes:
-        joint: Its name.
-        offset: [rad], of a prismatic joint [m].
-        sigma: Standard deviation, the prior included [rad or m].
-        identifiability: Its identifiability from the samples.
-        at_bound: Whether the offset is at its bound.
-        unit: "rad", or "m" of a prismatic joint.
-    """
+    """Offset of one joint, to be added to its measured position."""
 
     joint: str
-    offset: float
-    sigma: float
+    offset: float  # [rad], of a prismatic joint [m]
+    sigma: float  # standard deviation, the prior included [rad or m]
     identifiability: OffsetIdentifiability
-    at_bound: bool
-    unit: str
+    unit: str  # "rad", or "m" of a prismatic joint
+
+    def values(self) -> dict[str, Any]:
+        """Return it for a JSON file, with the units in the names: rad and deg, or m and mm."""
+        factor, unit = DISPLAY_UNITS[self.unit]
+        return {
+            "joint": self.joint,
+            f"offset_{self.unit}": self.offset,
+            f"offset_{unit}": factor * self.offset,
+            f"sigma_{unit}": factor * self.sigma,
+            "identifiability": self.identifiability,
+        }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChannelError:
-    """Root mean square of one kind of residual [m or rad].
+    """Root mean square of one kind of residual [m or rad]; None for what was not computed.
 
-    Attributes:
-        name: Name of the residual.
-        unit: "m" or "rad".
-        before: On the fitted samples with zero offsets and fitted nuisances.
-        after: On the fitted samples with all unknowns fitted.
-        written: On the fitted samples with only the written offsets and refitted nuisances.
-        leave_one_out: Each sample predicted by a calibration without it; None if not computed.
-        left_out_before: Samples predicted with zero offsets, nuisances fitted without them and their
-            neighbours; None where no offset is known well enough to be written.
-        left_out_written: The same with only the offsets that are known well enough to be written, fitted
-            without these samples as well.
-        held_out_before: On the held-out samples with zero offsets; None without such samples.
-        held_out: On the held-out samples after the calibration.
-        held_out_written: On the held-out samples with only the written offsets.
+    Written offsets are those that are known well enough; nuisances are always fitted. What is left out is
+    predicted with offsets and nuisances from the other samples.
     """
 
     name: str
-    unit: str
-    before: float
-    after: float
-    written: float
-    leave_one_out: float | None = None
-    left_out_before: float | None = None
-    left_out_written: float | None = None
-    held_out_before: float | None = None
-    held_out: float | None = None
-    held_out_written: float | None = None
+    unit: str  # "m" or "rad"
+    before: float  # on the fitted samples with zero offsets
+    after: float  # on the fitted samples with all unknowns fitted
+    written: float  # on the fitted samples with only the written offsets
+    leave_one_out: float | None = None  # each sample predicted by a calibration without it
+    left_out_before: float | None = None  # samples left out with their neighbours, zero offsets
+    left_out_written: float | None = None  # the same with only the written offsets
+    held_out_before: float | None = None  # on the held-out samples with zero offsets
+    held_out: float | None = None  # on the held-out samples after the calibration
+    held_out_written: float | None = None  # on the held-out samples with only the written offsets
+
+    def values(self) -> dict[str, Any]:
+        """Return it in the unit that is shown to people."""
+        factor, unit = DISPLAY_UNITS[self.unit]
+        errors = {name: value for name, value in asdict(self).items() if name not in ("name", "unit")}
+        return {"unit": unit, **{name: v if v is None else factor * v for name, v in errors.items()}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trial:
-    """A choice of prior knowledge that was tried by leave-one-out.
+    """A choice of prior knowledge that was tried by leave-one-out."""
 
-    Attributes:
-        offset_sigma: [rad].
-        placement_position_sigma: [m].
-        placement_rotation_sigma: [rad].
-        errors: Leave-one-out root mean square by channel.
-        chosen: Whether this choice was selected.
-    """
-
-    offset_sigma: float
-    placement_position_sigma: float
-    placement_rotation_sigma: float
-    errors: Mapping[str, float]
-    chosen: bool
+    offset_sigma: float  # [rad]
+    placement_position_sigma: float  # [m]
+    placement_rotation_sigma: float  # [rad]
+    errors: Mapping[str, float]  # leave-one-out root mean square by channel
+    chosen: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CalibrationReport:
-    """Results of a calibration.
+    """Results of a calibration."""
 
-    Attributes:
-        kind: "flat-feet", "plane" or "marker".
-        joints: Offsets in the model's order.
-        rank: Number of combinations of offsets the samples determine.
-        rank_with_placements: The same where the placement errors of the fit are unknown as well.
-        unknown_combinations: Combinations of offsets they do not determine, as text.
-        channels: Residuals.
-        noise: Noise level by channel, estimated from the residuals.
-        nuisances: Value and standard deviation of the other unknowns, by name.
-        samples: Samples fitted.
-        held_out: Samples held out.
-        outliers: Samples with reduced weights.
-        heights_before: Heights (or marker errors) for the figure with zero offsets, all samples, shape
-            (K, c) [m].
-        written_heights: The same with only the written offsets, shape (K, c) [m].
-        is_held_out: Which rows of these are held out of the fit, shape (K,).
-        trials: Candidates of the leave-one-out selection; empty without a selection.
-        iterations: Gauss-Newton steps.
-        converged: Whether they converged.
-        warnings: Suspicious properties of data or result, one sentence each.
-        written_joints: Joints whose offsets are written.
-    """
-
-    kind: str
-    joints: tuple[JointOffset, ...]
-    rank: int
-    rank_with_placements: int
-    unknown_combinations: tuple[str, ...]
+    kind: str  # "flat-feet", "plane" or "marker"
+    joints: tuple[JointOffset, ...]  # in the model's order
+    rank: int  # number of combinations of offsets the samples determine
+    unknown_combinations: tuple[str, ...]  # of offsets that they do not determine, as text
     channels: tuple[ChannelError, ...]
-    noise: Mapping[str, float]
-    nuisances: Mapping[str, tuple[float, float]]
-    samples: int
+    noise: Mapping[str, float]  # level by channel, estimated from the residuals
+    nuisances: Mapping[str, tuple[float, float]]  # value and standard deviation of the other unknowns
+    samples: int  # fitted
     held_out: int
-    outliers: int
-    heights_before: Array
-    written_heights: Array
-    is_held_out: Array
-    trials: tuple[Trial, ...]
-    iterations: int
+    outliers: int  # samples with reduced weights
+    heights_before: Array  # of the figure with zero offsets, all samples, shape (K, c) [m]
+    written_heights: Array  # the same with only the written offsets
+    is_held_out: Array  # which rows of these are held out of the fit, shape (K,)
+    trials: tuple[Trial, ...]  # candidates of the leave-one-out selection; empty without a selection
+    iterations: int  # Gauss-Newton steps
     converged: bool
-    warnings: tuple[str, ...]
-    written_joints: tuple[str, ...]
+    warnings: tuple[str, ...]  # suspicious properties of data or result, one sentence each
+    written_joints: tuple[str, ...]  # joints whose offsets are written
 
     @property
     def written(self) -> tuple[JointOffset, ...]:
         """Offsets that are written."""
         return tuple(j for j in self.joints if j.joint in self.written_joints)
+
+    def values(self) -> dict[str, Any]:
+        """Return all but the figure for a JSON file; names contain the units, degrees and millimetres."""
+        left_out = ("channels", "heights_before", "written_heights", "is_held_out")
+        return {
+            **{name: value for name, value in vars(self).items() if name not in left_out},
+            "joints": [{**one.values(), "written": one.joint in self.written_joints} for one in self.joints],
+            "errors_rms": {channel.name: channel.values() for channel in self.channels},
+        }

@@ -26,25 +26,20 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew
 
 FLAT_FEET_CHANNELS = (
-    Channel("sole height", "m", 2e-3, 1e-7),
-    Channel("sole tilt", "m", 1e-3, 1e-7),
-    Channel("imu tilt", "rad", 5e-3, 1e-7),
-    Channel("imu yaw", "rad", 5e-3, 1e-7),
+    Channel("sole height", "m", 2e-3),
+    Channel("sole tilt", "m", 1e-3),
+    Channel("imu tilt", "rad", 5e-3),
+    Channel("imu yaw", "rad", 5e-3),
 )
 HEIGHT, TILT, IMU_TILT, IMU_YAW = range(4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImuOrientations:
-    """Measured orientations of one link with an IMU.
+    """Measured orientations of one link with an IMU."""
 
-    Attributes:
-        R_WI: Orientations of the frame in a world with z up, shape (K, 3, 3).
-        use_yaw: Whether its yaw is used, which requires that several IMUs share one yaw reference.
-    """
-
-    R_WI: Array
-    use_yaw: bool = False
+    R_WI: Array  # of the frame in a world with z up, shape (K, 3, 3)
+    use_yaw: bool = False  # whether its yaw is used: several IMUs share one yaw reference
 
 
 class FlatFeetProblem(CalibrationProblem):
@@ -54,19 +49,12 @@ class FlatFeetProblem(CalibrationProblem):
     squares as the heights themselves (a plane has no fourth), then for each IMU the horizontal components of
     R_WB R_BI R_WI^T e_z, and the yaw of R_WB R_BI R_WI^T where it counts. Local unknowns: rotation of the
     base about the world's x and y (and z where a yaw counts), height of the base.
-
-    With `distance` d the weights are Yamane's: L_k = sum |p_i - p^_i|^2 = 4 d^2 (1 - cos e) of each IMU,
-    which is 2 d^2 e^2 to second order in its error e; C_k = 1/N sum (h - mean h)^2. All rows then have one
-    unit and one noise level. Without, heights and orientations are weighted by their own noise levels.
     """
 
+    kind = "flat-feet"
+
     def __init__(
-        self,
-        chain: CalibratedChain,
-        soles: Sequence[Array],
-        imus: Sequence[ImuOrientations],
-        *,
-        distance: float | None = None,
+        self, chain: CalibratedChain, soles: Sequence[Array], imus: Sequence[ImuOrientations]
     ) -> None:
         """Set up the problem.
 
@@ -74,10 +62,9 @@ class FlatFeetProblem(CalibrationProblem):
             chain: Chain with the base as reference and as frames the contact of each sole, then each IMU.
             soles: Corners of each sole in its contact frame [m], shape (c, 3) each.
             imus: Orientations of each IMU; without any, the tilt of the base follows from the soles.
-            distance: d of (2)-(4) [m].
         """
-        self.chain, self.soles, self.imus, self.distance = chain, tuple(soles), tuple(imus), distance
-        self.n_samples = len(chain.q)
+        super().__init__(chain)
+        self.soles, self.imus = tuple(soles), tuple(imus)
         self.use_yaw = any(imu.use_yaw for imu in imus)
         self._mixed = [_combinations(corners) for corners in self.soles]
         rows = [channel for mixed in self._mixed for channel in [HEIGHT, *[TILT] * (len(mixed) - 1)]]
@@ -86,13 +73,6 @@ class FlatFeetProblem(CalibrationProblem):
         used = sorted(set(rows))
         self.channels = tuple(FLAT_FEET_CHANNELS[c] for c in used)
         self.channel_of_row = np.array([used.index(row) for row in rows])
-        self._scale = np.ones(len(rows))
-        if distance is not None:
-            n_corners = sum(len(corners) for corners in self.soles)
-            self._scale[np.array(rows) >= IMU_TILT] = distance * np.sqrt(2.0 * n_corners)
-            self.channels = (Channel("Yamane's rows", "m", 2e-3, 1e-7),)
-            self.channel_of_row = np.zeros(len(rows), dtype=int)
-        self.unknowns = chain.unknowns([])
 
     @property
     def n_local(self) -> int:
@@ -152,8 +132,7 @@ class FlatFeetProblem(CalibrationProblem):
             rows = self._orientation(poses, R_WB, len(self.soles) + i, imu)
             parts.append((rows.residual, rows.by_unknowns, rows.by_local))
         residual, by_x, by_local = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
-        scale = self._scale[:, None]
-        return Linearisation(residual * self._scale, by_x * scale, by_local * scale)
+        return Linearisation(residual, by_x, by_local)
 
     def _heights(self, poses: ChainPoses, R_WB: Array, z: Array, frame: int, corners: Array) -> Linearisation:
         up = R_WB[:, 2]  # the vertical in the base
@@ -191,26 +170,6 @@ class FlatFeetProblem(CalibrationProblem):
             R: Array = U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
             return R
         return _upright(np.sum([R_WB[2] for R_WB in seen], axis=0))
-
-
-def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: float) -> float:
-    """Return 1/2 (L_k + C_k) of (2) and (5), the mean over the samples [m^2].
-
-    Args:
-        problem: Problem on the samples to judge.
-        x: Common unknowns.
-        local: Base orientation and height of each sample.
-        distance: d of the three points [m].
-    """
-    heights = problem.heights(x, local)
-    total = float((heights**2).mean())
-    poses = problem.chain.poses(x)
-    for i, imu in enumerate(problem.imus):
-        E = local[:, :3] @ poses.R_SF[:, len(problem.soles) + i] @ np.swapaxes(imu.R_WI, 1, 2)
-        tilted = 4.0 * (1.0 - E[:, 2, 2])  # of the least turn that takes E e_z upright: the yaw fits exactly
-        squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2)) if imu.use_yaw else tilted
-        total += distance**2 * float(squares.mean())
-    return 0.5 * total
 
 
 def _combinations(corners: Array) -> Array:

@@ -11,6 +11,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 NAMED_SHARE = 0.25  # share of a combination below which a joint is not named
+NULL_SHARE = 0.01  # square of an offset's share in the null space that is neglected
 
 
 class OffsetIdentifiability(Enum):
@@ -24,22 +25,13 @@ class OffsetIdentifiability(Enum):
     NOT = "not identifiable"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OffsetKnowledge:
-    """Identifiability of all offsets from the samples.
+    """Identifiability of all offsets from the samples."""
 
-    Attributes:
-        kinds: One for each joint.
-        rank: Number of combinations of offsets known better than the limit.
-        singular_values: Of the noise-weighted Jacobian in units of the limit, nuisances eliminated, largest
-            first, shape (n,): a combination with the value s is known to limit / s.
-        unknown_combinations: Combinations that are not determined, as text ("0.71 a - 0.71 b").
-    """
-
-    kinds: tuple[OffsetIdentifiability, ...]
-    rank: int
-    singular_values: Array
-    unknown_combinations: tuple[str, ...]
+    kinds: tuple[OffsetIdentifiability, ...]  # one for each joint
+    rank: int  # number of combinations of offsets known better than the limit
+    unknown_combinations: tuple[str, ...]  # that are not determined ("0.71 a - 0.71 b")
 
 
 def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float | Array) -> OffsetKnowledge:
@@ -59,34 +51,29 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float | Arra
     n = unknowns.n_offsets
     stacked = np.vstack([solution.factor, np.diag(1.0 / unknowns.prior_sigma)[n:]])
     order = [*range(n, unknowns.count), *range(n)]
-    folded: Array = np.asarray(np.linalg.qr(stacked[:, order], mode="r"))
-    corner = folded[unknowns.count - n :, unknowns.count - n :]
-    scaled = corner * limit  # columns in units of the limit
+    folded = linear_algebra.triangular_factor(stacked[:, order])
+    scaled = folded[unknowns.count - n :, unknowns.count - n :] * limit  # columns in units of the limit
     _, values, Vt = linear_algebra.svd(scaled)
-    values = np.concatenate([values, np.zeros(n - len(values))])
-    known = values >= 1.0
+    known = np.concatenate([values, np.zeros(n - len(values))]) >= 1.0
     alone = np.linalg.norm(solution.factor[:, :n], axis=0) * limit
-    spread = np.sqrt(np.sum((Vt[known] / values[known, None]) ** 2, axis=0))  # in units of the limit
+    spread = np.linalg.norm(Vt[known] / values[known[: len(values)], None], axis=0)  # in units of the limit
     null_share = np.sum(Vt[~known] ** 2, axis=0)
-    kinds = []
-    for j in range(n):
-        if alone[j] < 1.0:
-            kinds.append(OffsetIdentifiability.NOT)
-        elif spread[j] <= 1.0 and null_share[j] < 1e-2:
-            kinds.append(OffsetIdentifiability.IDENTIFIABLE)
-        else:
-            kinds.append(OffsetIdentifiability.COMBINATION)
-    names = unknowns.names[:n]
-    return OffsetKnowledge(tuple(kinds), int(known.sum()), values, _in_words(Vt[~known], names, kinds))
-
-
-def _in_words(null: Array, names: tuple[str, ...], kinds: list[OffsetIdentifiability]) -> tuple[str, ...]:
-    """Return a sparse basis of the null space, without the joints that have no effect on the residuals."""
-    mixed = [j for j, kind in enumerate(kinds) if kind is OffsetIdentifiability.COMBINATION]
+    kinds = tuple(
+        OffsetIdentifiability.NOT
+        if alone[j] < 1.0
+        else OffsetIdentifiability.IDENTIFIABLE
+        if spread[j] <= 1.0 and null_share[j] < NULL_SHARE
+        else OffsetIdentifiability.COMBINATION
+        for j in range(n)
+    )
     words = []
-    for row in null:
-        large = [j for j in mixed if abs(row[j]) >= NAMED_SHARE]
+    for row in Vt[~known]:  # without the joints that have no effect on the residuals
+        large = [
+            j
+            for j, kind in enumerate(kinds)
+            if kind is OffsetIdentifiability.COMBINATION and abs(row[j]) >= NAMED_SHARE
+        ]
         if large:
-            row = row * np.sign(row[max(large, key=lambda j: abs(row[j]))])  # a direction has no sign
-            words.append(" ".join(f"{row[j]:+.2f} {names[j]}" for j in large))
-    return tuple(words)
+            sign = np.sign(row[max(large, key=lambda j: abs(row[j]))])  # a direction has no sign
+            words.append(" ".join(f"{sign * row[j]:+.2f} {unknowns.names[j]}" for j in large))
+    return OffsetKnowledge(kinds, int(known.sum()), tuple(words))

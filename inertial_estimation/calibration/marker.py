@@ -13,7 +13,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
 
-MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7, components=3),)
+MARKER_CHANNELS = (Channel("marker", "m", 3e-3, components=3),)
 LOOSE_SIGMA = 10.0  # [m or rad]
 MARKER_SIGMA = 1.0  # prior standard deviation of the marker's position on the link [m]
 
@@ -25,26 +25,21 @@ class MarkerProblem(CalibrationProblem):
     link the cameras do not move against (a fixed base, a foot on the ground).
     """
 
+    kind = "marker"
     channels = MARKER_CHANNELS
     channel_of_row = np.zeros(3, dtype=int)
 
     def __init__(self, chain: CalibratedChain, positions_C: Array) -> None:
-        """Set up the problem.
-
-        Args:
-            chain: Chain whose first frame carries the marker.
-            positions_C: Measured positions in the cameras' frame [m], shape (K, 3).
-        """
-        self.chain = chain
-        self.n_samples = len(chain.q)
+        """Set up a chain whose first frame carries the marker, at positions in the cameras' frame, (K, 3)."""
         self.positions_C = positions_C
         self._A, start = aligned(chain.poses(np.zeros(chain.n)).p_SF[:, 0], positions_C)
-        self.unknowns = chain.unknowns(
+        super().__init__(
+            chain,
             [
                 *((f"camera_rotation_{i}", LOOSE_SIGMA, 0.0) for i in "xyz"),
                 *((f"camera_position_{i}", LOOSE_SIGMA, float(start[k])) for k, i in enumerate("xyz")),
                 *((f"marker_{i}", MARKER_SIGMA, 0.0) for i in "xyz"),
-            ]
+            ],
         )
 
     def subset(self, rows: Numbers) -> "MarkerProblem":
@@ -71,15 +66,7 @@ class MarkerProblem(CalibrationProblem):
 
 
 def aligned(points_S: Array, points_C: Array) -> tuple[Array, Array]:
-    """Return rotation and translation that take points of S to C best (Kabsch 1976).
-
-    Args:
-        points_S: [m], shape (K, 3).
-        points_C: [m], shape (K, 3).
-
-    Returns:
-        R_CS, shape (3, 3), and t_C, shape (3,), of points_C = R_CS points_S + t_C.
-    """
+    """Return R_CS and t_C of points_C = R_CS points_S + t_C, shape (K, 3) each [m] (Kabsch 1976)."""
     mean_S, mean_C = points_S.mean(axis=0), points_C.mean(axis=0)
     U, _, Vt = linear_algebra.svd((points_C - mean_C).T @ (points_S - mean_S))
     R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt

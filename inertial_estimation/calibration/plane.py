@@ -12,9 +12,9 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
 
 PLANE_CHANNELS = (
-    Channel("height", "m", 2e-3, 1e-7),
-    Channel("roll", "rad", 4e-3, 1e-7),
-    Channel("pitch", "rad", 4e-3, 1e-7),
+    Channel("height", "m", 2e-3),
+    Channel("roll", "rad", 4e-3),
+    Channel("pitch", "rad", 4e-3),
 )
 LOOSE_SIGMA = 10.0  # prior standard deviation of unknowns without prior knowledge [m or rad]
 FLUSH_SIGMA = 0.035  # prior standard deviation of the frame's axis from the normal of the face [rad]
@@ -34,6 +34,7 @@ class PlaneProblem(CalibrationProblem):
         normal_S: The axis e of S it is compared with.
     """
 
+    kind = "plane"
     channels = PLANE_CHANNELS
     channel_of_row = np.arange(3)
 
@@ -45,8 +46,6 @@ class PlaneProblem(CalibrationProblem):
             axis_F: Axis of the frame along the plane's normal, signed; None: the one most nearly constant
                 over the postures, pointing to the same side as the reference's z axis where it can.
         """
-        self.chain = chain
-        self.n_samples = len(chain.q)
         poses = chain.poses(np.zeros(chain.n))
         R_SF = poses.R_SF[:, 0]
         self.axis_F = _constant_axis(R_SF) if axis_F is None else axis_F
@@ -56,14 +55,15 @@ class PlaneProblem(CalibrationProblem):
         self._across_S = _across(self.normal_S)
         self._across_F = _across(self.axis_F)
         height = float((poses.p_SF[:, 0] @ self.normal_S).mean())
-        self.unknowns = chain.unknowns(
+        super().__init__(
+            chain,
             [
                 ("plane_tilt_1", LOOSE_SIGMA, 0.0),
                 ("plane_tilt_2", LOOSE_SIGMA, 0.0),
                 ("plane_height", LOOSE_SIGMA, height),
                 ("flush_tilt_1", FLUSH_SIGMA, 0.0),
                 ("flush_tilt_2", FLUSH_SIGMA, 0.0),
-            ]
+            ],
         )
 
     def linearise(self, x: Array, local: Array) -> Linearisation:

@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,33 +15,18 @@ from inertial_estimation.signals import Array
 
 Numbers = NDArray[np.int_]
 Problem = TypeVar("Problem", bound="CalibrationProblem")
+SLIDE_M = 0.1  # offset of a prismatic joint that counts as one radian of a revolute one: half a forearm
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Unknowns common to all samples: joint offsets, placement errors of joints, then nuisances.
+    """Unknowns common to all samples: joint offsets, placement errors of joints, then nuisances."""
 
-    Attributes:
-        names: One for each unknown; the first `n_offsets` are joints.
-        n_offsets: How many are joint offsets.
-        n_chain: How many are offsets or placement errors.
-        prior_sigma: Standard deviation of each about its centre, known beforehand, shape (n,).
-        bound: Largest magnitude of each, shape (n,); infinite for none.
-        centre: What the prior is centred on, where the solution starts, shape (n,).
-        prismatic: Which offsets are those of prismatic joints [m], for each offset; empty for none.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the first `n_offsets` are joints
     n_offsets: int
-    n_chain: int
-    prior_sigma: Array
-    bound: Array
-    centre: Array
-    prismatic: tuple[bool, ...] = ()
-
-    def by_kind(self, revolute: float, prismatic: float) -> Array:
-        """Return one value for each offset, by the kind of its joint, shape (n_offsets,)."""
-        return np.where(self.prismatic or np.zeros(self.n_offsets, dtype=bool), prismatic, revolute)
+    n_chain: int  # how many are offsets or placement errors
+    prior_sigma: Array  # standard deviation of each about its centre, known beforehand, shape (n,)
+    centre: Array  # of the priors, where the solution starts, shape (n,)
 
     @property
     def count(self) -> int:
@@ -49,55 +34,34 @@ class Unknowns:
         return len(self.names)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Channel:
-    """One kind of residual; all of its rows have one noise level.
-
-    Attributes:
-        name: What it is.
-        unit: "m" or "rad".
-        sigma: Noise level to start from.
-        floor: Smallest noise level.
-        components: Rows that make up one vector; its norm is what is reported.
-    """
+    """One kind of residual; all of its rows have one noise level."""
 
     name: str
-    unit: str
-    sigma: float
-    floor: float
-    components: int = 1
+    unit: str  # "m" or "rad"
+    sigma: float  # noise level to start from
+    floor: float = 1e-7  # smallest noise level
+    components: int = 1  # rows that make up one vector; its norm is what is reported
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Linearisation:
-    """Residuals r + J dx + L dl of K samples with m rows each.
+    """Residuals r + J dx + L dl of K samples with m rows each."""
 
-    Attributes:
-        residual: r [m or rad], shape (K, m).
-        by_unknowns: J, shape (K, m, n).
-        by_local: L, by the unknowns that belong to one sample only, shape (K, m, l); l may be 0.
-    """
-
-    residual: Array
-    by_unknowns: Array
-    by_local: Array
+    residual: Array  # r [m or rad], shape (K, m)
+    by_unknowns: Array  # J, shape (K, m, n)
+    by_local: Array  # L, by the unknowns that belong to one sample only, shape (K, m, l); l may be 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ChainPoses:
-    """Poses of frames in the reference S, with derivatives by the chain's unknowns.
+    """Poses of frames in the reference S, with derivatives by the chain's unknowns."""
 
-    Attributes:
-        R_SF: Shape (K, F, 3, 3).
-        p_SF: [m], shape (K, F, 3).
-        dR: Vectors w with dR_SF = S(w) R_SF, in S, shape (K, F, 3, n).
-        dp: [m], shape (K, F, 3, n).
-    """
-
-    R_SF: Array
-    p_SF: Array
-    dR: Array
-    dp: Array
+    R_SF: Array  # shape (K, F, 3, 3)
+    p_SF: Array  # [m], shape (K, F, 3)
+    dR: Array  # vectors w with dR_SF = S(w) R_SF, in S, shape (K, F, 3, n)
+    dp: Array  # [m], shape (K, F, 3, n)
 
 
 class CalibratedChain:
@@ -112,11 +76,13 @@ class CalibratedChain:
         q: Measured positions in the model's order, shape (K, n_joints).
         n_offsets: Number of offsets.
         n: Number of unknowns.
+        scale: Of each offset, 1 rad or, of a prismatic joint, `SLIDE_M`, shape (n_offsets,).
     """
 
     def __init__(self, kinematics: ChainKinematics, q: Array, config: CalibrationConfig) -> None:
         self.kinematics, self.q, self._config = kinematics, q, config
         self.n_offsets = len(kinematics.joints)
+        self.scale = np.where(kinematics.prismatic, SLIDE_M, 1.0)
         sizes = np.repeat([config.placement_position_sigma, config.placement_rotation_sigma], 3)
         basis = kinematics.placement_basis()
         sigma = np.abs(basis) @ sizes  # (n, 5): zero for errors that are not allowed for
@@ -134,25 +100,12 @@ class CalibratedChain:
         return part
 
     def unknowns(self, nuisances: Sequence[tuple[str, float, float]]) -> Unknowns:
-        """Return the unknowns, followed by nuisances of the problem.
-
-        Args:
-            nuisances: Name, prior standard deviation and centre of each.
-        """
-        joints, config, slides = self.kinematics.joints, self._config, self.kinematics.prismatic
+        """Return the unknowns, followed by nuisances of the problem: name, prior sigma, centre of each."""
+        joints = self.kinematics.joints
         added, sigmas, centres = zip(*nuisances, strict=True) if nuisances else ((), (), ())
         names = (*joints, *(f"{joints[j]}/placement_{i}" for j, i in self._rows), *added)
-        sigma = [config.prismatic_sigma if slide else config.offset_sigma for slide in slides]
-        bounds = [config.prismatic_bound if slide else config.offset_bound for slide in slides]
-        return Unknowns(
-            names,
-            self.n_offsets,
-            self.n,
-            np.concatenate((sigma, self._sigma, sigmas)),
-            np.array([*bounds, *[np.inf] * (len(names) - self.n_offsets)]),
-            np.array([*[0.0] * self.n, *centres]),
-            slides,
-        )
+        sigma = np.concatenate((self._config.offset_sigma * self.scale, self._sigma, sigmas))
+        return Unknowns(names, self.n_offsets, self.n, sigma, np.array([*[0.0] * self.n, *centres]))
 
     def poses(self, x: Array) -> ChainPoses:
         """Return poses and derivatives at the chain's part of the unknowns (those beyond are ignored)."""
@@ -171,18 +124,21 @@ class CalibrationProblem(ABC):
     """A family of nonlinear least squares problems with a few common and many local unknowns.
 
     Attributes:
-        chain: The kinematic chain, with the measured positions of all samples.
-        unknowns: The common unknowns.
+        kind: Its name.
         channels: The kinds of rows.
         channel_of_row: Index into `channels` of each of the m rows of a sample, shape (m,).
+        chain: The kinematic chain, with the measured positions of all samples.
+        unknowns: The common unknowns.
         n_samples: K.
     """
 
-    chain: CalibratedChain
-    unknowns: Unknowns
+    kind: ClassVar[str] = ""
     channels: tuple[Channel, ...]
     channel_of_row: Numbers
-    n_samples: int
+
+    def __init__(self, chain: CalibratedChain, nuisances: Sequence[tuple[str, float, float]] = ()) -> None:
+        self.chain, self.n_samples, self._nuisances = chain, len(chain.q), nuisances
+        self.unknowns = chain.unknowns(nuisances)
 
     @abstractmethod
     def linearise(self, x: Array, local: Array) -> Linearisation:
@@ -196,8 +152,21 @@ class CalibrationProblem(ABC):
         """Return local unknowns after a step of shape (K, l)."""
         return local
 
+    def heights(self, x: Array, local: Array) -> Array:
+        """Return what the figure shows [m], shape (K, c): here the residuals that are lengths."""
+        metres = [c for c, channel in enumerate(self.channels) if channel.unit == "m"]
+        heights: Array = self.linearise(x, local).residual[:, np.isin(self.channel_of_row, metres)]
+        return heights
+
     def subset(self: Problem, rows: Numbers) -> Problem:
         """Return the same problem on some of the samples, with the same unknowns."""
         part = copy.copy(self)
         part.chain, part.n_samples = self.chain.subset(rows), len(rows)
         return part
+
+    def with_priors(self: Problem, config: CalibrationConfig) -> Problem:
+        """Return the same problem with other prior knowledge."""
+        other = copy.copy(self)
+        other.chain = CalibratedChain(self.chain.kinematics, self.chain.q, config)
+        other.unknowns = other.chain.unknowns(self._nuisances)
+        return other

@@ -20,14 +20,14 @@ from inertial_estimation.commands.terminal import (
 from inertial_estimation.configuration.config_file import ALL_NODES, load_configs, parse_overrides
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
-from inertial_estimation.files.outputs import result_folder
-from inertial_estimation.offline.calibration_files import report_document, write_offsets, write_report
+from inertial_estimation.files.outputs import result_folder, write_json
 from inertial_estimation.offline.calibration_setup import (
     CalibrationSetup,
     calibration_setup,
     flat_feet_task,
     marker_task,
     plane_task,
+    write_offsets,
 )
 from inertial_estimation.offline.postures import (
     QUATERNION,
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     with result_folder(folder, (OFFSETS, REPORT, *FIGURES)) as partial:
         written = [
             write_offsets(partial / OFFSETS, report, setup.known_offsets),
-            write_report(partial / REPORT, report, setup.known_offsets),
+            write_json(partial / REPORT, {**report.values(), "known_offsets_rad": setup.known_offsets}),
         ]
         if not args.no_figures:
             with drawing("figures", "matplotlib"):
@@ -98,8 +98,6 @@ def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
     is_bag = args.source.suffix.lower() != ".csv"
-    if args.distance is not None and not 0.0 < args.distance < math.inf:
-        raise ConfigurationError(f"--distance is {args.distance:g} m, expected more than 0")
     remap = arguments.parse_remappings(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
     setup.check_feet()
@@ -117,7 +115,6 @@ def _flat_feet(
         list(imus),
         config,
         patterns=args.joints,
-        distance=args.distance,
         use_yaw=args.use_yaw,
         source=str(args.source),
     )
@@ -208,11 +205,11 @@ def _summary(report: CalibrationReport) -> list[str]:
         )
     if report.unknown_combinations:
         lines.append(f"  unknown: {listing(report.unknown_combinations, limit=8)}")
-    document: dict[str, Any] = report_document(report)["errors_rms"]
     of = " of distances between points" if report.kind == "marker" else ""
-    for name, values in document.items():
+    for channel in report.channels:
+        values = channel.values()
         unit = values.pop("unit")
         known = {k.replace("_", " "): v for k, v in values.items() if v is not None and math.isfinite(v)}
         shown = ", ".join(f"{k} {v:.3f}" for k, v in known.items())
-        lines.append(f"  {name} [{unit} rms{of}]: {shown}")
+        lines.append(f"  {channel.name} [{unit} rms{of}]: {shown}")
     return lines

@@ -464,7 +464,6 @@ def calibrate(parser: Parser) -> None:
     number(feet, "--interval", 1.8, "S", "time between two postures taken from a bag (1.8 s)")
     validating = "time between those that validate the result (0.2 s; 0: no validation)"
     number(feet, "--held-out-interval", 0.2, "S", validating)
-    length(feet, "--distance", "M", "length d in Yamane's cost; without it rows are weighted by noise")
     switch(feet, "--use-yaw", "use the yaw of the IMUs, which share one yaw reference")
     axis = "axis of the frame normal to the plane: x, -x, y, ... (determined from the data)"
     text(plane, "--axis", "AXIS", axis)

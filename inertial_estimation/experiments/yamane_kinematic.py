@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
-from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, yamane_cost
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
 from inertial_estimation.calibration.problem import CalibratedChain
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -144,6 +144,26 @@ class KinematicTrial(NamedTuple):
         """Return Yamane's cost on all frames [m^2], their base orientations fitted."""
         _, local = fit_local(self.problem, x, sigma)
         return yamane_cost(self.problem, x, local, DISTANCE_M)
+
+
+def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: float) -> float:
+    """Return 1/2 (L_k + C_k) of (2) and (5), the mean over the samples [m^2].
+
+    Args:
+        problem: Problem on the samples to judge.
+        x: Common unknowns.
+        local: Base orientation and height of each sample.
+        distance: d of the three points [m].
+    """
+    heights = problem.heights(x, local)
+    total = float((heights**2).mean())
+    poses = problem.chain.poses(x)
+    for i, imu in enumerate(problem.imus):
+        E = local[:, :3] @ poses.R_SF[:, len(problem.soles) + i] @ np.swapaxes(imu.R_WI, 1, 2)
+        tilted = 4.0 * (1.0 - E[:, 2, 2])  # of the least turn that takes E e_z upright: the yaw fits exactly
+        squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2)) if imu.use_yaw else tilted
+        total += distance**2 * float(squares.mean())
+    return 0.5 * total
 
 
 def kinematic_trial(

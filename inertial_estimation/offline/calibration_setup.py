@@ -9,6 +9,7 @@ import numpy as np
 
 from inertial_estimation.calibration.calibrate import CalibrationTask
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
 from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.plane import PlaneProblem
@@ -17,6 +18,7 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_config import (
     ContactFrames,
@@ -35,19 +37,12 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSetup:
-    """The robot of a calibration, read from a parameter file.
-
-    Attributes:
-        robot: The model.
-        config: Parameters that describe it.
-        contacts: Its contacts.
-        soles: Corners of each contact in its frame [m].
-    """
+    """The robot of a calibration, read from a parameter file."""
 
     robot: RobotModel
-    config: RobotConfig
+    config: RobotConfig  # parameters that describe it
     contacts: tuple[ContactFrames, ...]
-    soles: tuple[Array, ...]
+    soles: tuple[Array, ...]  # corners of each contact in its frame [m]
 
     @property
     def ground(self) -> str:
@@ -94,12 +89,9 @@ class CalibrationSetup:
         return tuple(name for name in between if name in moved)
 
     def chain(self, reference: str, frames: Sequence[str], patterns: Sequence[str] = ()) -> ChainKinematics:
-        """Return the kinematics of frames relative to a reference.
+        """Return the kinematics of frames relative to a reference, and of the joints to calibrate.
 
-        Args:
-            reference: Reference frame.
-            frames: Frames.
-            patterns: Joints to calibrate, by name or shell pattern; none: all that move a frame.
+        These are given by name or shell pattern; none: all that move a frame.
 
         Raises:
             ConfigurationError: If a pattern matches no joint that moves a frame.
@@ -121,14 +113,7 @@ class CalibrationSetup:
 
 
 def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
-    """Read the robot of a parameter file.
-
-    Args:
-        file: The parameter file.
-        urdf: Where the robot description comes from; empty takes the parameter ``urdf``.
-
-    Returns:
-        The setup.
+    """Read the robot of a parameter file, its description from another place than the parameter ``urdf``.
 
     Raises:
         ConfigurationError: If a parameter is misspelt or out of bounds.
@@ -167,22 +152,16 @@ def plane_task(
         if name not in ("x", "y", "z"):
             raise ConfigurationError(f"the flush axis is '{axis}', expected one of: x, y, z, -x, -y, -z")
         flush = (-1.0 if axis.startswith("-") else 1.0) * np.eye(3)["xyz".index(name)]
-
-    def make(prior: CalibrationConfig) -> PlaneProblem:
-        return PlaneProblem(CalibratedChain(kinematics, table.q, prior), axis_F=flush)
-
-    return CalibrationTask("plane", make, config, table.held_out, leave_one_out=True)
+    problem = PlaneProblem(CalibratedChain(kinematics, table.q, config), axis_F=flush)
+    return CalibrationTask(problem, config, table.held_out, leave_one_out=True)
 
 
 def marker_task(
     kinematics: ChainKinematics, table: PostureTable, positions_C: Array, config: CalibrationConfig
 ) -> CalibrationTask:
     """Return the calibration from a marker at positions in the cameras' frame [m]; see `MarkerProblem`."""
-
-    def make(prior: CalibrationConfig) -> MarkerProblem:
-        return MarkerProblem(CalibratedChain(kinematics, table.q, prior), positions_C)
-
-    return CalibrationTask("marker", make, config, table.held_out, leave_one_out=True)
+    problem = MarkerProblem(CalibratedChain(kinematics, table.q, config), positions_C)
+    return CalibrationTask(problem, config, table.held_out, leave_one_out=True)
 
 
 def flat_feet_task(
@@ -192,7 +171,6 @@ def flat_feet_task(
     config: CalibrationConfig,
     *,
     patterns: Sequence[str] = (),
-    distance: float | None = None,
     use_yaw: bool = False,
     source: str = "the postures",
 ) -> CalibrationTask:
@@ -204,7 +182,6 @@ def flat_feet_task(
         imu_links: Links with an IMU; none: the tilt of the base follows from the soles.
         config: Prior knowledge.
         patterns: Joints to calibrate; none: all between soles and IMUs.
-        distance: d of Yamane's cost [m]; None weighs rows by their noise.
         use_yaw: Whether the IMUs share one yaw reference.
         source: Name of the postures in messages.
 
@@ -215,12 +192,39 @@ def flat_feet_task(
     frames = [*(contact.frame for contact in setup.contacts), *imu_links]
     kinematics = setup.chain(setup.robot.base_link, frames, patterns)
     imus = [ImuOrientations(_orientations(table, link, use_yaw, source), use_yaw) for link in imu_links]
+    problem = FlatFeetProblem(CalibratedChain(kinematics, table.q, config), setup.soles, imus)
+    return CalibrationTask(problem, config, table.held_out)
 
-    def make(prior: CalibrationConfig) -> FlatFeetProblem:
-        chain = CalibratedChain(kinematics, table.q, prior)
-        return FlatFeetProblem(chain, setup.soles, imus, distance=distance)
 
-    return CalibrationTask("flat-feet", make, config, table.held_out)
+def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
+    """Write the offsets that are identifiable as parameters ``joint_offsets`` of all nodes.
+
+    Args:
+        path: File to write.
+        report: The calibration.
+        known: Offsets it came on top of, by joint [rad]; they stay, the file replaces where they came from.
+
+    Raises:
+        ConfigurationError: If it cannot be written.
+    """
+    written = dict(known or {})
+    for j in report.written:
+        written[j.joint] = written.get(j.joint, 0.0) + j.offset
+    names = ", ".join(written) or '""'
+    values = ", ".join(f"{value:.9f}" for value in written.values())
+    slides = [j.joint for j in report.written if j.unit == "m"]
+    units = f"rad (m: {', '.join(slides)})" if slides else "rad"
+    lines = [
+        f"# Joint offsets: {report.kind} calibration of {report.samples} postures, see calibration.json.",
+        "# Load it after the robot's own parameter file.",
+        "/**:",
+        "  ros__parameters:",
+        "    joint_offsets:",
+        f"      joints: [{names}]",
+        *([f"      values: [{values}]      # {units}, added to the measured positions"] if written else []),
+        "",
+    ]
+    return write_text(path, "\n".join(lines))
 
 
 def _orientations(table: PostureTable, link: str, use_yaw: bool, source: str) -> Array:

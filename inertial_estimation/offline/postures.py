@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.inputs.messages import CONVERSIONS, IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_config import JointOffsets, RobotConfig, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
@@ -19,7 +21,7 @@ from inertial_estimation.recordings.recording import BagRecording, Sample, check
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample
 
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
-FARTHEST_BEYOND_LIMITS = 0.5  # [rad] beyond a joint's limits
+FARTHEST_BEYOND_LIMITS, BEYOND_SHARE = 0.5, 0.1  # [rad]; share of the postures: they may be in degrees
 METADATA = frozenset({"t", "time", "stamp", "stamp_ns", "k", "index", "sample"})
 QUATERNION, VERTICAL = ("qx", "qy", "qz", "qw"), ("up_x", "up_y", "up_z")  # columns of an orientation
 WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
@@ -28,19 +30,12 @@ REST_TOLERANCE = 0.5  # [m/s^2]: an accelerometer farther off standard gravity t
 
 @dataclass(frozen=True, eq=False)
 class PostureTable:
-    """Postures and measurements.
+    """Postures and measurements."""
 
-    Attributes:
-        q: Joint positions in the model's order, shape (K, n_joints); joints not requested may be zero.
-        held_out: Which rows take no part in the fit, shape (K,).
-        columns: Other numeric columns by name, shape (K,) each.
-        dropped: Rows left out, by reason.
-    """
-
-    q: Array
-    held_out: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
-    columns: Mapping[str, Array] = field(default_factory=dict)
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    q: Array  # joint positions in the model's order, (K, n_joints); joints not requested may be zero
+    held_out: NDArray[np.bool_]  # which rows take no part in the fit, shape (K,)
+    columns: Mapping[str, Array] = field(default_factory=dict)  # other numeric columns, shape (K,) each
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows left out, by reason
 
     def stacked(self, names: Sequence[str], source: str) -> Array:
         """Return some columns side by side, shape (K, len(names)).
@@ -81,35 +76,28 @@ def read_postures(
     missing = [name for name in joints if name not in header]
     if missing:
         raise RecordingError(f"'{path}' misses the joints {listing(missing)}; it has {listing(header)}")
-    numeric = [name for i, name in enumerate(header) if name != "split" and _numeric(rows, i)]
-    extra = set(numeric) - set(robot.joint_names)
-    unknown = [
-        n for n in numeric if n in extra and n not in METADATA and n not in measured and not _is_measured(n)
-    ]
+    table = {name: np.array([_number(row[i]) for row in rows]) for i, name in enumerate(header)}
+    wanted = {*joints, *measured}
+    numbers = {n: v for n, v in table.items() if n in wanted or 2 * np.isfinite(v).sum() > len(rows)}
+    extra = [name for name in numbers if name not in robot.joint_names]
+    unknown = [n for n in extra if n not in METADATA and n not in wanted and not _is_measured(n)]
     if unknown:
         raise RecordingError(
             f"'{path}' has columns {listing(unknown)}, which are no joints; the model has "
             f"{listing(robot.joint_names)}"
         )
-    numbers = {name: np.array([_number(row[header.index(name)]) for row in rows]) for name in numeric}
-    for name in (*joints, *(m for m in measured if m in header)):  # a column without any number is no number
-        numbers.setdefault(name, np.full(len(rows), np.nan))
-    used = [numbers[name] for name in (*joints, *measured) if name in numbers]
-    complete = np.isfinite(np.stack(used, axis=1)).all(axis=1)
+    complete = np.isfinite([values for name, values in numbers.items() if name in wanted]).all(axis=0)
     if not complete.any():
         raise RecordingError(f"no row of '{path}' is complete: each has a missing number or NaN")
     words = [row[header.index("split")].strip().lower() if "split" in header else "" for row in rows]
     q = np.zeros((len(rows), robot.n_joints))
-    for j, name in enumerate(robot.joint_names):
-        if name in numbers:
-            q[:, j] = np.nan_to_num(numbers[name])
+    for name in set(numbers) - set(extra):
+        q[:, robot.joint_index(name)] = np.nan_to_num(numbers[name])
     check_angles(q[complete], robot, joints)
     dropped = {"missing number or NaN": int((~complete).sum())} if not complete.all() else {}
+    held_out = np.array([word in HELD_OUT_WORDS for word in words])
     return PostureTable(
-        q[complete],
-        np.array([word in HELD_OUT_WORDS for word in words])[complete],
-        {name: values[complete] for name, values in numbers.items() if name in extra},
-        dropped,
+        q[complete], held_out[complete], {name: numbers[name][complete] for name in extra}, dropped
     )
 
 
@@ -119,18 +107,15 @@ def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
     Raises:
         MeasurementError: Names the joints and their limits.
     """
-    lower, upper = robot.model.lowerPositionLimit, robot.model.upperPositionLimit
-    said = []
+    limits, said = urdf_limits(robot), []
+    lower = np.where(np.isfinite(limits.lower), limits.lower, -2.0 * np.pi)
+    upper = np.where(np.isfinite(limits.upper), limits.upper, 2.0 * np.pi)
+    beyond = (q < lower - FARTHEST_BEYOND_LIMITS) | (q > upper + FARTHEST_BEYOND_LIMITS)
     for name in joints:
         j = robot.joint_index(name)
-        at = int(robot.model.idx_qs[robot.model.getJointId(name)])
-        low, high = float(lower[at]), float(upper[at])
-        if robot.model.nqs[robot.model.getJointId(name)] != 1 or not low < high:
-            low, high = -2.0 * np.pi, 2.0 * np.pi
-        beyond = (q[:, j] < low - FARTHEST_BEYOND_LIMITS) | (q[:, j] > high + FARTHEST_BEYOND_LIMITS)
-        if beyond.mean() > 0.1:
+        if beyond[:, j].mean() > BEYOND_SHARE:
             worst = float(q[np.abs(q[:, j]).argmax(), j])
-            said.append(f"{name} (up to {worst:.4g}, limits {low:.3g} to {high:.3g})")
+            said.append(f"{name} (up to {worst:.4g}, limits {lower[j]:.3g} to {upper[j]:.3g})")
     if said:
         raise MeasurementError(
             f"positions are far beyond the limits, expected radians: {listing(said, limit=5)}"
@@ -152,12 +137,6 @@ def _is_measured(name: str) -> bool:
     """Whether a column holds a measurement of a calibration: a marker position or an orientation."""
     last = name.rpartition("/")[2]
     return last in (*QUATERNION, *VERTICAL) or last.rstrip("0123456789") in ("x", "y", "z")
-
-
-def _numeric(rows: list[list[str]], column: int) -> bool:
-    """Whether most of a column are numbers."""
-    numbers = sum(np.isfinite(_number(row[column])) for row in rows)
-    return bool(2 * numbers > len(rows))
 
 
 def _number(text: str) -> float:

@@ -17,9 +17,10 @@ from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.problem import CalibratedChain, CalibrationProblem
+from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.calibration_files import report_document, write_offsets
+from inertial_estimation.offline.calibration_setup import write_offsets
 from inertial_estimation.plots.calibration_figures import height_panels, offset_panels
 
 JOINT = (
@@ -41,7 +42,7 @@ def slider() -> RobotModel:
 
 
 def calibrated(problem: CalibrationProblem, config: CalibrationConfig) -> CalibrationReport:
-    return calibrate(CalibrationTask("marker", lambda _c: problem, config, np.zeros(problem.n_samples, bool)))
+    return calibrate(CalibrationTask(problem, config, np.zeros(problem.n_samples, bool)))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_the_offset_of_a_prismatic_joint_is_in_metres(slid, tmp_path) -> None:
     assert found["slide"].offset == pytest.approx(0.012, abs=4e-4)
     assert found["tilt"].offset == pytest.approx(0.03, abs=4e-3)
     assert {"slide", "tilt"} <= set(slid.written_joints)
-    entries = {j["joint"]: j for j in report_document(slid)["joints"]}
+    entries = {j["joint"]: j for j in slid.values()["joints"]}
     assert entries["slide"]["offset_mm"] == pytest.approx(1e3 * entries["slide"]["offset_m"])
     assert "offset_deg" not in entries["slide"]
     assert "offset_m" not in entries["tilt"]
@@ -79,20 +80,16 @@ def test_the_offset_of_a_prismatic_joint_is_in_metres(slid, tmp_path) -> None:
     assert written["slide"] == pytest.approx(found["slide"].offset, abs=1e-8)
 
 
-def test_bound_and_limit_of_a_prismatic_joint_are_lengths() -> None:
-    """1 mm of noise fixes a length to 0.3 mm: known within 2 mm, not within 0.05 mm."""
+def test_a_decimetre_of_a_prismatic_joint_counts_as_a_radian() -> None:
     kinematics = ChainKinematics(slider(), reference="base", frames=["link_twist"])
-    config = CalibrationConfig(prismatic_sigma=0.004, prismatic_bound=0.007)
-    unknowns = CalibratedChain(kinematics, np.zeros((1, 4)), config).unknowns([])
-    assert unknowns.prior_sigma == pytest.approx([0.2, 0.004, 0.2, 0.2])
-    assert unknowns.bound == pytest.approx([0.35, 0.007, 0.35, 0.35])
-    assert unknowns.by_kind(1.0, 2.0) == pytest.approx([1.0, 2.0, 1.0, 1.0])
+    chain = CalibratedChain(kinematics, np.zeros((1, 4)), CalibrationConfig(offset_sigma=0.3))
+    assert chain.unknowns([]).prior_sigma == pytest.approx([0.3, 0.03, 0.3, 0.3])
 
 
 def test_offsets_that_predict_left_out_samples_worse_than_none_are_not_written() -> None:
     """An arm without offsets, seen badly: what is fitted is the noise."""
     scene = marker_scene(np.random.default_rng(3), noise=6e-3, count=16, size=0.0)
-    report = calibrated(scene.problem, CalibrationConfig(identifiable_sigma=0.1, robust=False))
+    report = calibrated(scene.problem, CalibrationConfig(identifiable_sigma=0.1))
     assert any(joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in report.joints)
     (marker,) = report.channels
     assert marker.left_out_written > marker.left_out_before
@@ -118,4 +115,4 @@ def test_figures_show_the_file_that_is_written(slid) -> None:
     filled = [one for panel in panels for one in panel.series if one.style == "points"]
     assert sum(len(one.x) for one in filled) == len(slid.written_joints)
     assert [panel.x_label for panel in panels] == ["offset [deg]", "offset [mm]"]
-    assert json.dumps(report_document(slid))
+    assert json.loads(json_text(slid.values()))

@@ -91,7 +91,6 @@ def feet_scene(
     imu_noise: float = 0.0,
     joint_noise: float = 0.0,
     use_yaw: bool = True,
-    distance: float | None = None,
     frames: tuple[str, ...] = FEET,
 ) -> Scene:
     """TALOS on both feet; IMU orientations from Pinocchio's placements."""
@@ -110,4 +109,4 @@ def feet_scene(
     chain = CalibratedChain(kinematics, q, CalibrationConfig())
     orientations = [ImuOrientations(R_WI, use_yaw) for R_WI in measured]
     soles = [SOLE] * len(frames)
-    return Scene(FlatFeetProblem(chain, soles, orientations, distance=distance), offsets)
+    return Scene(FlatFeetProblem(chain, soles, orientations), offsets)
