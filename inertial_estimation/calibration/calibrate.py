@@ -103,8 +103,6 @@ def calibrate(
         ChannelError(channel.name, channel.unit, **{name: float(one[c]) for name, one in rms.items()})
         for c, channel in enumerate(problem.channels)
     )
-    sigma = np.sqrt(np.diag(solution.covariance))
-    nuisances = zip(problem.unknowns.names, solution.x.tolist(), sigma.tolist(), strict=True)
     return CalibrationReport(
         kind=task.problem.kind,
         joints=joints,
@@ -112,7 +110,7 @@ def calibrate(
         unknown_combinations=knowledge.unknown_combinations,
         channels=channels,
         noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
-        nuisances={name: (value, s) for name, value, s in list(nuisances)[problem.unknowns.n_offsets :]},
+        nuisances=_nuisances(problem, solution),
         samples=len(fitted),
         held_out=len(held_out),
         outliers=int((solution.weights < 0.5).sum()),
@@ -281,6 +279,12 @@ def _chosen(
     best = min(range(len(trials)), key=lambda k: _score(trials[k]))
     trials[best] = replace(trials[best], chosen=True)
     return configs[best], tuple(trials)
+
+
+def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tuple[float, float]]:
+    sigma = np.sqrt(np.diag(solution.covariance))
+    rows = list(zip(problem.unknowns.names, solution.x.tolist(), sigma.tolist(), strict=True))
+    return {name: (value, s) for name, value, s in rows[problem.unknowns.n_offsets :]}
 
 
 def _joints(
