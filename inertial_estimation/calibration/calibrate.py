@@ -99,16 +99,12 @@ def calibrate(
         rms["leave_one_out"] = channel_rms(problem, leave_one_out(problem, solution))
     if trial:
         rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
-    channels = tuple(
-        ChannelError(channel.name, channel.unit, **{name: float(one[c]) for name, one in rms.items()})
-        for c, channel in enumerate(problem.channels)
-    )
     return CalibrationReport(
         kind=task.problem.kind,
         joints=joints,
         rank=knowledge.rank,
         unknown_combinations=knowledge.unknown_combinations,
-        channels=channels,
+        channels=_channels(problem, rms),
         noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
         nuisances=_nuisances(problem, solution),
         samples=len(fitted),
@@ -279,6 +275,13 @@ def _chosen(
     best = min(range(len(trials)), key=lambda k: _score(trials[k]))
     trials[best] = replace(trials[best], chosen=True)
     return configs[best], tuple(trials)
+
+
+def _channels(problem: CalibrationProblem, rms: dict[str, Array]) -> tuple[ChannelError, ...]:
+    return tuple(
+        ChannelError(channel.name, channel.unit, **{name: float(one[c]) for name, one in rms.items()})
+        for c, channel in enumerate(problem.channels)
+    )
 
 
 def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tuple[float, float]]:
