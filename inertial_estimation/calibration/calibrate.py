@@ -86,14 +86,8 @@ def calibrate(
         "after": solution.x,
         "written": with_offsets(problem, solution, keep * offsets),
     }
-    rms = {name: _rms_at(problem, x, solution.sigma) for name, x in states.items()}
-    held_out = np.flatnonzero(task.held_out)
-    if len(held_out):
-        names = ("held_out_before", "held_out", "held_out_written")
-        test = everything.subset(held_out)
-        rms |= {
-            name: _rms_at(test, x, solution.sigma) for name, x in zip(names, states.values(), strict=True)
-        }
+    test = everything.subset(np.flatnonzero(task.held_out)) if task.held_out.any() else None
+    rms = _errors(problem, test, solution, states)
     if task.leave_one_out:
         progress("leave one out")
         rms["leave_one_out"] = channel_rms(problem, leave_one_out(problem, solution))
@@ -108,7 +102,7 @@ def calibrate(
         noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
         nuisances=_nuisances(problem, solution),
         samples=len(fitted),
-        held_out=len(held_out),
+        held_out=int(task.held_out.sum()),
         outliers=int((solution.weights < 0.5).sum()),
         heights_before=_heights(everything, solution.sigma, states["before"]),
         written_heights=_heights(everything, solution.sigma, states["written"]),
@@ -275,6 +269,22 @@ def _chosen(
     best = min(range(len(trials)), key=lambda k: _score(trials[k]))
     trials[best] = replace(trials[best], chosen=True)
     return configs[best], tuple(trials)
+
+
+def _errors(
+    problem: CalibrationProblem,
+    test: CalibrationProblem | None,
+    solution: Solution,
+    states: dict[str, Array],
+) -> dict[str, Array]:
+    """Return the errors of each channel on the fitted and the held-out samples, at common unknowns by name."""
+    rms = {name: _rms_at(problem, x, solution.sigma) for name, x in states.items()}
+    if test is not None:
+        names = ("held_out_before", "held_out", "held_out_written")
+        rms |= {
+            name: _rms_at(test, x, solution.sigma) for name, x in zip(names, states.values(), strict=True)
+        }
+    return rms
 
 
 def _channels(problem: CalibrationProblem, rms: dict[str, Array]) -> tuple[ChannelError, ...]:
