@@ -93,6 +93,9 @@ def calibrate(
         rms["leave_one_out"] = channel_rms(problem, leave_one_out(problem, solution))
     if trial:
         rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
+    warnings = _warnings(solution, knowledge, rms, any_written=bool(keep.any()))
+    warnings += _refusal(joints, known, trial)
+    warnings += _combinations_note(problem, solution, joints, rms["written"])
     return CalibrationReport(
         kind=task.problem.kind,
         joints=joints,
@@ -104,17 +107,13 @@ def calibrate(
         samples=len(fitted),
         held_out=int(task.held_out.sum()),
         outliers=int((solution.weights < 0.5).sum()),
-        heights_before=_heights(everything, solution.sigma, states["before"]),
-        written_heights=_heights(everything, solution.sigma, states["written"]),
+        heights_before=_heights(everything, solution, states["before"]),
+        written_heights=_heights(everything, solution, states["written"]),
         is_held_out=task.held_out.astype(float),
         trials=trials,
         iterations=solution.iterations,
         converged=solution.converged,
-        warnings=(
-            *_warnings(solution, knowledge, rms, any_written=bool(keep.any())),
-            *_refusal(joints, known, trial),
-            *_combinations_note(problem, solution, joints, rms["written"]),
-        ),
+        warnings=tuple(warnings),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
 
@@ -277,7 +276,7 @@ def _errors(
     solution: Solution,
     states: dict[str, Array],
 ) -> dict[str, Array]:
-    """Return the errors of each channel on the fitted and the held-out samples, at common unknowns by name."""
+    """Return the errors of each channel on fitted and held-out samples, at common unknowns by name."""
     rms = {name: _rms_at(problem, x, solution.sigma) for name, x in states.items()}
     if test is not None:
         names = ("held_out_before", "held_out", "held_out_written")
@@ -310,8 +309,8 @@ def _joints(
     return tuple(JointOffset(*row) for row in rows)
 
 
-def _heights(problem: CalibrationProblem, sigma: Array, x: Array) -> Array:
-    return problem.heights(x, fit_local(problem, x, sigma)[1])
+def _heights(problem: CalibrationProblem, solution: Solution, x: Array) -> Array:
+    return problem.heights(x, fit_local(problem, x, solution.sigma)[1])
 
 
 def _warnings(
