@@ -117,7 +117,7 @@ def _described(
     version = provenance.get("version", {})
     for name in ("package", "commit", "modified"):
         if name in version:
-            yield ("version", name), _text(version[name])
+            yield ("version", name), _text(version[name])[:12]
     for number, bag in enumerate(provenance.get("bags", [])):
         hashes = " ".join(file["sha256"][:12] for file in bag["files"])
         yield ("recording", f"recording {number + 1}"), hashes

@@ -338,7 +338,7 @@ class TuningResult:
                 low, high = parameter.sensitivity.low, parameter.sensitivity.high
                 found.append(
                     f"{parameter.variation.name} = {parameter.value:.4g} is hardly determined: values from "
-                    f"{low:.2g} to {high:.2g} are as good, some together with others of the other parameters."
+                    f"{low:.3g} to {high:.3g} are as good, some together with others of the other parameters."
                 )
         return found
 
