@@ -1,6 +1,6 @@
 """Figures of one replay: base, contacts, inertias, innovations, torques and the trunk over time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from inertial_estimation.replay.tables import (
     xyz,
 )
 from inertial_estimation.replay.torque_errors import TorqueSeries
-from inertial_estimation.signals import Array, Decision
+from inertial_estimation.signals import Array, Decision, LinkInertia
 from inertial_estimation.telemetry import GATE_DECISIONS
 
 TIME_LABEL = "time since the start of the recording [s]"
@@ -194,47 +194,39 @@ def figure_of_masses(results: ReplayResults) -> Figure:
 
 def figure_of_coms(results: ReplayResults) -> Figure:
     """Draw the change of the centre of mass of each measured body in its link's frame."""
-    names = {axis: (f"com_{axis}", f"com_sigma_{axis}") for axis in "xyz"}
-    true = {
-        link: 1e3 * inertia.com_L
-        for link in results.links
-        if results.truth is not None and (inertia := results.truth.at_end(link)) is not None
-    }
-    return _figure_of_triples("Centres of mass", results, names, "mm", true)
+    columns = {axis: (f"com_{axis}", f"com_sigma_{axis}") for axis in "xyz"}
+    return _figure_of_triples("Centres of mass", results, columns, "mm", lambda body: 1e3 * body.com_L)
 
 
 def figure_of_moments(results: ReplayResults) -> Figure:
     """Draw the change of the moments of inertia of each measured body about its centre of mass."""
-    names = {axes: (f"i{axes}", f"i{axes}_sigma") for axes in ("xx", "yy", "zz")}
-    true = {
-        link: inertia.inertia_Lcm.diagonal()
-        for link in results.links
-        if results.truth is not None and (inertia := results.truth.at_end(link)) is not None
-    }
-    return _figure_of_triples("Moments of inertia", results, names, "kg m²", true)
+    columns = {axes: (f"i{axes}", f"i{axes}_sigma") for axes in ("xx", "yy", "zz")}
+    title, unit = "Moments of inertia", "kg m²"
+    return _figure_of_triples(title, results, columns, unit, lambda body: body.inertia_Lcm.diagonal())
 
 
 def _figure_of_triples(
     title: str,
     results: ReplayResults,
-    names: Mapping[str, tuple[str, str]],
+    columns: Mapping[str, tuple[str, str]],
     unit: str,
-    true: Mapping[str, Array],
+    true_of: Callable[[LinkInertia], Array],
 ) -> Figure:
     """Draw three quantities of each body as changes from their first values.
 
     Args:
         title: Title of the figure.
         results: Tables and metrics of the replay.
-        names: Columns of each quantity and of its standard deviation.
+        columns: Columns of each quantity and of its standard deviation.
         unit: Its unit.
-        true: True values at the end by body, shape (3,).
+        true_of: Returns the three true values of a body, shape (3,).
     """
     drawn, left, scale = [], [], 1e3 if unit == "mm" else 1.0
     for link, table in results.links.items():
         t, unknown = results.time.of(table["stamp_ns"]), _not_informed(results, link)
+        true = None if results.truth is None else results.truth.at_end(link)
         lines, levels = [], []
-        for k, (name, (column, sigma_column)) in enumerate(names.items()):
+        for k, (name, (column, sigma_column)) in enumerate(columns.items()):
             values, sigmas = scale * table[f"identified_{column}"], scale * table[sigma_column]
             change = values - values[0]
             if column in unknown:
@@ -242,9 +234,9 @@ def _figure_of_triples(
                 continue
             label = f"{name} {with_sigma(values[-1], sigmas[-1])} {unit}"
             lines.append(_banded(label, t, change, sigmas, k))
-            if link in true:
-                levels.append(Level(float(true[link][k] - values[0]), f"true {name} at the end"))
-        if all(column in unknown for column, _sigma in names.values()):
+            if true is not None:
+                levels.append(Level(float(true_of(true)[k] - values[0]), f"true {name} at the end"))
+        if all(column in unknown for column, _sigma in columns.values()):
             left.append(link)
         else:
             drawn.append(_panel(results.time, link, f"change from start [{unit}]", lines, levels=levels))

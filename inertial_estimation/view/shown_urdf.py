@@ -1,7 +1,8 @@
 """A robot description with the shapes that can be shown: meshes that are found, else a skeleton."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -20,52 +21,33 @@ READ_AS_THEY_ARE = {".stl", ".obj", ".glb", ".gltf"}  # by Rerun
 COLLADA = ".dae"
 POLYGONS = (b"<polylist", b"<polygons")  # of which Rerun 0.41 shows nothing: it reads triangles alone
 STL_HEADER = 80  # bytes
+Meshes = Callable[[str], Path | None]  # the file of a mesh by its name in the description
 
 
-class ShownMeshes:
-    """Finds the mesh files of a description and converts those that Rerun does not read."""
+def _mesh_file(name: str, folders: Sequence[Path], scratch: Path) -> Path | None:
+    """Return the absolute path of a file that Rerun reads with the mesh of a name; None if there is none.
 
-    def __init__(self, folders: Sequence[Path], scratch: Path) -> None:
-        """Start without meshes.
-
-        Args:
-            folders: Folders in which ``package://`` and relative paths are searched.
-            scratch: Folder for converted files.
-        """
-        self._folders, self._scratch = folders, scratch
-        self._found: dict[str, Path | None] = {}
-
-    def find(self, name: str) -> Path | None:
-        """Return the absolute path of a file with the mesh of this name; None if there is none.
-
-        Args:
-            name: As in the description: ``package://PACKAGE/FILE``, ``file://PATH`` or a path.
-        """
-        if name not in self._found:
-            self._found[name] = self._look_for(name)
-        return self._found[name]
-
-    def _look_for(self, name: str) -> Path | None:
-        inside = name.partition("://")[2] if "://" in name else name
-        candidates = [Path(inside), *(folder / inside for folder in self._folders)]
-        found = [path for path in candidates if path.is_absolute() and path.is_file()]
-        if not found:
-            return None
-        kind = found[0].suffix.lower()
-        if kind in READ_AS_THEY_ARE:
-            return found[0]
-        if kind == COLLADA and not any(tag in found[0].read_bytes() for tag in POLYGONS):
-            return found[0]
-        return self._converted(found[0])
-
-    def _converted(self, path: Path) -> Path | None:
-        try:
-            triangles = read_triangles(path)
-        except ModelError:
-            return None
-        file = self._scratch / f"{len(self._found)}.stl"
-        file.write_bytes(_stl(triangles))
-        return file
+    Args:
+        name: As in the description: ``package://PACKAGE/FILE``, ``file://PATH`` or a path.
+        folders: Folders in which ``package://`` and relative paths are searched.
+        scratch: Folder for converted files.
+    """
+    inside = name.partition("://")[2] if "://" in name else name
+    candidates = [Path(inside), *(folder / inside for folder in folders)]
+    found = [path for path in candidates if path.is_absolute() and path.is_file()]
+    if not found:
+        return None
+    kind = found[0].suffix.lower()
+    collada = kind == COLLADA and not any(tag in found[0].read_bytes() for tag in POLYGONS)
+    if kind in READ_AS_THEY_ARE or collada:
+        return found[0]
+    try:
+        triangles = read_triangles(found[0])
+    except ModelError:
+        return None
+    file = scratch / f"{len(list(scratch.iterdir()))}.stl"
+    file.write_bytes(_stl(triangles))
+    return file
 
 
 def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
@@ -84,7 +66,7 @@ def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
         ~inertial_estimation.errors.ModelError: If the text is not XML.
     """
     root = parse_xml(text, "the robot description")
-    meshes = ShownMeshes(folders, scratch)
+    meshes = cache(partial(_mesh_file, folders=folders, scratch=scratch))
     links = root.findall("link")
     declared = {link.get("name"): _shapes(link) for link in links}
     usable = {name: _usable(shapes, meshes) for name, shapes in declared.items()}
@@ -107,7 +89,7 @@ def _shapes(link: Element) -> list[list[Element]]:
     return [shapes for kind in ("visual", "collision") if (shapes := link.findall(kind))]
 
 
-def _usable(kinds: list[list[Element]], meshes: ShownMeshes) -> list[Element]:
+def _usable(kinds: list[list[Element]], meshes: Meshes) -> list[Element]:
     for shapes in kinds:
         found = [shape for shape in shapes if _locate(shape, meshes)]
         if found:
@@ -117,7 +99,7 @@ def _usable(kinds: list[list[Element]], meshes: ShownMeshes) -> list[Element]:
     return []
 
 
-def _locate(shape: Element, meshes: ShownMeshes) -> bool:
+def _locate(shape: Element, meshes: Meshes) -> bool:
     """Make the path of a mesh absolute; return whether the shape can be shown."""
     geometry = shape.find("geometry")
     if geometry is None or len(geometry) == 0:
@@ -125,7 +107,7 @@ def _locate(shape: Element, meshes: ShownMeshes) -> bool:
     mesh = geometry.find("mesh")
     if mesh is None:
         return True
-    file = meshes.find(mesh.get("filename", ""))
+    file = meshes(mesh.get("filename", ""))
     if file is not None:
         mesh.set("filename", str(file))
     return file is not None
