@@ -14,13 +14,12 @@ import numpy as np
 
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
 from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
-from inertial_estimation.signals import seconds
+from inertial_estimation.signals import ContactLoad, seconds
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 if TYPE_CHECKING:
     from inertial_estimation.closed_loop.closed_loop import ClosedLoop
     from inertial_estimation.configuration.pipelines import Pipelines
-    from inertial_estimation.models.robot_model import RobotModel
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import Recording
     from inertial_estimation.replay.payload_response import PayloadScene
@@ -42,6 +41,7 @@ def replay_view(
     if path is None:
         return None
     from inertial_estimation.view.moments import Truth
+    from inertial_estimation.view.recorded_run import RecordedRun
 
     estimators = (pipelines.tilt, pipelines.inertial, pipelines.payload)
     first = next(pipeline for pipeline in estimators if pipeline is not None)
@@ -56,8 +56,8 @@ def replay_view(
         now = np.array([seconds(stamp_ns - origin_ns)])
         return Truth(masses={link: float(inertias.masses(link, now)[0]) for link in inertias.steps})
 
-    robot, exact = (first.robot, first.config.robot, pipelines.urdf), bool(reference.samples)
-    return _recorded_run(path, robot, pipelines, origin_ns, truth, tilt_error=exact)
+    robot = (first.robot, first.config.robot, pipelines.urdf)
+    return RecordedRun(path, *robot, origin_ns, _loads(pipelines), truth)
 
 
 @contextmanager
@@ -77,6 +77,7 @@ def simulation_view(
         yield
         return
     from inertial_estimation.view.moments import Truth
+    from inertial_estimation.view.recorded_run import RecordedRun
 
     simulation, first = loop.simulation, loop.on_readings
 
@@ -85,8 +86,8 @@ def simulation_view(
         masses = {link: inertia.mass for link, inertia in now.inertias.items()}
         return Truth(rotation_from_quaternion(now.base.quaternion_xyzw)[2], masses)
 
-    robot, known = (simulation.robot, config, urdf), loop.tilt is not None
-    run = _recorded_run(path, robot, loop, simulation.stamp_ns, truth, tilt_error=known)
+    robot = (simulation.robot, config, urdf)
+    run = RecordedRun(path, *robot, simulation.stamp_ns, _loads(loop), truth)
     seen: list[Any] = [None, None, None]
 
     def take(readings: SensorReadings) -> None:
@@ -104,29 +105,10 @@ def simulation_view(
     run.write()
 
 
-def _recorded_run(
-    path: Path,
-    robot: tuple[RobotModel, RobotGeometryConfig, str],
-    of: Pipelines | ClosedLoop,
-    origin_ns: int,
-    truth: Callable[[int], Truth],
-    *,
-    tilt_error: bool,
-) -> RecordedRun:
-    """Return what keeps a robot (model, parameters, URDF), with the panels of the estimators in use."""
-    from inertial_estimation.view.blueprint import Panels
-    from inertial_estimation.view.recorded_run import RecordedRun
-
+def _loads(of: Pipelines | ClosedLoop) -> Callable[[], Sequence[ContactLoad]]:
+    """Return what gives the newest contact points and forces."""
     tilt = of.tilt
-    panels = Panels(
-        tilt=tilt is not None,
-        tilt_error=tilt_error,
-        forces=tilt is not None,
-        nis=of.inertial is not None,
-        masses=of.inertial is not None or of.payload is not None,
-    )
-    loads = (lambda: tilt.contact_loads) if tilt is not None else tuple
-    return RecordedRun(path, *robot, panels=panels, origin_ns=origin_ns, contact_loads=loads, truth=truth)
+    return (lambda: tilt.contact_loads) if tilt is not None else tuple
 
 
 @contextmanager
@@ -141,15 +123,13 @@ def demo_view(
     if path is None:
         yield [None] * len(adaptations)
         return
-    from inertial_estimation.view.blueprint import Panels, blueprint, front_eye
-    from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
+    from inertial_estimation.view.blueprint import blueprint, front_eye
+    from inertial_estimation.view.demo_run_view import DemoRunView, root_of_run
     from inertial_estimation.view.robot_view import rerun_file
 
-    further = ((ELBOW, "elbow: angle less reference [deg]"),)
-    panels = Panels(tilt=True, tilt_error=False, forces=True, nis=False, masses=True, further=further)
     roots = [root_of_run(adaptation) for adaptation in adaptations]
     views = [DemoRunView(setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
     yield views
-    with rerun_file(path, blueprint(panels, front_eye(setup.robot), roots=roots), "demo") as stream:
-        for view in views:
-            view.write(stream)
+    with rerun_file(path, "demo") as stream:
+        panels = set[str]().union(*(view.write(stream) for view in views))
+        stream.send_blueprint(blueprint(panels, front_eye(setup.robot), roots=roots))

@@ -1,7 +1,6 @@
 """Layout of a recording in the viewer: the robot on the left, time series and events on the right."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import rerun as rr
@@ -19,44 +18,23 @@ SHAPES = (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)  # of a URDF, drawn as wi
 EYE = (1.3, -1.3, 0.6)  # seen from there, in multiples of the extent of the robot: it fills the view
 
 
-@dataclass(frozen=True)
-class Panels:
-    """Time series that a recording has, for the panels next to the robot.
-
-    Attributes:
-        tilt: Whether the base floats.
-        tilt_error: Whether the true vertical is known.
-        forces: Whether it has contacts.
-        nis: Whether the inertial filter runs.
-        masses: Whether masses are estimated.
-        further: Entity and title of panels above all others.
-    """
-
-    tilt: bool
-    tilt_error: bool
-    forces: bool
-    nis: bool
-    masses: bool
-    further: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def shown(self) -> list[tuple[str, str]]:
-        """Entity below `SERIES` and title of each panel, from the top."""
-        rows = [
-            (self.tilt, "tilt", "roll and pitch of the base [deg]"),
-            (self.tilt_error, "tilt_error", "tilt error and its sigma [deg]"),
-            (self.forces, "force", "vertical contact force [N]"),
-            (self.nis, "nis", "normalised innovation squared (NIS)"),
-            (self.masses, "payload", "payload: estimated less nominal mass, 2 sigma [kg]"),
-        ]
-        return [*self.further, *((entity, title) for there, entity, title in rows if there)]
+PANELS = {  # entity below `SERIES` and title of each panel, from the top
+    "elbow": "elbow: angle less reference [deg]",
+    "tilt": "roll and pitch of the base [deg]",
+    "tilt_error": "tilt error and its sigma [deg]",
+    "force": "vertical contact force [N]",
+    "nis": "normalised innovation squared (NIS)",
+    "payload": "payload: estimated less nominal mass, 2 sigma [kg]",
+}
 
 
-def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = (ROOT,)) -> rrb.Blueprint:
+def blueprint(
+    panels: Collection[str], eye: rrb.EyeControls3D, *, roots: Sequence[str] = (ROOT,)
+) -> rrb.Blueprint:
     """Lay out a recording.
 
     Args:
-        panels: Time series that it has.
+        panels: Those of `PANELS` that have time series.
         eye: Where the robot is seen from.
         roots: Entity of each robot.
     """
@@ -71,7 +49,8 @@ def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = 
     legend = rrb.PlotLegend(rrb.Corner2D.LeftTop)
     series = [
         rrb.TimeSeriesView(origin=f"/{SERIES}/{entity}", name=title, plot_legend=legend)
-        for entity, title in panels.shown
+        for entity, title in PANELS.items()
+        if entity in panels
     ]
     kinds = rrb.encodings.TextLogColumnKind
     shown = [rrb.encodings.TextLogColumn(kinds.LogLevel), rrb.encodings.TextLogColumn(kinds.Body)]

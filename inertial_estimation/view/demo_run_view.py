@@ -23,7 +23,6 @@ from inertial_estimation.view.robot_view import RobotView
 ValueT = TypeVar("ValueT")
 APART = 1.2  # between the robots [m]
 COLOURS_OF_A_RUN = 2  # most series of a run in a panel
-ELBOW = "elbow"  # entity of the panel with the error of the elbow
 
 
 class DemoRunView:
@@ -66,8 +65,8 @@ class DemoRunView:
         self.heard.joints.clear()
         del self.heard.bases[:-1]
 
-    def write(self, stream: rr.RecordingStream) -> None:
-        """Write the run to a recording, a robot beside that of the other run."""
+    def write(self, stream: rr.RecordingStream) -> set[str]:
+        """Write the run to a recording, a robot beside that of the other run; return its panels."""
         name, scene, released_ns = _name(self._adaptation), self._scene, self._released_ns
         view = RobotView(
             stream,
@@ -87,7 +86,8 @@ class DemoRunView:
             view.show(self._moments)
             column = self._setup.robot.joint_index(scene.joint)
             angles = np.degrees([moment.q[column] - scene.home for moment in self._moments])
-            view.curve(ELBOW, "elbow", [moment.stamp_ns for moment in self._moments], angles)
+            view.curve("elbow", "elbow", [moment.stamp_ns for moment in self._moments], angles)
+        return view.panels
 
     def _moment(self, sample: AlignedSample, record: LiveRecord) -> Moment:
         stamp_ns, scene = sample.stamp_ns, self._scene

@@ -9,7 +9,7 @@ from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.signals import ContactLoad
-from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
+from inertial_estimation.view.blueprint import blueprint, eye_of
 from inertial_estimation.view.moments import Moments, Truth
 from inertial_estimation.view.robot_view import RobotView, rerun_file
 
@@ -27,8 +27,6 @@ class RecordedRun:
         robot: RobotModel,
         config: RobotGeometryConfig,
         urdf: str,
-        *,
-        panels: Panels,
         origin_ns: int,
         contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
         truth: Callable[[int], Truth] = lambda _stamp_ns: Truth(),
@@ -40,19 +38,18 @@ class RecordedRun:
             robot: Model of the robot.
             config: Its parameters.
             urdf: Text of its description.
-            panels: Time series that the recording has.
             origin_ns: Stamp that is zero on the time line [ns].
             contact_loads: Returns the newest contact points and forces.
             truth: Returns what is true at a stamp [ns].
         """
         self.moments = Moments(joints_alone(robot, config, velocities=False), contact_loads, truth)
         self._path, self._robot, self._urdf = path, robot, urdf
-        self._panels, self._origin_ns = panels, origin_ns
+        self._origin_ns = origin_ns
 
     def write(self, errors: ReferenceErrors | None = None) -> None:
         """Write the file, with the tilt of a reference where there is one."""
         robot = self._robot
-        with rerun_file(self._path, blueprint(self._panels, eye_of(robot)), robot.model.name) as stream:
+        with rerun_file(self._path, robot.model.name) as stream:
             view = RobotView(stream, robot, self._urdf, origin_ns=self._origin_ns, folders=mesh_folders())
             if self.moments.found:
                 view.show(self.moments.found)
@@ -60,3 +57,4 @@ class RecordedRun:
                 good = errors.trusted
                 view.show_truth(errors.stamps_ns[good], errors.reference[good], errors.errors[good])
             view.tell(self.moments.events)
+            stream.send_blueprint(blueprint(view.panels, eye_of(robot)))

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import rerun as rr
-import rerun.blueprint as rrb
 from numpy.typing import NDArray
 from rerun.urdf import UrdfTree
 
@@ -47,7 +46,7 @@ UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # x y z w
 
 
 @contextmanager
-def rerun_file(path: Path, blueprint: rrb.Blueprint, name: str) -> Iterator[rr.RecordingStream]:
+def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
     """Open a recording that is written to a file as it is made.
 
     What is logged goes to a file next to the given one, which is given its name at the end; after an error
@@ -55,7 +54,6 @@ def rerun_file(path: Path, blueprint: rrb.Blueprint, name: str) -> Iterator[rr.R
 
     Args:
         path: The file; an existing one is replaced.
-        blueprint: How the viewer lays it out.
         name: Name of the recording in the viewer.
 
     Yields:
@@ -66,7 +64,7 @@ def rerun_file(path: Path, blueprint: rrb.Blueprint, name: str) -> Iterator[rr.R
     for clock in (stream.set_log_time_enabled, stream.set_log_tick_enabled):
         clock(False)  # the only time line is that of the data
     try:
-        stream.save(partial, default_blueprint=blueprint)
+        stream.save(partial)
         stream.send_recording_name(name)
         yield stream
         stream.flush()
@@ -79,7 +77,11 @@ def rerun_file(path: Path, blueprint: rrb.Blueprint, name: str) -> Iterator[rr.R
 
 
 class RobotView:
-    """Writes the robot, what is drawn at it, and the time series in the panels next to it."""
+    """Writes the robot, what is drawn at it, and the time series in the panels next to it.
+
+    Attributes:
+        panels: Panels that have time series.
+    """
 
     def __init__(
         self,
@@ -109,7 +111,7 @@ class RobotView:
         """
         self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
         self._root, self._label, self._first_colour = root, f"{label} " if label else "", first_colour
-        self._place, self._names = place, dict[str, list[str]]()
+        self._place, self._names, self.panels = place, dict[str, list[str]](), set[str]()
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "robot.urdf"
@@ -185,6 +187,7 @@ class RobotView:
         known = np.isfinite(numbers)
         if not known.any():
             return
+        self.panels.add(panel)
         entity = f"{SERIES}/{panel}/{rr.escape_entity_path_part(title)}"
         style = rr.SeriesLines(
             colors=colour or self._colour(panel, title),

@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("rerun")
 
-import rerun.blueprint as rrb
 from rerun.chunk import RrdReader
 from support.leg_robot import NAMES, URDF
 
@@ -26,7 +25,6 @@ from inertial_estimation.signals import (
     LinkEstimate,
     LinkInertia,
 )
-from inertial_estimation.view.blueprint import Panels
 from inertial_estimation.view.moments import Truth
 from inertial_estimation.view.recorded_run import RecordedRun
 from inertial_estimation.view.robot_view import rerun_file
@@ -35,7 +33,6 @@ ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
 PITCH, TRUE_PITCH = 0.10, 0.08  # [rad]
 PAYLOAD, SIGMA = 1.5, 0.2  # [kg]
 LOAD = ContactLoad("left", (0.02, 0.1, -0.95), (0.0, 0.0, 120.0), 1.0)
-ALL_PANELS = Panels(tilt=True, tilt_error=True, forces=True, nis=True, masses=True)
 
 
 def pitched(angle: float) -> np.ndarray:
@@ -60,7 +57,7 @@ def inertial_at(stamp_ns: int, nis: float, sigma: float = SIGMA) -> InertialEsti
 
 def recorded(path: Path, **given: Any) -> RecordedRun:
     robot = RobotModel.from_urdf(URDF)
-    return RecordedRun(path, robot, RobotConfig(), URDF, panels=ALL_PANELS, origin_ns=ORIGIN_NS, **given)
+    return RecordedRun(path, robot, RobotConfig(), URDF, ORIGIN_NS, **given)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +158,7 @@ def test_gravity_of_estimate_and_truth_are_apart_by_the_error(
 
 
 def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), rerun_file(tmp_path / "broken.rrd", rrb.Blueprint(), "broken"):
+    with pytest.raises(KeyboardInterrupt), rerun_file(tmp_path / "broken.rrd", "broken"):
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
 
