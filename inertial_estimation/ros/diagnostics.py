@@ -1,7 +1,7 @@
 """Publishes the health of a node once per second, and logs changes of its level."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
@@ -26,7 +26,7 @@ class InputCounter:
     publishers: Callable[[], int] = lambda: 1  # their current number
     received: int = 0
     lost: int = 0  # between those received: on the network, or from a full queue
-    malformed: dict[str, int] = field(default_factory=dict)  # whose fields do not fit together, by reason
+    malformed: int = 0  # whose fields do not fit together
     _newest_malformed: str = ""
     _silent_periods: int = 0
     _received_before: int = 0
@@ -44,10 +44,7 @@ class InputCounter:
 
     def count_malformed(self, reason: str) -> None:
         """Count one message that could not be converted."""
-        self._newest_malformed = reason
-        if reason not in self.malformed and len(self.malformed) >= 10:
-            reason = "other"
-        self.malformed[reason] = self.malformed.get(reason, 0) + 1
+        self.malformed, self._newest_malformed = self.malformed + 1, reason
 
     def waited_in_vain(self) -> str:
         """Return that a publisher is connected of which no message has come for some reports; else nothing.
@@ -67,13 +64,11 @@ class InputCounter:
         silent = self.received == self._received_before
         self._silent_periods = self._silent_periods + 1 if silent else 0
         self._received_before = self.received
-        total = sum(self.malformed.values())
         if self.publishers() > 1:  # sequence numbers of several publishers are mixed and show no loss
             self.lost, self._last_sequence = self._reported[0], None
-        lost, fresh = self.lost - self._reported[0], total - self._reported[1]
-        self._reported = (self.lost, total)
-        values = {"received": str(self.received), "lost": str(self.lost), "malformed": str(total)}
-        values.update({f"malformed: {reason}": str(count) for reason, count in self.malformed.items()})
+        lost, fresh = self.lost - self._reported[0], self.malformed - self._reported[1]
+        self._reported = (self.lost, self.malformed)
+        values = {name: str(getattr(self, name)) for name in ("received", "lost", "malformed")}
         level, message = HealthLevel.OK, "messages arrive"
         if not self.received:
             message = f"no message yet{self.waited_in_vain()}"

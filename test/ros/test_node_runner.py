@@ -138,17 +138,3 @@ def test_nothing_stays_frozen_for_the_end_of_the_process(capsys):
     assert node_runner.run_node(build, []) == 1
     assert gc.get_freeze_count() == 0
     assert "no such foot" in capsys.readouterr().err
-
-
-def test_a_shutdown_that_the_handler_of_a_signal_has_begun_is_no_error(monkeypatch):
-    rclpy = pytest.importorskip("rclpy", reason="needs rclpy")
-
-    def already() -> None:
-        raise RuntimeError("failed to shutdown: rcl_shutdown already called on the given context")
-
-    monkeypatch.setattr(rclpy, "try_shutdown", already)
-    monkeypatch.setattr(rclpy, "ok", lambda: False)
-    node_runner._shut_down()
-    monkeypatch.setattr(rclpy, "ok", lambda: True)
-    with pytest.raises(RuntimeError, match="already called"):
-        node_runner._shut_down()
