@@ -23,14 +23,10 @@ PAYLOAD_KG = 5.44  # 12 lb
 HOIST_S = 3.0  # [s]
 
 
-def number(parser: Parser, option: str, default: float, metavar: str, meaning: str) -> None:
+def number(parser: Parser, option: str, default: float | None, metavar: str, meaning: str) -> None:
     """Declare an option with a number, an integer where its default is one; `metavar` is its unit."""
-    parser.add_argument(option, type=type(default), default=default, metavar=metavar, help=meaning)
-
-
-def length(parser: Parser, option: str, metavar: str, meaning: str) -> None:
-    """Declare an option with a number, None by default; `metavar` is its unit."""
-    parser.add_argument(option, type=float, metavar=metavar, help=meaning)
+    kind = float if default is None else type(default)
+    parser.add_argument(option, type=kind, default=default, metavar=metavar, help=meaning)
 
 
 def switch(parser: Parser, option: str, meaning: str) -> None:
@@ -199,7 +195,7 @@ def replay(parser: Parser) -> None:
     output(parser)
     number(parser, "--start", 0.0, "S", "begin S seconds into the bag (0 s)")
     hold_out = "freeze the estimates S seconds after the start of the bag; torque errors are of the rest"
-    length(parser, "--hold-out", "S", hold_out)
+    number(parser, "--hold-out", None, "S", hold_out)
     repeated(parser, "--only", "NODE", f"run only this estimator ({', '.join(ESTIMATORS)})")
     reference(parser)
     trusted = "file with 0 or 1 for each sample of the reference: whether it is trusted"
@@ -362,7 +358,7 @@ def identify(parser: Parser) -> None:
     text(parser, "--method", "NAME", f"one of {', '.join(METHODS)}; default {METHODS[-1]}")
     switch(parser, "--compare", "run all methods; the result of --method is written")
     repeated(parser, "--validate", "BAG", "recording that validates the result")
-    length(parser, "--split", "S", "fit the first S seconds of each bag and validate with the rest")
+    number(parser, "--split", None, "S", "fit the first S seconds of each bag and validate with the rest")
     names(parser, "--links", "LINK", "identify only the bodies of these links, by name or pattern")
     payload = "identify a load fixed to this link as a body of its own (identification.payload.link)"
     text(parser, "--payload", "LINK", payload)
@@ -537,7 +533,7 @@ def simulate(parser: Parser) -> None:
     walk = "walk: number of steps (of single feet), length of a step [m], when it begins [s]"
     parser.add_argument("--walk", nargs=3, type=float, metavar=("STEPS", "LENGTH", "S"), help=walk)
     swing = "largest distance of an arm's joints from the stance; 0 holds it (0.3 rad)"
-    length(parser, "--swing", "RAD", swing)
+    number(parser, "--swing", None, "RAD", swing)
     inertias = (
         "inertias the controller uses: those of the URDF or of an estimator (nominal); with "
         "trunk_payload the robot also stands still and tilts as the identification requests"

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,16 @@ from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.export.model_format import RobotWriter
-from inertial_estimation.export.sample_table import COLUMNS, TABLE_FILE, sample_lines, sample_rows
 from inertial_estimation.files.outputs import result_folder, write_table, write_text
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
+from inertial_estimation.models.urdf_inertia import MOMENTS
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 MOST_SAMPLES = 100_000
+TABLE_FILE = "samples.csv"
+COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", *MOMENTS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
         for i, parameters in enumerate([] if drawn is None else drawn):
             write_text(partial / f"sample_{i:0{digits}d}{writer.suffix}", writer.text(parameters))
         if drawn is not None:
-            write_table(partial / TABLE_FILE, COLUMNS, sample_rows(model, drawn))
-    for line in sample_lines(model, drawn):
+            write_table(partial / TABLE_FILE, COLUMNS, _rows(model, drawn))
+    for line in _lines(model, drawn):
         print(line)
     print(f"results               {folder}")
     return 0
@@ -57,3 +62,23 @@ def _read(folder: Path) -> EstimatedModel:
         return EstimatedModel.from_values(values)
     except (json.JSONDecodeError, RecursionError, ConfigurationError) as error:
         raise ConfigurationError(f"'{path}': {error}") from error
+
+
+def _rows(model: EstimatedModel, drawn: Array) -> Iterator[list[object]]:
+    """Yield what was drawn: mass [kg], centre of mass [m] and inertia about it [kg m^2] of every link."""
+    for i, robot in enumerate(drawn):
+        for link, pi in zip(model.names, robot, strict=True):
+            inertia = InertialParameters.from_vector(pi)
+            moments = (inertia.inertia_Fcm[ij] for ij in MOMENTS.values())
+            yield [i, link, *(f"{number:.12g}" for number in (inertia.mass, *inertia.com_F, *moments))]
+
+
+def _lines(model: EstimatedModel, drawn: Array | None) -> Iterator[str]:
+    """Yield a line for each link: its estimated mass, and mean and standard deviation of those drawn."""
+    widest = max(map(len, model.names))
+    for k, link in enumerate(model.names):
+        line = f"{link:<{widest}}  {model.estimate[k, 0]:8.4g} kg"
+        if drawn is not None and len(drawn) > 1:
+            masses = drawn[:, k, 0]
+            line += f"  drawn {np.mean(masses):.4g} +- {np.std(masses, ddof=1):.2g} kg"
+        yield line

@@ -63,11 +63,7 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
 
 @contextmanager
 def progress_words(title: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done while the context lasts, where it is not known how much is left.
-
-    Yields:
-        A function to call with what is done now.
-    """
+    """Show what is being done, where it is not known how much is left; yields a function to call with it."""
     with progress_bar(title, math.nan) as show:
         yield lambda what: show(0.0, what)
 
@@ -85,14 +81,8 @@ def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: in
         for row in rows
     ]
     widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
-    lines = []
-    for row in cut:
-        texts = [
-            text.ljust(width) if left or not k else text.rjust(width)
-            for k, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append(" " * indent + "  ".join(texts).rstrip())
-    return lines
+    form = " " * indent + "  ".join(f"{{:{'<' if left or not k else '>'}{w}}}" for k, w in enumerate(widths))
+    return [form.format(*row).rstrip() for row in cut]
 
 
 def print_warnings(sentences: Iterable[str]) -> None:
@@ -121,12 +111,7 @@ def recording_with_warnings(path: str | Path) -> Iterator[BagRecording]:
 
 @contextmanager
 def drawing(what: str, packages: str = "plotly jinja2") -> Iterator[None]:
-    """Import what draws and draw within the context; where it is not installed, say what is not drawn.
-
-    Args:
-        what: Figures or report, for the line.
-        packages: What is to be installed.
-    """
+    """Import what draws and draw within the context; without the packages, say what is not drawn."""
     try:
         yield
     except ImportError as error:
