@@ -58,10 +58,6 @@ def calibrate(
     applied to a robot. The residuals "after", left out and held out are those of the fit with placement
     errors, where these are allowed.
 
-    Args:
-        task: Problem and options.
-        progress: Called with a description of the current step.
-
     Raises:
         MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
         ConfigurationError: If all samples are held out.
@@ -137,10 +133,7 @@ class AppliedErrors:
 def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array) -> AppliedErrors:
     """Leave groups of samples out in turn, refit, and predict them with the kept offsets only.
 
-    Args:
-        problem: The problem without placement errors.
-        solution: Its solution; noise levels and weights are kept.
-        keep: Which offsets would be written, shape (n_offsets,).
+    The problem is that without placement errors; noise levels and weights are those of its solution.
     """
     n, rows = problem.unknowns.n_offsets, np.arange(problem.n_samples)
     residuals: list[list[Array]] = [[], []]
@@ -164,15 +157,9 @@ def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array)
 
 
 def with_offsets(problem: CalibrationProblem, solution: Solution, offsets: Array) -> Array:
-    """Fit only the nuisances, with offsets held at given values and no placement errors.
+    """Return all common unknowns, shape (n,), with offsets held at given values and no placement errors.
 
-    Args:
-        problem: The problem.
-        solution: A solution of it, to start from; its noise levels are kept.
-        offsets: The values, shape (n_offsets,).
-
-    Returns:
-        All common unknowns, shape (n,).
+    Only the nuisances are fitted, from a solution whose noise levels are kept.
     """
     u = problem.unknowns
     start = np.concatenate((offsets, np.zeros(u.n_chain - u.n_offsets), solution.x[u.n_chain :]))

@@ -39,12 +39,9 @@ class PlaneProblem(CalibrationProblem):
     channel_of_row = np.arange(3)
 
     def __init__(self, chain: CalibratedChain, *, axis_F: Array | None = None) -> None:
-        """Set up the problem.
+        """Set up a chain whose first frame is held on the plane, with its axis along the plane's normal.
 
-        Args:
-            chain: Chain whose first frame is held on the plane.
-            axis_F: Axis of the frame along the plane's normal, signed; None: the one most nearly constant
-                over the postures, pointing to the same side as the reference's z axis where it can.
+        None: the axis most nearly constant over the postures, on the side of the reference's z where it can.
         """
         poses = chain.poses(np.zeros(chain.n))
         R_SF = poses.R_SF[:, 0]

@@ -102,12 +102,7 @@ def solve(
 
 
 def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Array, Array]:
-    """Fit only the local unknowns, for samples that were held out of the calibration.
-
-    Args:
-        problem: Problem on these samples.
-        x: Common unknowns, held.
-        sigma: Noise level of each channel.
+    """Fit only the local unknowns of samples; the common ones are held.
 
     Returns:
         Residuals (K, m) and local unknowns.

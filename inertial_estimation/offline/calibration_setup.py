@@ -136,13 +136,7 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
 def plane_task(
     kinematics: ChainKinematics, table: PostureTable, config: CalibrationConfig, axis: str = ""
 ) -> CalibrationTask:
-    """Return the calibration of a frame held flush on a plane; see `PlaneProblem`.
-
-    Args:
-        kinematics: Chain of that one frame.
-        table: Postures.
-        config: Prior knowledge.
-        axis: Flush axis of the frame (x, -x, y ...); empty finds it.
+    """Return the calibration of one frame held flush on a plane, by an axis (x, -x ...; empty finds it).
 
     Raises:
         ConfigurationError: If the axis is none.
@@ -179,7 +173,7 @@ def flat_feet_task(
     Args:
         setup: The robot.
         table: Postures, with orientation columns ``link/qx`` ... or ``link/up_x`` ... for each IMU link.
-        imu_links: Links with an IMU; none: the tilt of the base follows from the soles.
+        imu_links: None: the tilt of the base follows from the soles.
         config: Prior knowledge.
         patterns: Joints to calibrate; none: all between soles and IMUs.
         use_yaw: Whether the IMUs share one yaw reference.

@@ -59,13 +59,8 @@ def load_identification(
 ) -> tuple[IdentificationConfig, Path]:
     """Read the parameters of an identification as a command gets them.
 
-    Args:
-        names: Parameter files, by path or by a robot's name.
-        overrides: Texts of ``--param``.
-        links: Links to identify; none: those of the files.
-
-    Returns:
-        The parameters, and the folder relative to which the description is given.
+    Files are named by path or robot, overrides are texts of ``--param``, links replace those of the files.
+    Returns the parameters, and the folder relative to which the description is given.
 
     Raises:
         ConfigurationError: If a file, a text or a value is wrong.
@@ -102,11 +97,7 @@ def check_different_data(
 ) -> None:
     """Check that two recordings are not the same one, copied, trimmed or in another file format.
 
-    Args:
-        training: The recording that is fitted.
-        other: The one to judge by, or one in another condition.
-        joints: Topic of the joint states; they are compared without their stamps.
-        reason: Why they must differ, for the message.
+    Their joint states are compared without their stamps; the message says why they must differ.
 
     Raises:
         RecordingError: If they are alike to the end of one of them, from their beginnings, or from the time

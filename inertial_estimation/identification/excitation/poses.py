@@ -51,15 +51,9 @@ def random_poses(space: DesignSpace, count: int, rng: Generator) -> Array:
 
 
 def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick = no_tick) -> tuple[int, ...]:
-    """Select the poses that minimise the objective from candidates.
+    """Return the indices of the poses that minimise the objective, the most informative first.
 
-    Args:
-        space: The robot, its base parameters, number of poses and of exchange sweeps (`iterations`).
-        candidates: Poses of the moving joints, shape (candidates, n).
-        tick: Called after every pose that is chosen and every sweep.
-
-    Returns:
-        Indices of the poses, the most informative first.
+    The candidates are poses of the moving joints, shape (candidates, n).
 
     Raises:
         ConfigurationError: If the poses cannot determine all base parameters.
@@ -131,12 +125,7 @@ class PosePath:
     left_out: tuple[int, ...]  # indices of poses to which no path without collision was found
 
     def sampled(self, space: DesignSpace, step: float) -> tuple[Array, Array, Array, Array]:
-        """Return times, shape (k,), and positions, velocities and accelerations, shape (k, n) each.
-
-        Args:
-            space: Limits of the moving joints, and the time for which a pose is held.
-            step: Time between samples [s].
-        """
+        """Return times at a step [s], shape (k,), positions, velocities and accelerations, shape (k, n)."""
         dwell = space.config.dwell
         pieces: list[tuple[Array, Array, Array]] = []
         for i, (stop, held) in enumerate(zip(self.stops, self.held, strict=True)):
@@ -155,10 +144,7 @@ class PosePath:
 def path_through(space: DesignSpace, poses: Array, ways: Array) -> PosePath:
     """Order poses so that consecutive ones are near, and avoid collisions by one waypoint in between.
 
-    Args:
-        space: The robot.
-        poses: Poses of the moving joints, shape (p, n).
-        ways: Postures that may serve as waypoints, shape (w, n).
+    Poses and postures that may serve as waypoints are those of the moving joints, shape (k, n).
     """
 
     def is_free(way: list[Array]) -> bool:

@@ -91,15 +91,9 @@ def scaled_condition(M: Array, base: BaseParameters) -> float:
 
 
 def covariance(M: Array, base: BaseParameters, noise: float) -> Array:
-    """Return Sigma = s^2 (A'A)^-1 of the base parameters.
+    """Return Sigma = s^2 (A'A)^-1 of the base parameters, shape (r, r), of M = A'A of all unknowns.
 
-    Args:
-        M: A'A of all unknowns, shape (n, n).
-        base: The base parameters.
-        noise: Standard deviation s of each row.
-
-    Returns:
-        Shape (r, r); infinite where the rows are too few or singular.
+    It is infinite where the rows are too few or singular.
     """
     S, d = unit_diagonal(M[np.ix_(base.columns, base.columns)])
     if not np.isfinite(_condition(S, base.rank)):

@@ -57,12 +57,7 @@ class TrajectoryProblem:
         return objective(self._config.objective, A.T @ A, self._rows.base)[0]
 
     def value_and_gradient(self, z: Array, weight: float = 1.0) -> tuple[float, Array]:
-        """Return the sum of smoothed objective and penalty, and its gradient, shape (size,).
-
-        Args:
-            z: Vector of the trajectory.
-            weight: Weight of the penalty.
-        """
+        """Return the sum of smoothed objective and weighted penalty, and its gradient, shape (size,)."""
         samples = self.family.samples(z)
         A = self._rows.stacked(*samples)
         value, G = objective(self._config.objective, A.T @ A, self._rows.base, OBJECTIVE_SHARPNESS)
@@ -133,15 +128,7 @@ class TrajectoryDesign:
 
 
 def design_trajectory(problem: TrajectoryProblem, rng: Generator, tick: Tick = no_tick) -> TrajectoryDesign:
-    """Search the trajectory of the smallest objective.
-
-    Args:
-        problem: Objective and limits.
-        rng: Source of the starts.
-        tick: Called with the number of completed starts and iterations, at most `steps` in total.
-
-    Returns:
-        The best one found that is free of collisions.
+    """Return the trajectory of the smallest objective that is found, free of collisions.
 
     Raises:
         ConfigurationError: If none is.
