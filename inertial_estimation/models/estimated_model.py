@@ -9,8 +9,8 @@ definite: it is truncated to there.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -30,10 +30,11 @@ MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 200, 1e-3
 INSIDE = 1.0 - 1e-9  # share of the way to the boundary that a step may go
 
 
+@dataclass(frozen=True, eq=False)
 class InertiaPosterior(ABC):
     """A distribution of the inertial parameters of several bodies."""
 
-    kind: str
+    kind: ClassVar[str]
 
     @abstractmethod
     def draw(self, count: int, rng: Generator) -> Array:
@@ -47,9 +48,15 @@ class InertiaPosterior(ABC):
             Parameters about the link frames, Pinocchio's order, shape (count, n_bodies, 10).
         """
 
+    @property
     @abstractmethod
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Shapes that the arrays have together, by their names."""
+
     def values(self) -> dict[str, Any]:
         """Return the distribution as plain values, for `posterior_from_values`."""
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"kind": self.kind, **own, **{name: own[name].tolist() for name in self.shapes}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +74,7 @@ class LogCholeskyPosterior(InertiaPosterior):
     covariance: Array
     to_link: Array
     convention: str
-    kind = "log-cholesky"
+    kind: ClassVar[str] = "log-cholesky"
 
     def draw(self, count: int, rng: Generator) -> Array:
         """Draw coordinates; as in the base class."""
@@ -77,10 +84,11 @@ class LogCholeskyPosterior(InertiaPosterior):
         pi_L: Array = np.einsum("nij,knj->kni", self.to_link, pi_C)
         return pi_L
 
-    def values(self) -> dict[str, Any]:
-        """Return plain values."""
-        arrays = {name: getattr(self, name).tolist() for name in ("coordinates", "covariance", "to_link")}
-        return {"kind": self.kind, "convention": self.convention, **arrays}
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the arrays."""
+        n = len(self.coordinates)
+        return {"coordinates": (n, 10), "covariance": (10 * n, 10 * n), "to_link": (n, 10, 10)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +110,7 @@ class TruncatedPosterior(InertiaPosterior):
     mean: Array
     factor: Array
     start: Array
-    kind = "truncated normal"
+    kind: ClassVar[str] = "truncated normal"
 
     def draw(self, count: int, rng: Generator) -> Array:
         """Walk among the consistent bodies; as in the base class.
@@ -123,12 +131,11 @@ class TruncatedPosterior(InertiaPosterior):
             drawn[i] = self._parameters(xi)
         return drawn
 
-    def values(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "kind": self.kind,
-            **{name: getattr(self, name).tolist() for name in ("mean", "factor", "start")},
-        }
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the arrays."""
+        n, k = len(self.mean), len(self.start)
+        return {"mean": (n, 10), "factor": (10 * n, k), "start": (k,)}
 
     def _parameters(self, xi: Array) -> Array:
         pi: Array = self.mean + (self.factor @ xi).reshape(self.mean.shape)
@@ -182,37 +189,29 @@ def posterior_from_values(values: Mapping[str, Any]) -> InertiaPosterior:
     Raises:
         ConfigurationError: If it is none, or its arrays do not fit each other.
     """
-    kinds = {LogCholeskyPosterior.kind: _log_cholesky, TruncatedPosterior.kind: _truncated}
-    kind = values.get("kind")
-    if kind not in kinds:
-        raise ConfigurationError(f"a posterior of the kind '{kind}', expected one of {listing(kinds)}")
+    kinds: dict[str, type[InertiaPosterior]] = {
+        one.kind: one for one in (LogCholeskyPosterior, TruncatedPosterior)
+    }
+    kind = kinds.get(values.get("kind", ""))
+    if kind is None:
+        raise ConfigurationError(
+            f"a posterior of the kind '{values.get('kind')}', expected one of {listing(kinds)}"
+        )
     try:
-        return kinds[kind](values)
+        given = {one.name: values[one.name] for one in fields(kind)}
+        posterior = kind(
+            **{name: one if name == "convention" else np.array(one, float) for name, one in given.items()}
+        )
+        arrays = {name: getattr(posterior, name) for name in posterior.shapes}
+        if any(array.shape != posterior.shapes[name] for name, array in arrays.items()):
+            raise ValueError("arrays that do not fit each other")
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise ValueError("numbers that are not finite")
+        if given.get("convention", CONVENTIONS[0]) not in CONVENTIONS:
+            raise ValueError(f"no convention '{given['convention']}'")
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(f"the posterior cannot be read: {error!r}") from error
-
-
-def _log_cholesky(values: Mapping[str, Any]) -> InertiaPosterior:
-    coordinates = np.array(values["coordinates"], dtype=np.float64).reshape(-1, 10)
-    n, convention = len(coordinates), values["convention"]
-    if convention not in CONVENTIONS:
-        raise ValueError(f"no convention '{convention}'")
-    covariance = np.array(values["covariance"], dtype=np.float64).reshape(10 * n, 10 * n)
-    to_link = np.array(values["to_link"], dtype=np.float64).reshape(n, 10, 10)
-    return LogCholeskyPosterior(_finite(coordinates), _finite(covariance), _finite(to_link), convention)
-
-
-def _truncated(values: Mapping[str, Any]) -> InertiaPosterior:
-    mean = np.array(values["mean"], dtype=np.float64).reshape(-1, 10)
-    start = np.array(values["start"], dtype=np.float64).ravel()
-    factor = np.array(values["factor"], dtype=np.float64).reshape(mean.size, len(start))
-    return TruncatedPosterior(_finite(mean), _finite(factor), _finite(start))
-
-
-def _finite(values: Array) -> Array:
-    if not np.isfinite(values).all():
-        raise ValueError("numbers that are not finite")
-    return values
+    return posterior
 
 
 def square_root(covariance: Array) -> Array:
@@ -325,37 +324,27 @@ class EstimatedModel:
 
     def json_text(self) -> str:
         """Return all as JSON, the content of `POSTERIOR_FILE`."""
-        return json.dumps(self.values(), allow_nan=False) + "\n"
-
-    def values(self) -> dict[str, Any]:
-        """Return all as plain values, for `from_values`."""
-        load = self.load
-        return {
-            "robot": {
-                "floating_base": self.floating_base,
-                "locked_joints": list(self.locked_joints),
-                "urdf": self.urdf,
-            },
-            "links": list(self.links),
-            "load": None if load is None else {"link": load.link, "name": load.name},
+        values = {
+            **{one.name: getattr(self, one.name) for one in fields(self)},
             "estimate": self.estimate.tolist(),
             "posterior": None if self.posterior is None else self.posterior.values(),
-            "without": self.without,
+            "load": None if self.load is None else asdict(self.load),
         }
+        return json.dumps(values, allow_nan=False) + "\n"
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> "EstimatedModel":
-        """Return the model that `values` wrote.
+        """Return the model of `json_text`, as read from JSON.
 
         Raises:
             ConfigurationError: If it is none.
         """
         try:
-            robot, load, posterior = values["robot"], values["load"], values["posterior"]
+            load, posterior = values["load"], values["posterior"]
             found = cls(
-                str(robot["urdf"]),
-                bool(robot["floating_base"]),
-                tuple(map(str, robot["locked_joints"])),
+                str(values["urdf"]),
+                bool(values["floating_base"]),
+                tuple(map(str, values["locked_joints"])),
                 tuple(map(str, values["links"])),
                 np.array(values["estimate"], dtype=np.float64).reshape(-1, 10),
                 None if posterior is None else posterior_from_values(posterior),

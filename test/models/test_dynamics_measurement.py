@@ -202,27 +202,6 @@ def test_noise_of_an_imu_reaches_the_base_through_the_joints_in_between(talos, f
     assert np.allclose(changes.T @ changes, R, atol=1e-8 * np.abs(R).max())
 
 
-def test_friction_is_added_to_the_joint_rows(panda):
-    rng = np.random.default_rng(8)
-    terms = ("coulomb", "viscous", "offset", "armature")
-    friction = FrictionModel.of(panda.joint_names, terms, panda.joint_names, 1e-6)
-    bodies = estimated_bodies(panda, ("panda_link7",))
-    state, _links, _tau = simulated(panda, (), rng)
-    coefficient = rng.uniform(0.1, 1.0, size=(4, 7))
-    extra = (
-        coefficient[0] * np.sign(state.v)
-        + coefficient[1] * state.v
-        + coefficient[2]
-        + coefficient[3] * state.a
-    )
-    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), MeasurementNoise(), (), friction)
-    plain = measurement.equation(state)
-    rubbed = measurement.equation(MeasuredState(state.q, state.v, state.a, state.tau + extra))
-    phi = np.concatenate((np.zeros(10), coefficient.ravel()))
-    assert np.allclose(rubbed.value - plain.value, plain.regressor @ phi, atol=1e-10)
-    assert len(friction.names) == friction.size == 28
-
-
 def test_mistakes_are_named(talos):
     with pytest.raises(ConfigurationError, match=r"no joint matches .elbow.*leg_left_1_joint.*20 more"):
         RowSelection(True, ("elbow",)).resolved(talos, ())

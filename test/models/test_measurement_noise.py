@@ -163,6 +163,10 @@ def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation(many):
     else:
         value, expected = rough.equation(sent).value, smooth.equation(state).value
     np.testing.assert_allclose(value, expected, atol=1e-10)
+    estimating = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known)
+    given = estimating.rows(stacked(sent)) if many else estimating.equation(sent)
+    columns = given.regressor[..., 10:]
+    np.testing.assert_allclose(given.value - columns @ known.nominal_values, expected, atol=1e-10)
 
 
 def stacked(state):
