@@ -18,11 +18,6 @@ def test_figure_of_both_runs(tmp_path: Path, n: int) -> None:
     t = np.linspace(0.0, 5.0, n)
     responses = [PayloadResponse(on, t, np.cos(t), t, t, t[: n // 2], t[: n // 2]) for on in (False, True)]
     assert write_demo_figure(tmp_path / "demo.png", SCENE, responses).stat().st_size > 10_000
-
-
-def test_both_runs_and_the_truth_are_drawn() -> None:
-    t = np.linspace(0.0, 5.0, 50)
-    responses = [PayloadResponse(on, t, np.cos(t), t, t, t, t) for on in (False, True)]
     elbow, mass = demo_panels(SCENE, responses)
     assert [one.label for one in elbow.series] == ["without adaptation", "with adaptation"]
     assert mass.series[-1].label == "truth"

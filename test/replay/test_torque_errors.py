@@ -45,21 +45,15 @@ def error(
     return prediction_error(robot, samples, friction, joints=robot.joint_names, coulomb=law, config=config)
 
 
-def test_true_model_predicts_the_torques(recording: MemoryRecording, robot: RobotModel) -> None:
-    assert error(robot, readings(recording), {}) < 1e-3
-
-
 @pytest.mark.parametrize("velocity", [None, np.full(7, np.nan)])
-def test_without_velocities_positions_are_differentiated(
+def test_true_model_predicts_the_torques_with_and_without_velocities(
     recording: MemoryRecording, robot: RobotModel, velocity: np.ndarray | None
 ) -> None:
-    stripped = [replace(r, velocity=velocity) for r in readings(recording)]
-    assert error(robot, stripped, {}) < 1e-3
-
-
-def test_error_is_relative_to_the_measured_torque(recording: MemoryRecording, robot: RobotModel) -> None:
-    louder = [replace(r, effort=1.25 * r.effort) for r in readings(recording)]
-    assert error(robot, louder, {}) == pytest.approx(0.2, abs=1e-3)
+    samples = readings(recording)
+    assert error(robot, samples, {}) < 1e-3
+    assert error(robot, [replace(r, velocity=velocity) for r in samples], {}) < 1e-3
+    louder = [replace(r, effort=1.25 * r.effort) for r in samples]
+    assert error(robot, louder, {}) == pytest.approx(0.2, abs=1e-3)  # relative to what is measured
 
 
 def test_efforts_that_were_smoothed_before_they_were_recorded(
