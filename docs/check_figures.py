@@ -18,7 +18,6 @@ from inertial_estimation.commands.main import main as command
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.diagnose import diagnose
-from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.plots.check_report import (
     panels_of_gyroscope,
@@ -28,6 +27,7 @@ from inertial_estimation.plots.check_report import (
 from inertial_estimation.plots.png import write_png
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
+from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.signals import ImuSample
 
 IMAGES = Path(__file__).with_name("images")

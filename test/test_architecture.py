@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial", "inputs"},
     "inputs": FOUNDATION | {"spatial", "models"},
-    "diagnosis": BASE | {"recordings"},  # its `reading` alone
+    "diagnosis": BASE,
     "inertial": CHECKED,
     "payload": CHECKED | {"inertial"},
     "tilt": CHECKED,

@@ -16,14 +16,14 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.description import description_doubts
 from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json, fixed_parameters
-from inertial_estimation.diagnosis.reading import read_streams
-from inertial_estimation.diagnosis.streams import RobotStreams
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
 from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
+from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 REPORT_FILE, JSON_FILE = "report.html", "check.json"

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +23,28 @@ from inertial_estimation.diagnosis.parts import (
     STRONG,
     STRONG_UNLIMITED,
     Part,
+    judged,
     torque_columns,
     whole_body_rows,
 )
-from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
+from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms, spread
 from inertial_estimation.inputs.config import TURN
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import DEGREES
 
-Mask = NDArray[np.bool_]
+Mask: TypeAlias = NDArray[np.bool_]
+Factors: TypeAlias = tuple[Array, Array, Mask]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
 GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
 COMMON, MOST_COMMON = 1.6, 3000.0  # factors of all efforts
+UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
 GUESSES = 15  # of these, where friction is all that efforts show
 FACTOR_SIGMAS, SURE_SIGMAS = 4.0, 10.0  # of a factor of torques that stand out from friction, and of others
+OFFSET, WINDOWS_OF_OFFSETS = 0.1, 40  # of a zero that is off, a priori [rad]; at which it is fitted
+OF_POSITIONS = ("rotation", "heights of the feet", "wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
 CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
 
@@ -59,6 +65,7 @@ class Hypothesis:
     fix: Fix = NO_FIX  # parameters that mend it
     mild: bool = False  # whether it is only unusual
     exact: bool = True  # whether masses can be judged after it
+    leaves: float = 0.6  # share of the disagreement that it may leave where it is true
 
 
 def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis]:
@@ -93,6 +100,7 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
             said, change = f"'{names[j]}' had the other sign", Change(position=opposite, velocity=opposite)
             remedy = "correct its sign in the driver, or the axis of the joint in the description"
             yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
+    yield from _exchanged_limbs(table) if exchanges else ()
     for i, j in itertools.combinations(range(n), 2) if exchanges else ():
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
         if fits and rms(q[:, i] - q[:, j], None) > AWAY:
@@ -100,6 +108,52 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
             remedy = "check the order of names and values in the driver of joint_states"
             change = Change(position=E, velocity=E, effort=E)
             yield Hypothesis("joint order", names[i], said, remedy, change, 3.0)
+
+
+def offset_hypotheses(table: Table) -> Iterator[Hypothesis]:
+    """Yield that the zero of a joint is off, by the offset of most evidence (Newton's method)."""
+    robot, few = table.robot, table.at(spread(table.size, WINDOWS_OF_OFFSETS))
+
+    def evidence(offset: Array) -> float:
+        parts = judged(few.changed(Change(offset=offset)), OF_POSITIONS)
+        return sum(part.log for part in parts.values())
+
+    same = evidence(np.zeros(len(robot.names)))
+    for j in robot.setup.robot.turning_joints.tolist():
+        unit = np.eye(len(robot.names))[j]
+        below, above = evidence(-OFFSET * unit), evidence(OFFSET * unit)
+        bend = 2.0 * same - below - above
+        size = 0.5 * OFFSET * (above - below) / bend if bend > 0.0 else math.copysign(OFFSET, above - below)
+        if max(below, above) > same - 1.0 and AWAY / 3.0 < abs(size) < 4.0 * OFFSET:
+            words = f"'{robot.names[j]}' had an offset of {size * DEGREES:+.1f} deg"
+            remedy = "calibrate it (command calibrate), and set joint_offsets of it"
+            yield Hypothesis(
+                *("joint offset", robot.names[j], words, remedy, Change(offset=size * unit)),
+                0.5 * (size / OFFSET) ** 2,
+                size * DEGREES,
+                "deg",
+                fix=Fix(joint_offsets={robot.names[j]: round(size, 4)}),
+                leaves=0.8,
+            )
+
+
+def _exchanged_limbs(table: Table) -> Iterator[Hypothesis]:
+    """Yield that limbs of equal length, which end in contacts, have each other's names: two, or two pairs."""
+    robot, moved = table.robot, np.abs(table.jacobians[..., table.robot.n_base :]).max(axis=(0, 2)) > 0.0
+    n, contacts = len(robot.names), robot.setup.contact_names
+    limbs = [np.flatnonzero(row) for row in moved & (moved.sum(axis=0) == 1)]
+    pairs = [
+        (i, j) for i, j in itertools.combinations(range(len(limbs)), 2) if len(limbs[i]) == len(limbs[j])
+    ]
+    both = [(a, b) for a, b in itertools.combinations(pairs, 2) if not {*a} & {*b}]
+    for chosen in (*((pair,) for pair in pairs), *both):
+        order = np.arange(n)
+        for i, j in chosen:
+            order[limbs[i]], order[limbs[j]] = limbs[j], limbs[i]
+        E, said = np.eye(n)[order], " and ".join(f"'{contacts[i]}' and '{contacts[j]}'" for i, j in chosen)
+        change, words = Change(position=E, velocity=E, effort=E), f"the joints of {said} were exchanged"
+        remedy = "check the order of names and values in the driver of joint_states"
+        yield Hypothesis("joint order", robot.names[limbs[chosen[0][0]][0]], words, remedy, change, 3.0)
 
 
 def _fits(robot: Robot, j: int, low: float, high: float, margin: float = TURN_MARGIN) -> bool:
@@ -142,7 +196,7 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
         yield velocity(names[i], words, "check their order in the driver", exchange(n, i, j), 3.0)
 
 
-def factors_of_efforts(table: Table) -> tuple[Array, Array, Mask] | None:
+def factors_of_efforts(table: Table) -> Factors | None:
     """Return each effort over the predicted torque, its deviation, and which stand out from friction."""
     made = torque_columns(table)
     if made is None:
@@ -174,7 +228,10 @@ def _scaled(
     remedy = remedy or f"correct the driver of joint_states, or set drive_gains of {subject}"
     check = "effort sign" if value == -1.0 else "effort unit"
     change, fix = Change(effort=np.diag(gains)), Fix(drive_gains=drive)
-    return Hypothesis(check, subject, words, remedy, change, price, value, "", OF_EFFORTS, fix, **more)
+    leaves = 1.0 if value == -1.0 else 0.6  # friction tells a sign, whatever else is wrong with the torque
+    return Hypothesis(
+        check, subject, words, remedy, change, price, value, "", OF_EFFORTS, fix, leaves=leaves, **more
+    )
 
 
 def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]:
@@ -182,7 +239,10 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
     names, n = table.robot.names, len(table.robot.names)
     left = np.ones(n) if torque is None else torque.left
     yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
-    for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")):
+    found = factors_of_efforts(table)
+    common = _common_factor(found)
+    units = [(f, u) for f, u in ((1e3, "in mNm"), (1e-3, "in kNm")) if abs(math.log(abs(common) / f)) < UNIT]
+    for factor, unit in units if found is not None else ((1e3, "in mNm"), (1e-3, "in kNm")):
         yield _scaled(table, JOINTS, f"all efforts were {unit}", np.full(n, 1.0 / factor), 1.0, factor)
     for j, one in enumerate(np.eye(n)):
         words = f"the effort of '{names[j]}' had the other sign"
@@ -190,7 +250,7 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
         for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")) if left[j] > UNLIKE else ():
             words, gains = f"the effort of '{names[j]}' were {unit}", np.where(one > 0.0, 1.0 / factor, 1.0)
             yield _scaled(table, names[j], words, gains, 3.0, factor, f"{unit}? Expected Nm; set drive_gains")
-    yield from _factors(table, left)
+    yield from _factors(table, left, found)
     for i, j in itertools.combinations(range(n), 2) if torque is not None else ():
         if max(left[i], left[j]) > UNLIKE:
             words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
@@ -207,23 +267,33 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
     )
 
 
-def _factors(table: Table, left: Array) -> Iterator[Hypothesis]:
+def _certain(found: Factors) -> Mask:
+    k, sigma, strong = found
+    certain: Mask = (strong & (np.abs(k) > FACTOR_SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
+    return certain
+
+
+def _common_factor(found: Factors | None) -> float:
+    """Return the factor of most efforts; one where it is not known."""
+    if found is None or not (certain := _certain(found)).any():
+        return 1.0
+    k = found[0][certain]
+    return math.copysign(float(np.exp(np.median(np.log(np.abs(k))))), float(np.median(np.sign(k))))
+
+
+def _factors(table: Table, left: Array, found: Factors | None) -> Iterator[Hypothesis]:
     """Yield factors that no load explains: of one effort, of all, of each its own."""
     n, names, limit = len(table.robot.names), table.robot.names, table.robot.effort
     every = partial(_scaled, table, JOINTS)
     if np.isfinite(limit).all():
         words = f"all efforts were in percent of their limits (up to {limit.max() / 100.0:.3g} Nm each)"
         yield every(words, limit / 100.0, 2.0, 100.0 / float(limit.max()), CURRENT)
-    found, guesses = factors_of_efforts(table), np.zeros(0)
-    k, sigma, strong = (np.zeros(n), np.ones(n), np.zeros(n, dtype=bool)) if found is None else found
-    certain = (strong & (np.abs(k) > FACTOR_SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
-    common = 1.0
-    if certain.any():
-        size = float(np.exp(np.median(np.log(np.abs(k[certain])))))
-        common = math.copysign(size, float(np.median(np.sign(k[certain]))))
-    elif found is not None:
+    none, guesses = np.zeros(n, dtype=bool), np.zeros(0)
+    k, _sigma, strong = (np.zeros(n), np.ones(n), none) if found is None else found
+    certain, common = none if found is None else _certain(found), _common_factor(found)
+    if found is not None and not certain.any():
         guesses = np.geomspace(LARGEST_FACTOR, MOST_COMMON, GUESSES)
-    elif (rows := whole_body_rows(table)) is not None:
+    elif found is None and (rows := whole_body_rows(table)) is not None:
         common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
     if not 1.0 / COMMON < common < COMMON:
         sign = " and of the other sign" if common < 0.0 else ""

@@ -7,7 +7,7 @@ so a cause explains its consequences, and its consequences do not explain it.
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ FEWEST = 8  # windows that tell
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 MOVING, TRAVEL = 0.05, 0.02  # rms speed and deviation of a joint whose velocity is compared [rad/s], [rad]
 SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # of a torque's factor, of friction terms
-DELAY_PRIOR_S = 0.03  # of a delay
+DELAY_PRIOR_S = 0.01  # of a delay, of a filter in a drive
 LEVER_PRIOR = 0.02  # of the centre of mass of all that a joint moves [m]
 FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
 FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
@@ -521,3 +521,9 @@ PARTS: Mapping[str, Callable[[Table], Part | None]] = {
     "torques": torques,
     "whole body": whole_body,
 }
+
+
+def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
+    """Return how well each part agrees, or some of them."""
+    found = {name: part(table) for name, part in PARTS.items() if not only or name in only}
+    return {name: part for name, part in found.items() if part is not None and math.isfinite(part.log)}

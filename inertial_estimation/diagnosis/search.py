@@ -6,30 +6,32 @@ agree of themselves, so one cause gives one finding. What no hypothesis explains
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.diagnosis.delays import MOST, delay_hypotheses
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import (
     UNLIKE,
     Hypothesis,
     effort_hypotheses,
+    offset_hypotheses,
     position_hypotheses,
     velocity_hypotheses,
 )
-from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part
+from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part, judged
 from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
-MOST_LIKELY = 24
+MOST_LIKELY, FAMILIES = 24, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
-CERTAIN = 9.0  # log odds from which a hypothesis is accepted, in addition to the log of their number
+CERTAIN = 9.0  # log odds from which a hypothesis is accepted, after the log of their number
 MUCH = 0.25  # of the largest gain in probability of a part
-LEAVES = 0.6  # share of the disagreement that a true one may leave
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
 OFF, TURNED, UNBALANCED = 0.3, 0.1, 0.01  # of parts, rotation, weight: from which more is tried
@@ -66,7 +68,7 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> tuple
     found: list[Finding] = []
     doubt = ""
     for _round in range(ROUNDS):
-        table = robot.table(signals.at(spread(signals.size, WINDOWS)))
+        table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
         before = judged(table)
         tried = _tried(table, before, config)
         if not tried:
@@ -82,12 +84,6 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> tuple
     return found, signals, doubt
 
 
-def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
-    """Return how well each part agrees, or some of them."""
-    found = {name: part(table) for name, part in PARTS.items() if not only or name in only}
-    return {name: part for name, part in found.items() if part is not None and math.isfinite(part.log)}
-
-
 def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryConfig) -> Iterator[Hypothesis]:
     """Yield what might explain that parts of a table disagree."""
     known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
@@ -98,6 +94,7 @@ def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryCo
     if wired or unlike or worst["positions"] > BEYOND:
         exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * UNBALANCED
         yield from position_hypotheses(table, exchanges=exchanges)
+        yield from offset_hypotheses(table)
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
@@ -110,19 +107,22 @@ def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryCo
             yield from imu_hypotheses(table, config)
     if wired:
         yield from wrench_hypotheses(table)
+    whole = table.sent.whole
+    if whole is not None:
+        yield from delay_hypotheses(whole, table.robot, config.inputs)
 
 
 def _tried(table: Table, before: Mapping[str, Part], config: RobotGeometryConfig) -> list[Tried]:
     """Return the hypotheses with their odds, the most probable first."""
     every = list(_hypotheses(table, before, config))
-    count = len(every)
-    if count > MOST_LIKELY:
+    families = Counter(one.check for one in every)
+    if len(every) > MOST_LIKELY:
         few = table.at(spread(table.size, FEW))
         rough = judged(few)
         odds = np.array([_try(one, few, rough).odds for one in every])
         every = [every[i] for i in np.argsort(-odds, kind="stable")[:MOST_LIKELY].tolist() if odds[i] > 0.0]
-    tried = [_try(one, table, before) for one in every]
-    tried = [one._replace(odds=one.odds - math.log(max(count, 1))) for one in tried]
+    tried = [_try(one, table, before) for one in every]  # a kind of error is as probable as any other
+    tried = [t._replace(odds=t.odds - math.log(FAMILIES * families[t.hypothesis.check])) for t in tried]
     return sorted(tried, key=lambda one: -one.odds)
 
 
@@ -149,9 +149,7 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
     gains = {name: best.parts[name].log - part.log for name, part in before.items()}
     much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
     shares = [_shares(name, best.parts, before) for name in much]
-    return best.odds > CERTAIN and (
-        best.hypothesis.check == "effort sign" or any(now < LEAVES * was for was, now in shares)
-    )
+    return best.odds > CERTAIN and any(now < best.hypothesis.leaves * was for was, now in shares)
 
 
 def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
-from inertial_estimation.diagnosis.streams import RobotStreams, Stream
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -129,7 +129,9 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     for k, (plural, names) in enumerate(kinds.items()):
         part = joints.values[:, k * n : (k + 1) * n]
         found += _held(JOINTS, plural, joints.times_ns, part)
-        found += _judged(JOINTS, names, joints.times_ns, part, {}) if plural == "efforts" else []
+        if plural == "efforts":  # at rest they may well stay the same
+            moves = np.abs(np.diff(joints.values[:, :n], axis=0, prepend=np.nan)).max(axis=1) > 0.0
+            found += _judged(JOINTS, names, joints.times_ns[moves], part[moves], {})
     for name, stream in list(streams.by_name.items())[1:]:
         names = IMU_AXES if name == IMU else WRENCH_AXES
         found += _held(name, "readings", stream.times_ns, stream.values)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.streams import RobotStreams, Stream
+from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.predicted_forces import GravityTorques, PredictedForces
@@ -53,6 +53,7 @@ class Signals:
     wrenches: Array  # of each contact in the axes of `axes` [N, Nm], shape (N, k, 6)
     axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
     without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
+    whole: "Signals | None" = None  # the signals of which these are some, for what comes late; None: these
 
     @property
     def size(self) -> int:
@@ -61,7 +62,7 @@ class Signals:
 
     def at(self, rows: Indices) -> "Signals":
         """Return the signals at some of the times."""
-        return replace(self, **_rows(self, rows))
+        return replace(self, whole=self.whole or self, **_rows(self, rows))
 
     @classmethod
     def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
@@ -153,12 +154,13 @@ class Change:
     def moves(self) -> bool:
         """Whether predictions change, not only what is compared with them."""
         moved = (self.position, self.offset, self.force, self.rate, self.between, self.axes)
-        return any(part is not None for part in moved) or bool(self.later) or self.without_gravity
+        late = {"q", "f", "w"} & set(self.later)
+        return any(part is not None for part in moved) or bool(late) or self.without_gravity
 
     def of(self, signals: Signals) -> Signals:
         """Return the corrected signals."""
         s = signals
-        late: dict[str, Any] = {n: _earlier(s.times_s, getattr(s, n), by) for n, by in self.later.items()}
+        late: dict[str, Any] = {name: _earlier(s, name, by) for name, by in self.later.items()}
         s = replace(s, **late)
         if self.position is not None:
             s = replace(s, **{name: getattr(s, name) @ self.position.T for name in ("q", "dq", "ddq")})
@@ -202,16 +204,16 @@ def _mapped(M: Array, values: Array) -> Array:
     return product
 
 
-def _earlier(times_s: Array, values: Array, late: float) -> Array:
+def _earlier(signals: Signals, name: str, late: float) -> Array:
     """Return what comes late at its time, NaN beyond the known times or across gaps."""
-    flat = values.reshape(len(values), -1)
-    at = np.clip(np.searchsorted(times_s, times_s + late), 1, len(times_s) - 1)
-    far = np.abs(times_s[at] - times_s - late) > 2.0 * STEP_S
-    moved = np.stack(
-        [np.interp(times_s + late, times_s, c, left=np.nan, right=np.nan) for c in flat.T], axis=1
-    )
-    moved[far] = np.nan
-    return moved.reshape(values.shape)
+    whole = signals.whole or signals
+    times, values, wanted = whole.times_s, getattr(whole, name), signals.times_s + late
+    right = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
+    share = (wanted - times[right - 1]) / (times[right] - times[right - 1])
+    share[(times[right] - times[right - 1] > GAP_S) | (share < -1e-6) | (share > 1.0 + 1e-6)] = np.nan
+    share = share.reshape(-1, *(1,) * (values.ndim - 1))
+    moved: Array = (1.0 - share) * values[right - 1] + share * values[right]
+    return moved
 
 
 class Robot:
@@ -346,7 +348,11 @@ class Table:
     def changed(self, change: Change) -> "Table":
         """Return the table under another assumption about the sensors."""
         sent = change.of(self.sent)
-        return self.robot.table(sent) if change.moves else replace(self, sent=sent)
+        return self.robot.table(sent) if change.moves else self.sensed(sent)
+
+    def sensed(self, sent: Signals) -> "Table":
+        """Return the table of other readings with the same predictions."""
+        return replace(self, sent=sent)
 
     @cached_property
     def f_B(self) -> Array:

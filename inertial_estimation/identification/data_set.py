@@ -6,11 +6,11 @@ import numpy as np
 
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.finding import Finding
-from inertial_estimation.diagnosis.streams import StreamCollector
 from inertial_estimation.identification.equations import EquationStack
 from inertial_estimation.identification.identification_result import DataSummary
 from inertial_estimation.identification.rows import RowModel
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock, finite_runs
+from inertial_estimation.inputs.robot_streams import StreamCollector
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.signals import Array
 

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import Cause, Kind
+from inertial_estimation.diagnosis.delays import SHIFTS_S
 from inertial_estimation.diagnosis.diagnose import Diagnosis
 from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_first
-from inertial_estimation.diagnosis.lags import LAGS
 from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
-from inertial_estimation.diagnosis.table import STEP_S
 from inertial_estimation.figures import INK, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, DOUBT, GOOD, Card, Findings, Page, Section, write_page
 from inertial_estimation.signals import NANOSECONDS
 
 MOST_JOINTS = 4
 MOST_LINKS = 24
-LEAST_AGREEMENT = -1.0  # that is drawn
+LEAST_ODDS = -100.0  # that are drawn
 DETERMINED = 0.45  # standard deviation of a mass that is drawn, share of it
 TIME_LABEL = "time [s]"
 
@@ -45,23 +44,15 @@ def panels_of_stamps(diagnosis: Diagnosis) -> Iterator[Panel]:
 
 
 def panels_of_time_offsets(diagnosis: Diagnosis) -> Iterator[Panel]:
-    """Yield the agreement of pairs of streams over the shift in time, if any pair agrees at all."""
-    lags = {name: lag for name, lag in diagnosis.lags.items() if lag.curve.max() > LEAST_AGREEMENT}
-    if not lags:
+    """Yield how probable a delay of each stream is, with what was found late corrected."""
+    if not diagnosis.delays:
         return
-    shift_ms = np.asarray(1e3 * STEP_S * LAGS, dtype=np.float64)
-    unknown = {result.check for result in diagnosis.findings if result.verdict is Verdict.UNKNOWN}
-    lines = []
-    for colour, (name, lag) in enumerate(lags.items()):
-        curve = np.where(lag.curve > LEAST_AGREEMENT, lag.curve, np.nan)
-        if name in unknown:
-            lines.append(Series(f"{name}: cannot tell", shift_ms, curve, "dotted", colour=colour))
-            continue
-        label = f"{name}: {1e3 * lag.seconds:+.0f} ms"
-        at = (np.array([1e3 * lag.seconds]), np.array([lag.score]))
-        lines += [Series(label, shift_ms, curve, colour=colour), Series("", *at, "circles", colour=colour)]
-    title = "Agreement of the streams when one of them is shifted"
-    yield Panel(title, "later than the joint states by [ms]", "agreement", lines, marks=[Mark(0.0)])
+    shift_ms, lines = np.asarray(1e3 * SHIFTS_S, dtype=np.float64), []
+    for colour, (name, delay) in enumerate(diagnosis.delays.items()):
+        curve = np.where(delay.curve > LEAST_ODDS, delay.curve, np.nan)
+        lines.append(Series(f"{name}: {1e3 * delay.seconds:+.0f} ms", shift_ms, curve, colour=colour))
+    title = "Log odds of a delay of one stream, all others as they are"
+    yield Panel(title, "later than the joint states by [ms]", "log odds", lines, marks=[Mark(0.0)])
 
 
 def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:

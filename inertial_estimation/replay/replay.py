@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict
-from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.joints import JOINTS
@@ -25,6 +24,7 @@ from inertial_estimation.recordings.connection import Take, clock_offset_ns, con
 from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters
-from inertial_estimation.diagnosis.streams import Stream
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
+from inertial_estimation.inputs.robot_streams import Stream
 from inertial_estimation.models.robot_config import RobotConfig, WrenchAxes, robot_from_config
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values

@@ -7,7 +7,7 @@ import pytest
 
 from inertial_estimation.diagnosis.load_change import step
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
-from inertial_estimation.diagnosis.streams import RobotStreams, Stream, StreamNotes
+from inertial_estimation.inputs.robot_streams import RobotStreams, Stream, StreamNotes
 from inertial_estimation.inputs.stream import DropReason
 
 NAMES, STEP_NS = ("hip", "knee"), 4_000_000

@@ -7,9 +7,9 @@ import numpy as np
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.diagnose import diagnose
-from inertial_estimation.diagnosis.reading import read_streams
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import parameter_values
+from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure

@@ -5,17 +5,19 @@ custom messages, clocks, even stamps. Only the ranges of the sensors are open, s
 be judged and not dropped.
 """
 
+from collections import defaultdict
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
-from inertial_estimation.diagnosis.streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.inputs.stream import Fault, Ring, RowRange
+from inertial_estimation.inputs.stream import RowRange
 from inertial_estimation.inputs.stream import Stream as Input
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, joint_corrections
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
@@ -27,41 +29,21 @@ NONE, WRENCH = ContactSource.NONE, ContactSource.WRENCH
 STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
 
 
-class _Anything(RowRange):
-    """The range of a sensor of which nothing is known."""
-
-    def fault(self, row: Array) -> Fault | None:
-        """Return that nothing is impossible."""
-        return None
+Pieces: TypeAlias = defaultdict[int, list[tuple[int, Array]]]  # times and rows between two clearings
 
 
-class _Everything(Ring):
-    """A ring beside which all rows are kept, in pieces between two clearings."""
+def _opened(stream: Input, kept: dict[Input, Pieces]) -> None:
+    """Let a stream take and keep everything; nothing is impossible, and nothing completes its rows."""
+    if stream in kept:
+        return
+    pieces = kept[stream] = defaultdict(list)
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width)
-        self.pieces: list[tuple[list[int], list[Array]]] = [([], [])]
+    def keep(time_ns: int, row: Array) -> None:
+        pieces[stream.ring.clears].append((time_ns, row.copy()))
 
-    def append(self, time_ns: int, stamp_ns: int, row: Array) -> None:
-        """Add a row after all others."""
-        super().append(time_ns, stamp_ns, row)
-        self.pieces[-1][0].append(time_ns)
-        self.pieces[-1][1].append(row.copy())
-
-    def clear(self) -> None:
-        """Begin another piece."""
-        super().clear()
-        if self.pieces[-1][0]:
-            self.pieces.append(([], []))
-
-
-def _opened(stream: Input) -> Input:
-    """Let a stream take and keep everything."""
-    if not isinstance(stream.ring, _Everything):
-        one = np.full(1, np.inf)
-        stream.spec = replace(stream.spec, range=_Anything(-one, one, [""], [""]))
-        stream.ring, stream.finish = _Everything(stream.spec.width), None
-    return stream
+    most = np.full(stream.spec.width, np.inf)
+    stream.spec = replace(stream.spec, range=RowRange(-most, most, [], [], slice(None)))
+    stream.finish = keep
 
 
 def read_streams(
@@ -76,7 +58,9 @@ def read_streams(
     Raises:
         RecordingError: If there are no joint states, or too few messages of them.
     """
-    inputs = _inputs(recording, topics, setup, config, span_ns[0])
+    inputs, kept = _inputs(recording, topics, setup, config, span_ns[0]), dict[Input, Pieces]()
+    for stream in inputs.streams.values():
+        _opened(stream, kept)
     recorded = recording.topics
     without = {
         name for name, (types, _push) in inputs.topics.items() if recorded.get(topics.of(name)) not in types
@@ -96,8 +80,8 @@ def read_streams(
         inputs.ready()
         assert inputs.joints is not None
         for part in inputs.joints.parts:
-            _opened(part.stream)
-    streams = _taken(inputs, setup)
+            _opened(part.stream, kept)
+    streams = _taken(inputs, setup, kept)
     if streams.joints.size < FEWEST:
         dropped = inputs.streams[JOINTS].drops.summary
         reasons = f" ({dropped})" if dropped else ""
@@ -125,7 +109,7 @@ def _inputs(
     entries = recording.entries([topic for topic in joints if topic in recording.topics], begin_ns)
     first = [entry.sample for _number, entry in zip(range(FEWEST), entries, strict=False)]
     kinds = {name: recording.topics.get(topics.of(f"{name}/wrench")) for name in setup.contact_names}
-    inputs = RobotInputs(
+    return RobotInputs(
         setup,
         replace(config, inputs=replace(config.inputs, joint_velocity="auto")),
         driver=JOINTS,
@@ -135,14 +119,12 @@ def _inputs(
         sources={n: NONE if kind and kind not in WRENCH_TYPES else WRENCH for n, kind in kinds.items()},
         corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),
     )
-    for stream in inputs.streams.values():
-        _opened(stream)
-    return inputs
 
 
-def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
+def _taken(inputs: RobotInputs, setup: RobotSetup, kept: dict[Input, Pieces]) -> RobotStreams:
     """Return the rows that inputs have taken."""
-    joints, streams = inputs.joints, {name: _stream(_opened(one)) for name, one in inputs.streams.items()}
+    joints = inputs.joints
+    streams = {name: _stream(one, kept[one]) for name, one in inputs.streams.items()}
     assert joints is not None
     sent = {int(j) for part in joints.parts for j in part.joints}
     found = {name: stream for name, stream in streams.items() if stream.size >= FEWEST}
@@ -156,9 +138,8 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     )
 
 
-def _stream(taken: Input) -> Stream:
-    assert isinstance(taken.ring, _Everything)
-    pieces = taken.ring.pieces
-    times, rows = max(pieces, key=lambda piece: len(piece[0]))
-    notes = StreamNotes.of(taken.received, taken.drops.counts, taken.clock, len(pieces) - 1)
-    return Stream(np.array(times, dtype=np.int64), np.array(rows).reshape(-1, taken.spec.width), notes)
+def _stream(taken: Input, pieces: Pieces) -> Stream:
+    rows = max(pieces.values(), key=len, default=[])
+    notes = StreamNotes.of(taken.received, taken.drops.counts, taken.clock, max(len(pieces) - 1, 0))
+    times = np.array([time_ns for time_ns, _row in rows], dtype=np.int64)
+    return Stream(times, np.array([row for _time_ns, row in rows]).reshape(-1, taken.spec.width), notes)

@@ -1,0 +1,170 @@
+"""Time offsets between the streams: one of them comes late, and all parts of the table say by how much.
+
+A delay is a hypothesis like any other. Each stream is shifted on a grid; the log evidence of all parts that
+depend on it, and a Gaussian prior of the delay, have their maximum at the most probable one, and their
+curvature there is its standard deviation.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell
+from inertial_estimation.diagnosis.hypotheses import Hypothesis
+from inertial_estimation.diagnosis.parts import judged
+from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, spread
+from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.signals import Array
+
+MOST = 10  # steps of the longest shift that is looked for, 0.2 s
+SHIFTS_S = STEP_S * np.arange(-MOST, MOST + 1)
+WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
+USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
+NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
+SIGMAS = 4.0
+TINY = 1e-9
+TELLS = 9.0  # log odds between the best and the worst shift, below which nothing dates a stream
+LEAVES = 0.97  # share of the disagreement of a part that a true delay may leave
+
+
+class Delayed(NamedTuple):
+    """A stream whose time is judged: how it is said, and what mends it."""
+
+    check: str
+    subject: str
+    late: str  # what is said before how late it is
+    arrays: tuple[str, ...]  # of the signals
+    parts: tuple[str, ...]  # of the table, that depend on its time
+    why: str  # it cannot be told
+    parameter: str = ""
+    remedy: str = "stamp at the time of measurement; a filter in the sensor?"
+
+
+DELAYED = (
+    Delayed(
+        *("IMU delay", IMU, "the IMU comes", ("f", "w", "wd")),
+        ("rotation", "wrenches", "torques", "whole body"),
+        "the base hardly turns or shakes over standing feet, so nothing dates its readings",
+        "inputs.imu_delay",
+    ),
+    Delayed(
+        *("wrench delay", "contact wrenches", "the wrenches come", ("wrenches",), ("wrenches", "torques")),
+        "the load hardly moves between the contacts, or the wrenches balance too badly, to date them",
+        "inputs.wrench_delay",
+    ),
+    Delayed(
+        *("effort delay", JOINTS, "the efforts come", ("tau", "dtau"), ("torques", "whole body")),
+        "the torques change too slowly, or agree too little with the prediction, to date them",
+        remedy="a filter, or commanded instead of measured torques? Send both of one time in one message",
+    ),
+    Delayed(
+        *("velocity delay", JOINTS, "the velocities come", ("v",), ("velocities",)),
+        *("no velocities, or no motion that dates them", "inputs.joint_velocity"),
+        remedy="a filter in the drive? Let the nodes derive the velocities",
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Delay:
+    """How late a stream is."""
+
+    seconds: float  # positive where it comes late
+    sigma: float  # its standard deviation [s]
+    curve: Array  # log odds of each of `SHIFTS_S` against the best one
+
+    @property
+    def words(self) -> str:
+        """The delay with its standard deviation, to be read."""
+        sigma_ms = float(f"{1e3 * self.sigma:.1g}")  # one digit, and 10, not 1e+01
+        side = "late" if self.seconds > 0.0 else "early"
+        return f"{abs(1e3 * self.seconds):.0f} ms (sigma {sigma_ms:g}) {side}"
+
+
+def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
+    """Return how late a stream most probably is; None where nothing dates it."""
+    known = np.ones(signals.size, dtype=bool)
+    for values in (getattr(signals, name) for name in stream.arrays):
+        known &= np.isfinite(values).any(axis=tuple(range(1, values.ndim)))
+    always = np.flatnonzero(np.convolve(known, np.ones(2 * MOST + 1), "same") > 2 * MOST + 0.5)
+    if len(always) < FEWEST:
+        return None
+    some = signals.at(always[spread(len(always), WINDOWS)])
+    table, curve = robot.table(some), np.full(len(SHIFTS_S), np.nan)
+
+    def judge(i: int) -> None:
+        shifted = table.changed(later(stream, float(SHIFTS_S[i])))
+        curve[i] = sum(part.log for part in judged(shifted, stream.parts).values())
+        curve[i] -= 0.5 * (SHIFTS_S[i] / USUAL_S) ** 2
+
+    for i in range(0, len(curve), 2):
+        judge(i)
+    best = int(np.nanargmax(curve))
+    if not 0 < best < len(curve) - 1 or np.nanmax(curve) - np.nanmin(curve) < TELLS:
+        return None
+    for i in (best - 1, best + 1):
+        judge(i)
+    told = np.isfinite(curve)
+    curve = np.interp(SHIFTS_S, SHIFTS_S[told], curve[told])
+    i, curve = int(np.argmax(curve)), curve - curve.max()
+    before, at, after = curve[i - 1 : i + 2].tolist()
+    peak = SHIFTS_S[i] - STEP_S * 0.5 * (after - before) / min(before - 2.0 * at + after, -TINY)
+    apart = np.abs(SHIFTS_S - SHIFTS_S[i])
+    width = float(apart[curve < -0.5].min())  # where the density has fallen to that of one deviation
+    fallen = -float(curve[np.isclose(apart, width)].mean())
+    return Delay(float(peak), width / math.sqrt(2.0 * fallen), curve)
+
+
+def later(stream: Delayed, seconds: float) -> Change:
+    """Return the change that takes a delay away."""
+    return Change(later=dict.fromkeys(stream.arrays, seconds))
+
+
+def delay_hypotheses(signals: Signals, robot: Robot, config: InputConfig) -> Iterator[Hypothesis]:
+    """Yield that a stream comes late, by its most probable delay."""
+    for stream in DELAYED:
+        delay = delay_of(stream, signals, robot)
+        if delay is None or abs(delay.seconds) < max(NOTICED_S, SIGMAS * delay.sigma):
+            continue
+        name = stream.parameter
+        present = getattr(config, name.removeprefix("inputs.")) if name else None
+        setting: object = round(present + delay.seconds, 4) if isinstance(present, float) else "derived"
+        yield Hypothesis(
+            stream.check,
+            stream.subject,
+            f"{stream.late} {delay.words}",
+            f"set {name} to {setting}; or {stream.remedy}" if name else stream.remedy,
+            later(stream, delay.seconds),
+            0.5 * (delay.seconds / USUAL_S) ** 2,
+            1e3 * delay.seconds,
+            "ms",
+            stream.parts,
+            Fix(parameters={name: setting}) if name else NO_FIX,
+            mild=abs(delay.seconds) < LATE_S,
+            leaves=LEAVES,
+        )
+
+
+def delay_findings(
+    signals: Signals, robot: Robot, found: Sequence[Finding]
+) -> tuple[list[Finding], dict[str, Delay]]:
+    """Say of each stream that is not late that it is in time, or that nothing dates it; return the delays."""
+    said, delays = list[Finding](), dict[str, Delay]()
+    late = {one.check for one in found if one.failed}
+    for stream in DELAYED:
+        delay = delay_of(stream, signals, robot)
+        if delay is not None:
+            delays[stream.check] = delay
+        if stream.check in late or not any(np.isfinite(getattr(signals, x)).any() for x in stream.arrays):
+            continue
+        if delay is None or abs(delay.seconds) > NOTICED_S + SIGMAS * delay.sigma or delay.sigma > NOTICED_S:
+            said.append(cannot_tell(stream.check, stream.subject, stream.why))
+            continue
+        text = f"{stream.late} {delay.words}"
+        said.append(Finding(stream.check, stream.subject, Verdict.OK, 1e3 * delay.seconds, "ms", text))
+    return said, delays
