@@ -130,7 +130,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
         part = joints.values[:, k * n : (k + 1) * n]
         found += _held(JOINTS, plural, joints.times_ns, part)
         if plural == "efforts":  # at rest they may well stay the same
-            moves = np.abs(np.diff(joints.values[:, :n], axis=0, prepend=np.nan)).max(axis=1) > 0.0
+            moves = (np.diff(joints.values[:, :n], axis=0, prepend=np.nan) != 0.0).any(axis=1)
             found += _judged(JOINTS, names, joints.times_ns[moves], part[moves], {})
     for name, stream in list(streams.by_name.items())[1:]:
         names = IMU_AXES if name == IMU else WRENCH_AXES

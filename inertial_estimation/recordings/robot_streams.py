@@ -7,7 +7,6 @@ be judged and not dropped.
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from inertial_estimation.inputs.messages import WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.inputs.stream import RowRange
+from inertial_estimation.inputs.stream import Ring, RowRange
 from inertial_estimation.inputs.stream import Stream as Input
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, joint_corrections
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
@@ -29,21 +28,25 @@ NONE, WRENCH = ContactSource.NONE, ContactSource.WRENCH
 STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
 
 
-Pieces: TypeAlias = defaultdict[int, list[tuple[int, Array]]]  # times and rows between two clearings
+class _Everything(Ring):
+    """A ring beside which all rows are kept with their times, by the number of clearings before them."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.kept = defaultdict[int, list[tuple[int, Array]]](list)
+
+    def append(self, time_ns: int, stamp_ns: int, row: Array) -> None:
+        """Add a row after all others."""
+        super().append(time_ns, stamp_ns, row)
+        self.kept[self.clears].append((time_ns, row.copy()))
 
 
-def _opened(stream: Input, kept: dict[Input, Pieces]) -> None:
-    """Let a stream take and keep everything; nothing is impossible, and nothing completes its rows."""
-    if stream in kept:
-        return
-    pieces = kept[stream] = defaultdict(list)
-
-    def keep(time_ns: int, row: Array) -> None:
-        pieces[stream.ring.clears].append((time_ns, row.copy()))
-
-    most = np.full(stream.spec.width, np.inf)
-    stream.spec = replace(stream.spec, range=RowRange(-most, most, [], [], slice(None)))
-    stream.finish = keep
+def _open(stream: Input) -> None:
+    """Let a stream take and keep everything: nothing is impossible, and nothing completes its rows."""
+    if not isinstance(stream.ring, _Everything):
+        most = np.full(stream.spec.width, np.inf)
+        stream.spec = replace(stream.spec, range=RowRange(-most, most, [], [], slice(None)))
+        stream.ring, stream.finish = _Everything(stream.spec.width), None
 
 
 def read_streams(
@@ -58,9 +61,9 @@ def read_streams(
     Raises:
         RecordingError: If there are no joint states, or too few messages of them.
     """
-    inputs, kept = _inputs(recording, topics, setup, config, span_ns[0]), dict[Input, Pieces]()
+    inputs = _inputs(recording, topics, setup, config, span_ns[0])
     for stream in inputs.streams.values():
-        _opened(stream, kept)
+        _open(stream)
     recorded = recording.topics
     without = {
         name for name, (types, _push) in inputs.topics.items() if recorded.get(topics.of(name)) not in types
@@ -80,8 +83,8 @@ def read_streams(
         inputs.ready()
         assert inputs.joints is not None
         for part in inputs.joints.parts:
-            _opened(part.stream, kept)
-    streams = _taken(inputs, setup, kept)
+            _open(part.stream)
+    streams = _taken(inputs, setup)
     if streams.joints.size < FEWEST:
         dropped = inputs.streams[JOINTS].drops.summary
         reasons = f" ({dropped})" if dropped else ""
@@ -121,10 +124,10 @@ def _inputs(
     )
 
 
-def _taken(inputs: RobotInputs, setup: RobotSetup, kept: dict[Input, Pieces]) -> RobotStreams:
+def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     """Return the rows that inputs have taken."""
     joints = inputs.joints
-    streams = {name: _stream(one, kept[one]) for name, one in inputs.streams.items()}
+    streams = {name: _stream(one) for name, one in inputs.streams.items()}
     assert joints is not None
     sent = {int(j) for part in joints.parts for j in part.joints}
     found = {name: stream for name, stream in streams.items() if stream.size >= FEWEST}
@@ -138,8 +141,10 @@ def _taken(inputs: RobotInputs, setup: RobotSetup, kept: dict[Input, Pieces]) ->
     )
 
 
-def _stream(taken: Input, pieces: Pieces) -> Stream:
-    rows = max(pieces.values(), key=len, default=[])
-    notes = StreamNotes.of(taken.received, taken.drops.counts, taken.clock, max(len(pieces) - 1, 0))
+def _stream(taken: Input) -> Stream:
+    assert isinstance(taken.ring, _Everything)
+    kept = taken.ring.kept
+    rows = max(kept.values(), key=len, default=[])
+    notes = StreamNotes.of(taken.received, taken.drops.counts, taken.clock, max(len(kept) - 1, 0))
     times = np.array([time_ns for time_ns, _row in rows], dtype=np.int64)
     return Stream(times, np.array([row for _time_ns, row in rows]).reshape(-1, taken.spec.width), notes)
