@@ -11,49 +11,30 @@ ROUND_OFF = 1e-3  # of the angles of a pose [rad]
 
 @dataclass(frozen=True)
 class DescribedJoint:
-    """A joint of a URDF that is not fixed.
-
-    Attributes:
-        name: Its name.
-        kind: revolute, continuous, prismatic, floating or planar.
-        child: Link that it moves.
-        mimics: Joint that it follows; empty for one with a motor of its own.
-    """
+    """A joint of a URDF that is not fixed."""
 
     name: str
-    kind: str
-    child: str
-    mimics: str
+    kind: str  # revolute, continuous, prismatic, floating or planar
+    child: str  # link that it moves
+    mimics: str  # joint that it follows; empty for one with a motor of its own
 
 
 @dataclass(frozen=True)
 class Description:
-    """The parts of a URDF that matter to the choice of parameters.
+    """The parts of a URDF that matter to the choice of parameters."""
 
-    Attributes:
-        name: Name of the robot.
-        root: Root link.
-        joints: Joints that move.
-        masses: Mass of every link [kg], zero without an inertia.
-        imus: Links that carry an IMU, by their names or by a simulated sensor.
-        force_sensors: Links that carry a sensor of force and torque.
-        turned_imus: Pose "x y z roll pitch yaw" of simulated IMUs that are turned in their links, by link.
-    """
-
-    name: str
+    name: str  # of the robot
     root: str
-    joints: tuple[DescribedJoint, ...]
-    masses: dict[str, float]
-    imus: tuple[str, ...]
-    force_sensors: tuple[str, ...]
+    joints: tuple[DescribedJoint, ...]  # that move
+    masses: dict[str, float]  # mass of every link [kg], zero without an inertia
+    imus: tuple[str, ...]  # links that carry an IMU, by their names or by a simulated sensor
+    force_sensors: tuple[str, ...]  # links that carry a sensor of force and torque
+    # pose "x y z roll pitch yaw" of simulated IMUs that are turned in their links, by link
     turned_imus: dict[str, str]
 
 
 def describe(urdf: str) -> Description:
     """Read a URDF.
-
-    Args:
-        urdf: XML text.
 
     Raises:
         ~inertial_estimation.errors.ModelError: If it is not the URDF of a possible robot.

@@ -10,11 +10,7 @@ from inertial_estimation.setup_assistant.survey import Survey
 
 
 def findings(survey: Survey) -> list[str]:
-    """Return the joints of a robot with their limits, and what was decided, in lines.
-
-    Args:
-        survey: What is known about the robot.
-    """
+    """Return the joints of a robot with their limits, and what was decided, in lines."""
     robot = survey.robot
     fixed = f"{len(survey.locked)} locked" if survey.locked else "none locked"
     lines = [

@@ -24,25 +24,17 @@ FOOT_LENGTH, FOOT_WIDTH, ANKLE_HEIGHT = 0.28, 0.1, 0.08  # of a person, over the
 
 @dataclass(frozen=True)
 class FootContact:
-    """The contact of one foot.
-
-    Attributes:
-        name: Name of the contact.
-        link: Link to which the frame is fixed.
-        frame: Name of the contact frame.
-        pose: Pose of a frame that is new in the link, x, y, z, roll, pitch, yaw; empty for one of the URDF.
-        sole: Rectangle of the sole in the frame x_min, x_max, y_min, y_max [m]; empty for a point.
-        source: Where it is known from, a few words.
-        guessed: Whether the URDF does not say where the foot ends, so that it is a guess.
-    """
+    """The contact of one foot."""
 
     name: str
-    link: str
-    frame: str
+    link: str  # link to which the frame is fixed
+    frame: str  # contact frame
+    # pose of a frame that is new in the link, x, y, z, roll, pitch, yaw; empty for one of the URDF
     pose: tuple[float, ...]
+    # rectangle of the sole in the frame x_min, x_max, y_min, y_max [m]; empty for a point
     sole: tuple[float, ...]
-    source: str
-    guessed: bool = False
+    source: str  # where it is known from, a few words
+    guessed: bool = False  # whether the URDF does not say where the foot ends, so that it is a guess
 
 
 def added_frames(contacts: Sequence[FootContact]) -> AddedFrames:
@@ -64,17 +56,9 @@ def placed_contacts(
     named: bool = True,
     wanted: Sequence[str] = (),
 ) -> tuple[FootContact, ...]:
-    """Return the contact of every foot of a robot that stands in a posture.
+    """Return the contact of every foot, a sole or a point, of a robot that stands in a posture, base level.
 
-    Args:
-        robot: The robot.
-        q: The posture, the base level, shape (n_joints,).
-        legs: Its legs.
-        names: Name of each foot's contact.
-        shapes: Shapes of the links of the feet.
-        soles: Whether the feet are soles or points.
-        named: Whether a frame of the URDF is taken where it is in the right place.
-        wanted: Frame to take for each leg; empty: the best one.
+    Where `named`, a frame of the URDF at the right place is taken; `wanted` names the frame of each leg.
 
     Raises:
         ConfigurationError: If a wanted frame is not fixed to the last body of its leg.

@@ -26,15 +26,7 @@ TITLES = {
 
 
 def parameter_text(survey: Survey, source: str) -> str:
-    """Return the content of a parameter file.
-
-    Args:
-        survey: What is known about the robot.
-        source: Source of the description, for the parameter ``urdf``.
-
-    Returns:
-        YAML text that the nodes read as it is.
-    """
+    """Return the content of a parameter file."""
     lines = [*_head(survey), "/**:", "  ros__parameters:"]
     for entry in _shared(survey, source):
         lines += _written(entry)

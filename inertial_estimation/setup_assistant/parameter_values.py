@@ -27,25 +27,15 @@ STEP_HEIGHT = 0.07  # of the height of the base
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a parameter file.
+    """One line of a parameter file."""
 
-    Attributes:
-        name: Name of the parameter, or of a group of parameters.
-        value: Its value; of a group a mapping of names to values.
-        comment: What the user should know about it; empty for nothing.
-    """
-
-    name: str
-    value: Any
-    comment: str = ""
+    name: str  # name of the parameter, or of a group of parameters
+    value: Any  # its value; of a group a mapping of names to values
+    comment: str = ""  # what the user should know about it; empty for nothing
 
 
 def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
-    """Return the parameters of every node that suits a robot, in the order of a parameter file.
-
-    Args:
-        survey: What is known about the robot.
-    """
+    """Return the parameters of every node that suits a robot, in the order of a parameter file."""
     nodes: dict[str, tuple[Entry, ...]] = {}
     if survey.legged:
         nodes[TILT_NODE] = _tilt(survey)

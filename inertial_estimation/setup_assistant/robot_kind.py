@@ -29,19 +29,12 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class KindDecision:
-    """The kind of a robot.
+    """The kind of a robot."""
 
-    Attributes:
-        kind: The kind; a robot on four or more legs is a quadruped.
-        legs: Its legs, left before right and front before rear.
-        reason: Why, one sentence.
-        doubt: What speaks against it; empty without.
-    """
-
-    kind: Kind
-    legs: tuple[Limb, ...]
-    reason: str
-    doubt: str = ""
+    kind: Kind  # the kind; a robot on four or more legs is a quadruped
+    legs: tuple[Limb, ...]  # its legs, left before right and front before rear
+    reason: str  # why, one sentence
+    doubt: str = ""  # what speaks against it; empty without
 
 
 def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
@@ -50,13 +43,6 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     Limbs are legs if joints and links are named like those of a leg, or if their ends are the lowest and
     nothing is named like an arm; and if each has a mirror image across the base's xz plane. Joints that lie
     before several legs belong to the trunk.
-
-    Args:
-        robot: The robot, its base free.
-        wanted: The kind, if it is known; empty decides.
-
-    Returns:
-        The decision.
 
     Raises:
         ConfigurationError: If the robot does not have the legs that the wanted kind stands on.

@@ -16,11 +16,6 @@ NO_SENSOR = "the URDF has no force sensor in every foot"
 def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[str, str]:
     """Return the link of the IMU, and why it is that one.
 
-    Args:
-        robot: The robot, its base free.
-        described: What its URDF says.
-        wanted: The link, if it is known.
-
     Raises:
         ~inertial_estimation.errors.ModelError: If there is no link of the wanted name.
     """
@@ -41,13 +36,7 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
 def wrench_frames(
     robot: RobotModel, described: Description, contacts: Sequence[FootContact]
 ) -> tuple[str, ...]:
-    """Return the frame of the force sensor of every foot; none unless every foot has one.
-
-    Args:
-        robot: The robot with its contact frames.
-        described: What its URDF says.
-        contacts: Its contacts.
-    """
+    """Return the frame of the force sensor of every foot; none unless every foot has one."""
     found = []
     for contact in contacts:
         body = robot.link_body(contact.link).joint_id

@@ -12,14 +12,8 @@ from numpy.random import Generator
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.models.bodies import has_usable_prior
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.limbs import (
-    Limb,
-    end_links,
-    free_posture,
-    limbs_of,
-    standing_posture,
-    subtree_masses,
-)
+from inertial_estimation.models.limbs import Limb, end_links, free_posture, limbs_of
+from inertial_estimation.models.limbs import standing_posture, subtree_masses
 from inertial_estimation.models.link_shapes import link_shapes
 from inertial_estimation.models.robot_config import with_frames
 from inertial_estimation.models.robot_model import RobotModel
@@ -46,21 +40,13 @@ SIDES = {2: ("left_foot", "right_foot"), 4: ("lf_foot", "rf_foot", "lh_foot", "r
 
 @dataclass(frozen=True, eq=False)
 class StandingFeet:
-    """How a robot stands.
+    """How a robot stands."""
 
-    Attributes:
-        robot: Its model with the contact frames that the URDF lacks.
-        contacts: Contact of every leg, in the order of the legs.
-        posture: Joint positions, shape (n_joints,).
-        height: Height of the base above the ground [m].
-        doubts: What could not be found out, a sentence each.
-    """
-
-    robot: RobotModel
-    contacts: tuple[FootContact, ...]
-    posture: Array
-    height: float
-    doubts: tuple[str, ...]
+    robot: RobotModel  # its model with the contact frames that the URDF lacks
+    contacts: tuple[FootContact, ...]  # contact of every leg, in the order of the legs
+    posture: Array  # joint positions, shape (n_joints,)
+    height: float  # height of the base above the ground [m]
+    doubts: tuple[str, ...]  # what could not be found out, a sentence each
 
 
 def find_feet(
@@ -75,14 +61,6 @@ def find_feet(
 
     The posture is found with the feet where they are at zero joint positions, the contacts are placed anew
     in it, and the posture is found again.
-
-    Args:
-        robot: The robot, its base free.
-        urdf: The text it is built from.
-        folders: Folders in which meshes are searched.
-        legs: Its legs.
-        rng: Source of the starts of the search.
-        wanted: Contact frame of each leg, if they are known.
 
     Raises:
         ConfigurationError: If there is not one wanted frame a leg, or it is not on the leg's last body.
@@ -138,14 +116,6 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
     Wheels roll and grippers slide at will, joints that follow another have no motor, the base may be a joint
     of the URDF: none of them informs the estimates, and few are in joint_states.
 
-    Args:
-        urdf: XML text.
-        described: What it says.
-        kept: Joints that are not to be locked.
-
-    Returns:
-        Reasons by joint.
-
     Raises:
         ModelError: If no joint is left.
     """
@@ -190,13 +160,6 @@ def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
     """Return the joints of rods beside feet, of wheels as feet, and behind the branching of a small hand.
 
     A wheel is the one joint of a leg that turns without limits, the last.
-
-    Args:
-        robot: The robot, its base free.
-        legs: Its legs.
-
-    Returns:
-        Reasons by joint.
     """
     masses, limits = subtree_masses(robot), urdf_limits(robot)
     endless = {n for n, low in zip(robot.joint_names, limits.lower, strict=True) if np.isinf(low)}
@@ -234,11 +197,6 @@ MOST_LIMBS = 4
 def trunk_of(robot: RobotModel, described: Description, legs: Sequence[Limb]) -> str:
     """Return the link of the trunk: the heaviest body that belongs to no leg.
 
-    Args:
-        robot: The robot, its base free.
-        described: What its URDF says.
-        legs: Its legs.
-
     Raises:
         ModelError: If no body besides the legs has a mass.
     """
@@ -262,12 +220,6 @@ def links_to_estimate(
     Loads are carried there, and the torques of an arm's joints tell a load in the hand from one on the trunk.
     The small inertias behind a wrist are no aid to balance: their estimates would shake the wrist's joints.
     A body without a usable inertia in the URDF is no prior; the link before it is taken.
-
-    Args:
-        robot: The robot.
-        described: What its URDF says.
-        legs: Its legs.
-        trunk: Link of the trunk; empty for a robot with a fixed base.
     """
     masses = subtree_masses(robot)
     chosen = [trunk] if trunk else []
@@ -307,58 +259,34 @@ FORCE, WRENCH = 3, 6  # components on a point foot and on a sole: a leg has as m
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user knows better; empty fields are found out.
+    """What the user knows better; empty fields are found out."""
 
-    Attributes:
-        kind: humanoid, quadruped or arm.
-        imu: Link of the IMU.
-        soles: Contact frames, one a leg.
-        links: Links to estimate.
-        lock: Further joints to lock, names or shell patterns.
-        unlock: Joints to estimate with though they would be locked, names or shell patterns.
-    """
-
-    kind: str = ""
-    imu: str = ""
-    soles: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-    lock: tuple[str, ...] = ()
+    kind: str = ""  # humanoid, quadruped or arm
+    imu: str = ""  # link of the IMU
+    soles: tuple[str, ...] = ()  # contact frames, one a leg
+    links: tuple[str, ...] = ()  # links to estimate
+    lock: tuple[str, ...] = ()  # further joints to lock, names or shell patterns
+    # joints to estimate with though they would be locked, names or shell patterns
     unlock: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Everything a parameter file is written from.
+    """Everything a parameter file is written from."""
 
-    Attributes:
-        described: What the URDF says.
-        robot: The model, joints locked, contact frames added.
-        decision: Kind and legs.
-        locked: Reasons by locked joint.
-        imu: Link of the IMU; empty without one.
-        imu_reason: Why it is that link.
-        contacts: Contact of every foot.
-        wrench_frames: Frame of the force sensor of every foot; empty: the contact frames.
-        posture: Joint positions in which it stands, or in which an arm begins, shape (n_joints,).
-        height: Height of the base above the ground [m]; zero of an arm.
-        links: Links to estimate, the trunk first.
-        trunk: Link of the trunk; empty for an arm.
-        doubts: What could not be found out, a sentence each.
-    """
-
-    described: Description
-    robot: RobotModel
-    decision: KindDecision
-    locked: Mapping[str, str]
-    imu: str
-    imu_reason: str
-    contacts: tuple[FootContact, ...]
-    wrench_frames: tuple[str, ...]
-    posture: Array
-    height: float
-    links: tuple[str, ...]
-    trunk: str
-    doubts: tuple[str, ...]
+    described: Description  # what the URDF says
+    robot: RobotModel  # joints locked, contact frames added
+    decision: KindDecision  # kind and legs
+    locked: Mapping[str, str]  # reasons by locked joint
+    imu: str  # link of the IMU; empty without one
+    imu_reason: str  # why it is that link
+    posture: Array  # joint positions in which it stands, or in which an arm begins, shape (n_joints,)
+    links: tuple[str, ...]  # to estimate, the trunk first
+    doubts: tuple[str, ...]  # what could not be found out, a sentence each
+    contacts: tuple[FootContact, ...] = ()  # of every foot
+    wrench_frames: tuple[str, ...] = ()  # of the force sensor of every foot; empty: the contact frames
+    height: float = 0.0  # of the base above the ground [m]; zero of an arm
+    trunk: str = ""  # link of the trunk; empty for an arm
 
     @property
     def legged(self) -> bool:
@@ -389,12 +317,6 @@ class Survey:
 def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: Generator) -> Survey:
     """Find out what a robot's description tells.
 
-    Args:
-        urdf: XML text.
-        folders: Folders in which meshes are searched.
-        wishes: What is known already.
-        rng: Source of the starts of searches; the same seed gives the same survey.
-
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If a wish does not fit the robot.
         ~inertial_estimation.errors.ModelError: If the description is not that of a usable robot.
@@ -407,19 +329,13 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     trunk = trunk_of(free, described, decision.legs)
     imu, reason = imu_frame(free, described, wishes.imu)
     return Survey(
-        described,
-        feet.robot,
-        decision,
-        locked,
-        imu,
-        reason,
+        *(described, feet.robot, decision, locked, imu, reason, feet.posture),
+        _checked(free, wishes.links) or links_to_estimate(free, described, decision.legs, trunk),
+        (*_imu_doubts(described, imu, reason), *feet.doubts, *_wheel_doubts(locked)),
         feet.contacts,
         wrench_frames(feet.robot, described, feet.contacts),
-        feet.posture,
         feet.height,
-        _checked(free, wishes.links) or links_to_estimate(free, described, decision.legs, trunk),
         trunk,
-        (*_imu_doubts(described, imu, reason), *feet.doubts, *_wheel_doubts(locked)),
     )
 
 
@@ -482,18 +398,10 @@ def _arm(
         robot.frame_id(wishes.imu)
     still = ": estimate while its wheels stand still" if WHEELS in locked.values() else ""
     return Survey(
-        described,
-        robot,
-        decision,
-        locked,
-        wishes.imu,
+        *(described, robot, decision, locked, wishes.imu),
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
-        (),
-        (),
         free_posture(robot, rng),
-        0.0,
         _checked(robot, wishes.links) or links_to_estimate(robot, described, (), ""),
-        "",
         (decision.doubt,) if decision.doubt else (),
     )
 
