@@ -12,8 +12,14 @@ from numpy.random import Generator
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.models.bodies import has_usable_prior
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.limbs import Limb, end_links, free_posture, limbs_of
-from inertial_estimation.models.limbs import standing_posture, subtree_masses
+from inertial_estimation.models.limbs import (
+    Limb,
+    end_links,
+    free_posture,
+    limbs_of,
+    standing_posture,
+    subtree_masses,
+)
 from inertial_estimation.models.link_shapes import link_shapes
 from inertial_estimation.models.robot_config import with_frames
 from inertial_estimation.models.robot_model import RobotModel
