@@ -3,8 +3,10 @@
 An innovation y of row i has the variance S = (H P H')_ii + R_ii, with R_ii = s_g^2 R_0,ii. The score of log
 s_g^2 is the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 /
 2: blocks that are mostly uncertain parameters say little of the noise. Innovations are weighted as by
-Student's t of four degrees of freedom; the stated noise counts as PRIOR_S seconds of data. Where
-innovations of successive blocks are correlated they tell less of the parameters, by (1 + rho) / (1 - rho).
+Student's t of four degrees of freedom; the stated noise counts as PRIOR_S seconds of data. Blocks are judged
+and weighted by a scale that falls slowly, since motions and model errors of other kinds may come; covariances
+are stated by what the innovations so far have shown. Where innovations of successive blocks are correlated
+they tell less of the parameters, by (1 + rho) / (1 - rho).
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices
 from inertial_estimation.signals import Array
 
 FREEDOM = 4.0  # of Student's t: residuals of real joints have such tails
-PRIOR_S = 0.3  # weight of the stated noise, as time of data [s]
+PRIOR_S = np.array([[0.3], [0.03]])  # weight of the stated noise in what is used, and in what is shown [s]
 MEMORY_S = 10.0  # of the statistic [s]
 PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
 INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
@@ -81,8 +83,8 @@ class NoiseScale:
 
     def reset(self) -> None:
         """Return to the stated noise."""
-        self._of_both: Array = np.ones((2, len(self.names)))  # in motion and at rest
-        self._seconds, self._informed = np.zeros(2), np.zeros((2, len(self.names)))
+        self._of_both: Array = np.ones((2, 2, len(self.names)))  # in motion and at rest; used and shown
+        self._seconds, self._informed = np.zeros(2), np.zeros((2, 2, len(self.names)))
         self._products: Array = np.zeros(len(self.names))
         self._squares: Array = np.full(len(self.names), CORRELATION_PRIOR)
         self._last: Array | None = None
@@ -93,11 +95,16 @@ class NoiseScale:
         self._seconds *= share
 
     @property
-    def seen(self) -> Array:
-        """s_g^2 that the innovations show, shape (count,): the larger one of motion and rest."""
+    def _largest(self) -> Array:
+        """s_g^2 to be used and as shown, shape (2, count): the larger one of motion and rest."""
         known = self._of_both if self._seconds[1] > SAID_S else self._of_both[:1]
         largest: Array = known.max(axis=0)
         return largest
+
+    @property
+    def seen(self) -> Array:
+        """s_g^2 that the innovations show with some caution, shape (count,)."""
+        return self._largest[0]
 
     @property
     def variance(self) -> Array:
@@ -118,9 +125,10 @@ class NoiseScale:
 
     @property
     def cautious_weights(self) -> Array:
-        """1 / (s_g sqrt(c_g)): what correlated residuals tell, for the covariance."""
+        """1 / (s_g sqrt(c_g)) for the covariance: s_g as shown, and what correlated residuals tell."""
         rho = self.correlation
-        weights: Array = np.sqrt((1.0 - rho) / (1.0 + rho) / self.variance)
+        shown = self._largest[1] if self.adapting else np.ones(len(self.names))
+        weights: Array = np.sqrt((1.0 - rho) / (1.0 + rho) / shown)
         return weights
 
     def scaled(self, noise: Array) -> Array:
@@ -156,19 +164,19 @@ class NoiseScale:
         R0 = block.noise.diagonal()
         regime, keep = int(block.at_rest), float(np.exp(-block.dt / MEMORY_S))
         scale, informed = self._of_both[regime], self._informed[regime]
-        R = scale[self.groups] * R0
+        R = scale[:, self.groups] * R0
         S = predicted + R
         q = innovation**2 / S
-        weights = student_weights(q)
-        informing = R / S
+        weights, informing = student_weights(q), R / S
         surplus = self._mean(informing * (weights * q / GAUSSIAN - 1.0))
         informed[:] = keep * informed + block.dt * self._mean(informing**2)
         change = block.dt * surplus / (informed + PRIOR_S)
         grown = scale * np.exp(np.clip(change, -FASTEST, FASTEST))
         scale[:] = np.clip(grown, LARGEST**-2, LARGEST**2)
         self._seconds[regime] += block.dt
-        self._correlate(innovation / np.sqrt(S) * np.sqrt(weights), R / S, block.dt)
-        return weights
+        self._correlate(innovation * np.sqrt(weights[0] / S[0]), informing[0], block.dt)
+        used: Array = weights[0]
+        return used
 
     def _correlate(self, y: Array, informing: Array, dt: float) -> None:
         """Follow the correlation of successive normalised innovations where these are mostly noise."""
@@ -183,9 +191,9 @@ class NoiseScale:
         self._last = y
 
     def _mean(self, of_rows: Array) -> Array:
-        """Return the mean over the rows of each group, shape (count,)."""
-        means: Array = np.bincount(self.groups, of_rows, len(self.names)) / self._rows
-        return means
+        """Return the means over the rows of each group, shape (2, count), of rows (2, m)."""
+        means: Array = np.array([np.bincount(self.groups, one, len(self.names)) for one in of_rows])
+        return means / self._rows
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
