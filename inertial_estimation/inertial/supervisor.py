@@ -262,7 +262,7 @@ class Supervisor:
         self.waiting.append(block)
         self.progress.time_s += block.rows.dt
         self.loads.blocks_since += 1
-        if len(self.waiting) < 2:
+        if len(self.waiting) < (1 if self.loads.varying else 2):
             return
         self.progress.unjudged += 1
         if self.phase is Phase.LEARNING and self._is_calm(block) and self.progress.unjudged < JUDGED_EVERY:
