@@ -139,8 +139,9 @@ class _Window:
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
         self.rho = noise.correlation[noise.groups]
         self.root = np.sqrt(1.0 - self.rho**2)
+        self.doubt = noise.doubt(at_rest=blocks[-1].rows.at_rest)
         A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
-        W = linear_algebra.inv(linear_algebra.cholesky(np.array([noise.doubted(b.rows) for b in blocks])))
+        W = linear_algebra.inv(linear_algebra.cholesky(np.array([noise.scaled(b.rows.noise) for b in blocks])))
         at = posterior.at
         self.r = self._uncorrelated((W @ (value - A @ at.phi)[:, :, None])[:, :, 0])
         H = self._uncorrelated((W @ (A @ at.D)).swapaxes(1, 2)).swapaxes(1, 2)
@@ -405,6 +406,7 @@ class Bank:
         squares = rest**2
         log_odds += _log_density(squares) - 0.5 * float((window.r * rest).sum() - squares.sum())
         since = squares[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else squares
+        since = since / window.doubt**2
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
         return replace(h, log_odds=float(log_odds), misfit=misfit, worst_row=worst)
 
@@ -429,12 +431,17 @@ class Bank:
 
     @staticmethod
     def _larger_noise(factor: float, window: _Window) -> Hypothesis:
-        """Return the hypothesis of larger noise in all rows of the window."""
+        """Return the hypothesis of larger noise in all rows of the window.
+
+        Noise that is not known yet may well be larger; known noise grows rarely.
+        """
         K, m = window.r.shape
         squares = window.rest**2
         known = float((window.r * window.rest).sum() - squares.sum())
         squares = squares / factor**2
-        log_p = _log_density(squares) - 0.5 * known - (K * m + NOISE_POWER) * np.log(factor)
+        size = float(np.log(factor))
+        prior = max(-NOISE_POWER * size, -0.5 * (size / np.log(window.doubt)) ** 2)
+        log_p = _log_density(squares) - 0.5 * known - K * m * size + prior
         return Hypothesis(
             Kind.NOISE,
             log_odds=log_p,
