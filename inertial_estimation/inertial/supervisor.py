@@ -39,6 +39,7 @@ CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: t
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
 VARIES_AGAIN_S = 5.0  # for which a body is one whose loads vary after a second load within it [s]
+STILL_S = 1.0  # after which a load that has not moved is one that does not vary [s]
 FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one, and is handed over [s]
 HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
@@ -165,8 +166,7 @@ class Loads:
 
     def found(self, body: int, time_s: float, *, varies: bool) -> None:
         """Note a load on a body; a second one within a while makes it a body whose loads vary."""
-        if varies or self.lately(body, time_s):
-            self.varying[body] = time_s
+        self.varying[body] = time_s
         self.found_s[body] = time_s
         self.count += 1
         self.blocks_since = 0
@@ -175,7 +175,7 @@ class Loads:
         """Return whether the load on a body still varies: it has not stood still for long enough."""
         if abs(mass_kg - self.followed_kg.get(body, np.inf)) > moved_kg:
             self.followed_kg[body], self.varying[body] = mass_kg, time_s
-        if time_s - self.varying[body] > VARIES_AGAIN_S:
+        if time_s - self.varying[body] > STILL_S:
             del self.varying[body]
         return body in self.varying
 
@@ -249,6 +249,13 @@ class Supervisor:
         """The table of causes."""
         return self._bank.table
 
+    @property
+    def _delay(self) -> int:
+        """Number of blocks that a block waits before it is learned."""
+        if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
+            return AFTER_LOAD
+        return DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
+
     def feed(self, block: BankBlock) -> None:
         """Take the next block.
 
@@ -262,7 +269,7 @@ class Supervisor:
         self.waiting.append(block)
         self.progress.time_s += block.rows.dt
         self.loads.blocks_since += 1
-        if len(self.waiting) < (1 if self.loads.varying else 2):
+        if len(self.waiting) < (2 if self._delay else 1):
             return
         self.progress.unjudged += 1
         if self.phase is Phase.LEARNING and self._is_calm(block) and self.progress.unjudged < JUDGED_EVERY:
@@ -314,10 +321,7 @@ class Supervisor:
 
     def _learn_old(self) -> None:
         """Learn the blocks that have waited long enough."""
-        delay = DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
-        if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
-            delay = AFTER_LOAD
-        old = [self.waiting.popleft() for _ in range(len(self.waiting) - delay)]
+        old = [self.waiting.popleft() for _ in range(len(self.waiting) - self._delay)]
         if old:
             self._learn(*old)
 
