@@ -30,8 +30,6 @@ class LocatedCause:
             parameters wait.
         links: Links that the data hardly tell apart, the most probable first; empty for noise and faults.
         as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
-        may_be_push: Whether a push leaves no more than noise of what is taken for a faulty wrench either.
-        also: Another load that has begun at the same instant; empty for none.
         mass: Of a load [kg], negative for one that has been taken off; zero otherwise.
         com_L: Position of a load in the frame of the first link [m], shape (3,).
         force_L: Force of a push, axes of the first link [N], shape (3,).
@@ -55,23 +53,11 @@ class LocatedCause:
     upright: bool = False
     input: str = ""
     as_push: float = 0.0
-    may_be_push: bool = False
-    also: "tuple[LocatedCause, ...]" = ()
-
-    @property
-    def loads(self) -> "tuple[LocatedCause, ...]":
-        """The loads that it consists of, the largest first; empty where it is none."""
-        return (self, *self.also) if self.cause is Cause.LOAD else ()
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The most probable link of each load, or of the push; empty for noise and faults."""
-        return tuple(load.links[0] for load in self.loads) or self.links[:1]
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What makes a cause another one: its kind, certainty, links, sign or input."""
-        return self.cause, self.is_open, self.places, self.mass < 0.0, self.input
+        return self.cause, self.is_open, self.links[:1], self.mass < 0.0, self.input
 
     @property
     def sentence(self) -> str:
@@ -79,21 +65,14 @@ class LocatedCause:
         place = " or ".join(self.links)
         if self.cause is Cause.LOAD:
             push = f" (or a push, probability {self.as_push:.2f})" if self.is_open else ""
-            verb = "explain" if self.also else "explains"
-            return f"{' and '.join(load.in_words for load in self.loads)}{push} {verb} the data"
+            change = "a load of" if self.mass >= 0.0 else "the loss of a load of"
+            return f"{change} {abs(self.mass):.2f} kg on {place}{push} explains the data"
         if self.cause is Cause.PUSH and self.force_L is not None:
             strength = float(np.sqrt(self.force_L @ self.force_L))
             return f"a push of {strength:.0f} N on {place} explains the data"
         if self.cause is Cause.FAULT:
-            push = " or a push" if self.may_be_push else ""
-            return f"an error of {self.input}{push} explains the data"
+            return f"an error of {self.input} explains the data"
         return "no single cause explains the data"
-
-    @property
-    def in_words(self) -> str:
-        """A single load: how much, and where."""
-        change = "a load of" if self.mass >= 0.0 else "the loss of a load of"
-        return f"{change} {abs(self.mass):.2f} kg on {' or '.join(self.links)}"
 
     def figures(self) -> dict[str, str]:
         """Return its figures by name, rendered as text; none of noise."""
@@ -108,8 +87,6 @@ class LocatedCause:
         if self.com_L is not None:
             values["mass [kg]"] = f"{self.mass:.4g}"
             values["probability of a push instead"] = f"{self.as_push:.4f}"
-        for number, load in enumerate(self.also, start=2):
-            values |= {f"{name} of load {number}": value for name, value in load.figures().items()}
         for name, unit, vector in (
             ("com", "m", self.com_L),
             ("force", "N", self.force_L),

@@ -27,9 +27,9 @@ from inertial_estimation.inertial.cause_table import (
     NOISE_POWER,
     TABLE,
     CauseColumns,
+    CauseKind,
+    CauseRow,
     CauseTable,
-    Kind,
-    Row,
 )
 from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.noise import FREEDOM, NoiseScale
@@ -74,7 +74,7 @@ class BankBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class Hypothesis:
+class CauseHypothesis:
     """A cause, when it has begun, and how well it explains the data.
 
     Attributes:
@@ -89,8 +89,8 @@ class Hypothesis:
         factor: Of the noise; one for others.
     """
 
-    kind: Kind
-    row: Row | None = None
+    kind: CauseKind
+    row: CauseRow | None = None
     index: int = 0
     blocks: int = 0
     log_odds: float = 0.0
@@ -101,7 +101,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class CauseProbabilities:
     """What the bank finds of the last blocks.
 
     Attributes:
@@ -109,15 +109,15 @@ class Verdict:
         probabilities: Of each, shape (k,).
     """
 
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: tuple[CauseHypothesis, ...]
     probabilities: Array
 
     @property
-    def best(self) -> Hypothesis:
+    def best(self) -> CauseHypothesis:
         """The most probable one."""
         return self.hypotheses[0]
 
-    def probability(self, *kinds: Kind) -> float:
+    def probability(self, *kinds: CauseKind) -> float:
         """Return the probability of some kinds of causes."""
         return float(
             sum(p for h, p in zip(self.hypotheses, self.probabilities, strict=True) if h.kind in kinds)
@@ -141,7 +141,9 @@ class _Window:
         self.root = np.sqrt(1.0 - self.rho**2)
         self.doubt = noise.doubt(at_rest=blocks[-1].rows.at_rest)
         A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
-        W = linear_algebra.inv(linear_algebra.cholesky(np.array([noise.scaled(b.rows.noise) for b in blocks])))
+        W = linear_algebra.inv(
+            linear_algebra.cholesky(np.array([noise.scaled(b.rows.noise) for b in blocks]))
+        )
         at = posterior.at
         self.r = self._uncorrelated((W @ (value - A @ at.phi)[:, :, None])[:, :, 0])
         H = self._uncorrelated((W @ (A @ at.D)).swapaxes(1, 2)).swapaxes(1, 2)
@@ -184,13 +186,13 @@ class _Window:
         found: Array = self._without_offsets(values) - (F @ (F.T @ flat)).reshape(values.shape)
         return found
 
-    def of_row(self, row: Row) -> Array:
+    def of_row(self, row: CauseRow) -> Array:
         """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
         place, n, d = self._places[row.columns]
         found: Array = self._lasting[:, place] if row.constant else self._white[:, place] / self.root
         return found.reshape(len(found), n, d, len(self.root))
 
-    def since(self, h: "Hypothesis") -> Array:
+    def since(self, h: "CauseHypothesis") -> Array:
         """Return the whitened columns of a cause since its onset, zero before, shape (K, m, d)."""
         assert h.row is not None
         place, _n, d = self._places[h.row.columns]
@@ -232,7 +234,7 @@ class _Window:
         return found
 
 
-def lasting(h: Hypothesis, held_s: float) -> float:
+def lasting(h: CauseHypothesis, held_s: float) -> float:
     """Return the loss of log odds of a push that has lasted, beyond the time for which any push may.
 
     At rest no data tell a steady press from a load: the longer an unknown force lasts, the likelier a load.
@@ -241,7 +243,7 @@ def lasting(h: Hypothesis, held_s: float) -> float:
         h: The hypothesis.
         held_s: Time that the event has lasted [s].
     """
-    return held_s / PUSH_DURATION_S if h.kind in (Kind.PRESS, Kind.PUSH) else 0.0
+    return held_s / PUSH_DURATION_S if h.kind in (CauseKind.PRESS, CauseKind.PUSH) else 0.0
 
 
 class Bank:
@@ -261,7 +263,7 @@ class Bank:
 
     def judge(
         self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float = 0.0
-    ) -> Verdict:
+    ) -> CauseProbabilities:
         """Return what explains the residuals of some blocks.
 
         Args:
@@ -275,29 +277,29 @@ class Bank:
         found = [
             h
             for row in TABLE
-            if row.after_s <= held_s or (row.kind is Kind.VARYING and self.expected.any())
+            if row.after_s <= held_s or (row.kind is CauseKind.VARYING and self.expected.any())
             for h in self._gaussian(row, window, dt)
             if row.after_s <= held_s or self.expected[h.index]
         ]
         if late:
             found = [replace(h, log_odds=h.log_odds - lasting(h, late)) for h in found]
         found.sort(key=lambda h: -h.log_odds)
-        nominal = self._student(Hypothesis(Kind.NOMINAL), window)
+        nominal = self._student(CauseHypothesis(CauseKind.NOMINAL), window)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
         best = found[0].log_odds if found else SKIPPED
         least = max(SKIPPED, min(WORTH * best, best + SKIPPED))
         worth = [h for h in found[:COMPARED] if h.log_odds > least]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
-            return Verdict((replace(nominal, log_odds=0.0),), np.ones(1))
+            return CauseProbabilities((replace(nominal, log_odds=0.0),), np.ones(1))
         compared = [nominal, *larger, *(self._student(h, window, dt, late) for h in worth)]
         compared.sort(key=lambda h: -h.log_odds)
         if compared[0].row is not None:
             compared[0] = replace(compared[0], amplitudes=self._amplitudes(compared[0], window))
         logs = np.array([h.log_odds for h in compared])
         p = np.exp(logs - logs.max())
-        return Verdict(tuple(compared), p / p.sum())
+        return CauseProbabilities(tuple(compared), p / p.sum())
 
-    def _gaussian(self, row: Row, window: _Window, dt: float) -> list[Hypothesis]:
+    def _gaussian(self, row: CauseRow, window: _Window, dt: float) -> list[CauseHypothesis]:
         """Return the hypotheses of a row of the table, each with its best onset, by Gaussian evidence."""
         columns = window.of_row(row)
         K, n, d, m = columns.shape
@@ -323,9 +325,9 @@ class Bank:
             gain = gain + self.expected
         onsets = gain.argmax(axis=0)
         best = gain.max(axis=0) + np.log(np.exp(gain - gain.max(axis=0)).sum(axis=0))
-        return [Hypothesis(row.kind, row, i, int(lengths[onsets[i]]), float(best[i])) for i in range(n)]
+        return [CauseHypothesis(row.kind, row, i, int(lengths[onsets[i]]), float(best[i])) for i in range(n)]
 
-    def _evidence(self, row: Row, G: Array, g: Array, body: int | slice = slice(None)) -> Array:
+    def _evidence(self, row: CauseRow, G: Array, g: Array, body: int | slice = slice(None)) -> Array:
         """Return the Gaussian evidence of amplitudes with the prior of the row, shape (...).
 
         Args:
@@ -335,14 +337,14 @@ class Bank:
             body: Bodies that the last axis but those stands for.
         """
         inner, log_prior = G + np.eye(G.shape[-1]), np.zeros(())
-        if row.kind in (Kind.LOAD, Kind.PRESS):
+        if row.kind in (CauseKind.LOAD, CauseKind.PRESS):
             Q = self._load_precision(_eliminated(inner, g)[2], body)
             inner = G + Q
             log_prior = self.table.log_det_spread[body] + 3.0 * np.log(
                 Q[..., 1, 1] / self.table.inverse_spread[body][..., 0, 0]
             )
         square, log_det, mass, sigma = _eliminated(inner, g)
-        if row.kind is Kind.LOAD:
+        if row.kind is CauseKind.LOAD:
             log_prior = log_prior + 2.0 * self._log_mass(mass, sigma, body)
         gain: Array = 0.5 * (square - log_det + log_prior)
         return gain
@@ -378,14 +380,16 @@ class Bank:
         )
         return Q
 
-    def _precision(self, h: Hypothesis, G: Array, g: Array) -> Array:
+    def _precision(self, h: CauseHypothesis, G: Array, g: Array) -> Array:
         """Return the inverse covariance of the prior of the amplitudes of a lasting cause, shape (d, d)."""
         Q: Array = np.eye(len(g))
-        if h.kind in (Kind.LOAD, Kind.PRESS):
+        if h.kind in (CauseKind.LOAD, CauseKind.PRESS):
             Q = self._load_precision(_eliminated(G + Q, g)[2], h.index)
         return Q
 
-    def _student(self, h: Hypothesis, window: _Window, dt: float = 1.0, late: float = 0.0) -> Hypothesis:
+    def _student(
+        self, h: CauseHypothesis, window: _Window, dt: float = 1.0, late: float = 0.0
+    ) -> CauseHypothesis:
         """Return a hypothesis with its evidence by Student's t of each row."""
         K, m = window.r.shape
         rest, log_odds, row = window.rest, 0.0, h.row
@@ -410,7 +414,7 @@ class Bank:
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
         return replace(h, log_odds=float(log_odds), misfit=misfit, worst_row=worst)
 
-    def _amplitudes(self, h: Hypothesis, window: _Window) -> Array:
+    def _amplitudes(self, h: CauseHypothesis, window: _Window) -> Array:
         """Return the amplitudes of a cause for messages.
 
         Those that last are without model errors, from rows whose windows hold no onset.
@@ -430,7 +434,7 @@ class Bank:
         return linear_algebra.solve(B.T @ SB + Q, SB.T @ r)
 
     @staticmethod
-    def _larger_noise(factor: float, window: _Window) -> Hypothesis:
+    def _larger_noise(factor: float, window: _Window) -> CauseHypothesis:
         """Return the hypothesis of larger noise in all rows of the window.
 
         Noise that is not known yet may well be larger; known noise grows rarely.
@@ -442,8 +446,8 @@ class Bank:
         size = float(np.log(factor))
         prior = max(-NOISE_POWER * size, -0.5 * (size / np.log(window.doubt)) ** 2)
         log_p = _log_density(squares) - 0.5 * known - K * m * size + prior
-        return Hypothesis(
-            Kind.NOISE,
+        return CauseHypothesis(
+            CauseKind.NOISE,
             log_odds=log_p,
             factor=factor,
             misfit=float(squares.mean()),

@@ -1,7 +1,7 @@
 """The table of causes that may explain innovations, and their columns in one block of equations.
 
-A `Row` of the table is a cause: what its amplitudes do to the rows, how large they are expected, how often
-it begins, whether its amplitudes stay the same or are new in every block, and how messages name it.
+A `CauseRow` of the table is a cause: what its amplitudes do to the rows, how large they are expected,
+how often it begins, whether its amplitudes stay the same or are new in every block, and how messages name it.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ ACCELERATION_FAULT = (1.0, 2.0)  # expected error of the base's acceleration [m/
 MOTION_FAULT = 5.0  # expected error of a joint's acceleration [rad/s^2]
 
 
-class Kind(Enum):
+class CauseKind(Enum):
     """What a hypothesis says of the data."""
 
     NOMINAL = "nominal"
@@ -37,7 +37,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class CauseRow:
     """One row of the table.
 
     Attributes:
@@ -49,7 +49,7 @@ class Row:
             amplitudes that are new in every block.
     """
 
-    kind: Kind
+    kind: CauseKind
     columns: str
     period_s: float
     constant: bool
@@ -57,13 +57,13 @@ class Row:
 
 
 TABLE = (
-    Row(Kind.LOAD, "loads", 600.0, constant=True),
-    Row(Kind.PRESS, "weights", 6000.0, constant=True),
-    Row(Kind.PUSH, "wrenches", 600.0, constant=True),
-    Row(Kind.VARYING, "loads", 6000.0, constant=False, after_s=0.5),
-    Row(Kind.PUSH, "wrenches", 600.0, constant=False, after_s=0.5),
-    Row(Kind.INPUT, "spatial_inputs", 6000.0, constant=False),
-    Row(Kind.INPUT, "single_inputs", 6000.0, constant=False),
+    CauseRow(CauseKind.LOAD, "loads", 600.0, constant=True),
+    CauseRow(CauseKind.PRESS, "weights", 6000.0, constant=True),
+    CauseRow(CauseKind.PUSH, "wrenches", 600.0, constant=True),
+    CauseRow(CauseKind.VARYING, "loads", 6000.0, constant=False, after_s=0.5),
+    CauseRow(CauseKind.PUSH, "wrenches", 600.0, constant=False, after_s=0.5),
+    CauseRow(CauseKind.INPUT, "spatial_inputs", 6000.0, constant=False),
+    CauseRow(CauseKind.INPUT, "single_inputs", 6000.0, constant=False),
 )
 NOISE_FACTORS = (2.0, 4.0, 8.0)  # of a standard deviation, prior probability k^-4
 NOISE_POWER = 4.0

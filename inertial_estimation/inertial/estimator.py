@@ -8,7 +8,7 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inertial.bank import BankBlock
-from inertial_estimation.inertial.cause_table import CauseTable, InputNames, Kind
+from inertial_estimation.inertial.cause_table import CauseKind, CauseTable, InputNames
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf, nis_bound
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
@@ -17,7 +17,6 @@ from inertial_estimation.inertial.link_estimates import LinkEstimates, Published
 from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale
 from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
-from inertial_estimation.inertial.residual_bias import ResidualBias
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation, MeasuredState
@@ -70,6 +69,74 @@ class StepOutcome:
     def accepted(self) -> bool:
         """Whether it corrects the state."""
         return self.decision in (Decision.ACCEPTED, Decision.REOPENED)
+
+
+class ResidualBias:
+    """Averages the residual at rest on request and keeps it as a bias of the rows (Foster et al. IV-B).
+
+    Cables and errors of the nominal model cause a constant residual. The bias is not observable together
+    with the inertial parameters (a state augmented with it is rank deficient), so it is measured once
+    under the assumption that the parameters are correct.
+
+    Attributes:
+        bias: Subtracted from the measured rows [Nm, N], shape (m,).
+        is_known: Whether there is one.
+        active: Whether a calibration is under way.
+    """
+
+    def __init__(self, rows: int, window: float, rest_speed: float) -> None:
+        """Start without bias.
+
+        Args:
+            rows: Number of rows.
+            window: Time to average over [s].
+            rest_speed: Largest joint speed that counts as rest [rad/s].
+        """
+        self.window = window
+        self.rest_speed = rest_speed
+        self.bias: Array = np.zeros(rows)
+        self.active = self.is_known = False
+        self._clear()
+
+    def start(self) -> None:
+        """Begin a calibration; the previous bias and any residuals averaged so far are dropped."""
+        self.bias = np.zeros_like(self.bias)
+        self.active, self.is_known = True, False
+        self._clear()
+
+    def reset(self) -> None:
+        """Drop the bias and any calibration under way."""
+        self.start()
+        self.active = False
+
+    def feed(self, residual: Array, speed: float, dt: float) -> Decision:
+        """Add one residual while a calibration is active.
+
+        Args:
+            residual: Measured minus predicted, bias not subtracted, shape (m,).
+            speed: Current largest joint speed [rad/s].
+            dt: Time since the last residual [s].
+
+        Returns:
+            WAITING_FOR_REST, CALIBRATING, or CALIBRATED once the window is full.
+        """
+        if speed > self.rest_speed:
+            self._clear()
+            return Decision.WAITING_FOR_REST
+        self._sum += residual
+        self._count += 1
+        self._gathered += dt
+        if self._gathered < self.window:
+            return Decision.CALIBRATING
+        self.bias = self._sum / self._count
+        self.active, self.is_known = False, True
+        self._clear()
+        return Decision.CALIBRATED
+
+    def _clear(self) -> None:
+        self._sum = np.zeros_like(self.bias)
+        self._count = 0
+        self._gathered = 0.0
 
 
 class InertialEstimator:
@@ -268,10 +335,9 @@ class InertialEstimator:
     def _advance(self, dt: float) -> LinkEstimates:
         """Move what is published towards the estimates, over the time since the last step [s]."""
         rate = self.config.hand_over_rate
-        if self.supervisor is None:
-            return self.published.advance(rate * dt)
-        limit = self.supervisor.hand_over_rate(rate) * dt
-        return self.published.advance(limit, tuple(self.supervisor.loads.varying))
+        if self.supervisor is not None:
+            rate = self.supervisor.hand_over_rate(rate)
+        return self.published.advance(rate * dt)
 
     def between(self, stamp_ns: int, dt: float) -> InertialEstimate | None:
         """Hand over the parameters at a step without a measurement; None before the first measurement.
@@ -346,12 +412,12 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
     """Return what has been found in units and axes of links, for messages."""
     h = found.hypothesis
     assert h.amplitudes is not None
-    if h.kind is Kind.INPUT:
+    if h.kind is CauseKind.INPUT:
         assert h.row is not None
         name = table.inputs[h.row.columns][h.index]
         return LocatedCause(Cause.FAULT, found.probability, True, input=name)
     links = tuple(table.candidates.links[i] for i in found.indices)
-    if h.kind in (Kind.LOAD, Kind.VARYING):
+    if h.kind in (CauseKind.LOAD, CauseKind.VARYING):
         mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
         is_open = not found.certain
         return LocatedCause(
@@ -364,7 +430,7 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
             com_L,
             as_push=found.as_press,
         )
-    wrench = h.amplitudes * table.wrench_size if h.kind is Kind.PUSH else found.press(table)
+    wrench = h.amplitudes * table.wrench_size if h.kind is CauseKind.PUSH else found.press(table)
     force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.R_BJ[h.index])
     return LocatedCause(
         Cause.PUSH,
@@ -374,5 +440,5 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
         force_L=force,
         torque_L=torque,
         point_L=point,
-        upright=h.kind is Kind.PRESS,
+        upright=h.kind is CauseKind.PRESS,
     )

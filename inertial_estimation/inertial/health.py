@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.errors import listing
-from inertial_estimation.inertial.cause_table import Kind
+from inertial_estimation.inertial.cause_table import CauseKind
 from inertial_estimation.inertial.estimator import InertialEstimator
 from inertial_estimation.inertial.supervisor import Phase, Supervisor
 from inertial_estimation.located_cause import Cause
@@ -62,7 +62,7 @@ def held_in_words(estimator: InertialEstimator) -> str:
 def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
     """Return the input that explains the data best, or that of the row that agrees least."""
     hypotheses = supervisor.verdict.hypotheses if supervisor.verdict else ()
-    inputs = [h for h in hypotheses if h.kind is Kind.INPUT and h.row]
+    inputs = [h for h in hypotheses if h.kind is CauseKind.INPUT and h.row]
     if inputs and inputs[0].row:
         return supervisor.table.inputs[inputs[0].row.columns][inputs[0].index]
     if not supervisor.waiting:

@@ -1,5 +1,7 @@
 """Conversion of filter states to link estimates about the centre of mass, with covariances."""
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,11 +9,10 @@ from typing import overload
 
 import numpy as np
 
-from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.models.bodies import BodyReference
-from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
-from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.models.hand_over import HandOver, published_defect
+from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
 
 PARTS = ("mass", "com x", "com y", "com z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
@@ -189,25 +190,33 @@ class LinkEstimates(Sequence[LinkEstimate]):
         return LinkEstimate(published, estimated, payload, bodies.covariance[i])
 
 
-def published_defect(names: Sequence[str], published: Array) -> str:
-    """Name a published inertia that is not finite, or that no body of positive density has.
+def estimate_defect(estimate: InertialEstimate) -> str:
+    """Name what is not finite or physically inconsistent in an estimate.
+
+    Only what controllers use must be physically consistent: the linear filter's own estimate need not be.
+    Between two measurements nothing can go wrong: what is published is a mean of two consistent bodies.
 
     Args:
-        names: Names of n links.
-        published: Their inertias as `central_parameters` returns them, shape (n, 13).
+        estimate: The estimate.
 
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    if not np.isfinite(published).all():
-        return "a published inertia is not finite"
-    mass, inertia = published[:, 0], published[:, 4:].reshape(-1, 3, 3)
-    moments = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
-    real = (mass > 0.0) & (linear_algebra.eigvalsh(moments)[:, 0] > 0.0)
-    if real.all():
+    if not estimate.measured:
         return ""
-    worst = int(real.argmin())
-    return f"the published inertia of '{names[worst]}' belongs to no real body (mass {mass[worst]:.3g} kg)"
+    innovation, eigenvalues = estimate.innovation, estimate.information_eigenvalues
+    if not math.isfinite(estimate.nis + innovation.dot(innovation)):  # a product takes less than `isfinite`
+        return "the innovation is not finite"
+    if not math.isfinite(eigenvalues.dot(eigenvalues)):
+        return "the information of the data is not finite"
+    if estimate.friction and not all(map(math.isfinite, estimate.friction.values())):
+        return "the friction is not finite"
+    errors = estimate.sensor_errors
+    if errors and not all(map(math.isfinite, itertools.chain.from_iterable(errors.values()))):
+        return "an error of a sensor is not finite"
+    links = estimate.links
+    assert isinstance(links, LinkEstimates)
+    return links.defect
 
 
 class PublishedLinks:
@@ -263,15 +272,12 @@ class PublishedLinks:
             self._target_C[self._places] = informed_C
         self._last = None
 
-    def advance(self, limit: float = 0.0, followed: Sequence[int] = ()) -> LinkEstimates:
+    def advance(self, limit: float = 0.0) -> LinkEstimates:
         """Move the published parameters towards the estimates and return both, for each published body.
 
         Args:
             limit: Largest change of a mass [kg].
-            followed: Numbers of the estimated bodies whose loads are followed.
         """
         if self._last is None or not self._hand_over.has_arrived:
-            places = [self._places[body] for body in followed]
-            published_C = self._hand_over.advance(self._target_C, limit, places)
-            self._last = LinkEstimates(self._bodies, published_C)
+            self._last = LinkEstimates(self._bodies, self._hand_over.advance(self._target_C, limit))
         return self._last

@@ -104,7 +104,8 @@ class NoiseScale:
     @property
     def seen(self) -> Array:
         """s_g^2 that the innovations show with some caution, shape (count,)."""
-        return self._largest[0]
+        seen: Array = self._largest[0]
+        return seen
 
     @property
     def variance(self) -> Array:
@@ -192,8 +193,9 @@ class NoiseScale:
 
     def _mean(self, of_rows: Array) -> Array:
         """Return the means over the rows of each group, shape (2, count), of rows (2, m)."""
-        means: Array = np.array([np.bincount(self.groups, one, len(self.names)) for one in of_rows])
-        return means / self._rows
+        sums = np.array([np.bincount(self.groups, one, len(self.names)) for one in of_rows])
+        means: Array = sums / self._rows
+        return means
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""

@@ -7,13 +7,13 @@ import numpy as np
 from inertial_estimation.construction import made_of_checked
 from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.inertial.estimate_defect import estimate_defect
 from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome
 from inertial_estimation.inertial.health import estimator_health
+from inertial_estimation.inertial.link_estimates import estimate_defect
+from inertial_estimation.inertial.located_events import WithheldLoads
 from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.supervisor import Phase
 from inertial_estimation.inertial.windows import Between, NeededInputs, StateWindows
-from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.inputs.alignment import AlignedSample, Stepper
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, TakesReadings
 from inertial_estimation.models.dynamics_measurement import MeasuredState

@@ -14,15 +14,15 @@ from enum import Enum
 import numpy as np
 from scipy.special import chdtri
 
-from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, Hypothesis, Verdict
-from inertial_estimation.inertial.cause_table import CauseColumns, CauseTable, Kind
+from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, CauseHypothesis, CauseProbabilities
+from inertial_estimation.inertial.cause_table import CauseColumns, CauseKind, CauseTable
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
 FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
-AFTER_LOAD = 0  # the same until a new load is known
-AFTER_LOAD_BLOCKS = 16  # for which it is
+AFTER_LOAD = 0  # the same while a load is new or varies
+AFTER_LOAD_BLOCKS = 16  # for which it is new
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they tell model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
@@ -38,10 +38,9 @@ LEAST_NAMED = 2  # blocks of a cause before it is told
 CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: the end of a press does in one
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
-VARIES_AGAIN_S = 5.0  # for which a body is one whose loads vary after a second load within it [s]
-STILL_S = 1.0  # after which a load that has not moved is one that does not vary [s]
-FOLLOWING_S = 0.1  # in which a load that varies may change by an expected one, and is handed over [s]
-HAND_OVER_S = 0.3  # in which the published mass follows a load that has been located [s]
+LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
+STILL_S = 1.0  # after which a load that has not moved is no longer followed [s]
+FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one, and is handed over [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -50,7 +49,7 @@ WORTH = 0.1  # share of the past that is left then
 FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
 FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
 
-LOADS = (Kind.LOAD, Kind.VARYING)
+LOADS = (CauseKind.LOAD, CauseKind.VARYING)
 
 
 class Phase(Enum):
@@ -75,7 +74,7 @@ class FoundCause:
         upwards: Proper acceleration of the base [m/s^2], shape (3,).
     """
 
-    hypothesis: Hypothesis
+    hypothesis: CauseHypothesis
     probability: float
     indices: tuple[int, ...]
     as_press: float
@@ -96,7 +95,7 @@ class FoundCause:
         return -np.concatenate((amplitude[0] * self.upwards, np.cross(moment, self.upwards)))
 
 
-def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
+def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCause:
     """Return the most probable cause of a verdict with those that are hardly told apart from it.
 
     Args:
@@ -113,14 +112,14 @@ def found_cause(verdict: Verdict, columns: CauseColumns) -> FoundCause:
     probability = verdict.probability(*kinds)
     certain = probability > 1.0 - 1.0 / ODDS
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
-    pressed = verdict.probability(Kind.PRESS)
-    open_ = best.kind is Kind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
-    told = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not Kind.VARYING
+    pressed = verdict.probability(CauseKind.PRESS)
+    open_ = best.kind is CauseKind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
+    told = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not CauseKind.VARYING
     reported = best.amplitudes is not None and told and fits(best)
     return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
 
 
-def fits(h: Hypothesis) -> bool:
+def fits(h: CauseHypothesis) -> bool:
     """Return whether what a cause leaves of the data is noise."""
     return h.misfit < FITS and h.worst_row < FITS_ROW
 
@@ -146,15 +145,13 @@ class Loads:
 
     Attributes:
         count: Number of them.
-        last_kg: Mass of the last one [kg].
         blocks_since: Blocks since then.
         found_s: Time of the last one on each body [s].
-        varying: Bodies whose loads vary and are followed, and the time at which they moved last [s].
+        varying: Bodies whose loads are followed, and the time at which they moved last [s].
         followed_kg: Mass of these at that time [kg].
     """
 
     count: int = 0
-    last_kg: float = 0.0
     blocks_since: int = AFTER_LOAD_BLOCKS
     found_s: dict[int, float] = field(default_factory=dict)
     varying: dict[int, float] = field(default_factory=dict)
@@ -162,10 +159,10 @@ class Loads:
 
     def lately(self, body: int, time_s: float) -> bool:
         """Return whether a load has been found on a body lately."""
-        return time_s - self.found_s.get(body, -np.inf) < VARIES_AGAIN_S
+        return time_s - self.found_s.get(body, -np.inf) < LATELY_S
 
-    def found(self, body: int, time_s: float, *, varies: bool) -> None:
-        """Note a load on a body; a second one within a while makes it a body whose loads vary."""
+    def found(self, body: int, time_s: float) -> None:
+        """Note a load on a body: it may vary, and is followed until it has stood still."""
         self.varying[body] = time_s
         self.found_s[body] = time_s
         self.count += 1
@@ -242,7 +239,7 @@ class Supervisor:
         self.loads, self._event = Loads(), Event()
         self._bank.carried[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
-        self.verdict: Verdict | None = None
+        self.verdict: CauseProbabilities | None = None
 
     @property
     def table(self) -> CauseTable:
@@ -280,7 +277,7 @@ class Supervisor:
         self._note_loads()
         self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
         if self.phase is Phase.LEARNING:
-            normal = self.verdict.probability(Kind.NOMINAL, Kind.NOISE)
+            normal = self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE)
             if self.loads.blocks_since > AFTER_LOAD_BLOCKS:
                 self.found = None
             if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
@@ -298,14 +295,11 @@ class Supervisor:
         Args:
             stated: While there is none [kg/s].
         """
-        if self.loads.varying:
-            return max(stated, float(self.table.load_size[0]) / FOLLOWING_S)
-        is_new = self.loads.blocks_since <= AFTER_LOAD_BLOCKS
-        return max(stated, abs(self.loads.last_kg) / HAND_OVER_S) if is_new else stated
+        return max(stated, float(self.table.load_size[0]) / FOLLOWING_S) if self.loads.varying else stated
 
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""
-        normal = self.verdict is None or self.verdict.probability(Kind.NOMINAL, Kind.NOISE) >= HELD
+        normal = self.verdict is None or self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) >= HELD
         while self.phase is Phase.LEARNING and normal and self.waiting:
             self._learn(self.waiting.popleft())
 
@@ -325,22 +319,22 @@ class Supervisor:
         if old:
             self._learn(*old)
 
-    def _hold(self, block: BankBlock, verdict: Verdict) -> None:
+    def _hold(self, block: BankBlock, verdict: CauseProbabilities) -> None:
         self._event.held_s += block.rows.dt
         self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
-        self._event.pushed |= best.kind in (Kind.PUSH, Kind.PRESS, Kind.LOAD) and fits(best)
-        self._event.varied = self._event.varied + 1 if best.kind is Kind.VARYING else 0
+        self._event.pushed |= best.kind in (CauseKind.PUSH, CauseKind.PRESS, CauseKind.LOAD) and fits(best)
+        self._event.varied = self._event.varied + 1 if best.kind is CauseKind.VARYING else 0
         varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
         enough = self._event.held_s > (AGREED - 0.5) * block.rows.dt
         over = enough and self._agrees()
-        gone = varying_only_now or (over and best.kind is Kind.VARYING)
+        gone = varying_only_now or (over and best.kind is CauseKind.VARYING)
         if best.kind in LOADS and self._believed(self.found) and not gone:
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
-        nothing = verdict.probability(Kind.NOMINAL, Kind.NOISE) > 1.0 - 1.0 / ODDS
+        nothing = verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) > 1.0 - 1.0 / ODDS
         if over or (nothing and enough):
             self._end(1)
             return
@@ -375,10 +369,10 @@ class Supervisor:
         least = 1 if self.bodies.get(h.index, -1) in self.loads.varying else LEAST_BLOCKS
         return found.certain and h.blocks >= least and fits(h)
 
-    def _open(self, candidate: int, load: Hypothesis) -> None:
+    def _open(self, candidate: int, load: CauseHypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
-        self.loads.found(body, self.progress.time_s, varies=load.kind is Kind.VARYING)
+        self.loads.found(body, self.progress.time_s)
         self._filter.open(body, self._load_covariance(body))
         before = float(self._filter.posterior.at.pi_C[body, 0])
         since = list(self.waiting)[-max(blocks - 1, 1) :]
@@ -387,10 +381,10 @@ class Supervisor:
         self._filter.solve()
         self._learn(*since)
         self._filter.expect(body)
-        self.loads.last_kg = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        mass = float(self._filter.posterior.at.pi_C[body, 0]) - before
         assert self.found is not None
         assert load.amplitudes is not None
-        share = self.loads.last_kg / (load.amplitudes[0] * self._bank.table.load_size[0])
+        share = mass / (load.amplitudes[0] * self._bank.table.load_size[0])
         told = replace(load, amplitudes=share * load.amplitudes)
         self.found = replace(self.found, hypothesis=told, is_reported=True)
 

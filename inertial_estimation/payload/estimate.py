@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from inertial_estimation.inertial.estimate_defect import have_finite_numbers, inertia_defect
+from inertial_estimation.models.hand_over import have_finite_numbers, inertia_defect
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
 from inertial_estimation.telemetry import AGE, mass_names, mass_values

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inertial_estimation.errors import InconsistentInertiaError
-from inertial_estimation.inertial.hand_over import HandOver
 from inertial_estimation.models.bodies import BodyReference
+from inertial_estimation.models.hand_over import HandOver
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.com_methods import ComStep
 from inertial_estimation.payload.readings import implausible_mass

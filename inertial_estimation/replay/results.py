@@ -320,7 +320,7 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
     Returns:
         For each that became certain the stamp at which it was first reported, the links that the data hardly
         tell apart (the most probable first), and mass, position in the first link's frame and probability
-        when it was last seen. Two loads of one instant are two entries with the same stamp.
+        when it was last seen.
     """
     return [
         {
@@ -332,7 +332,7 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
         }
         for episode in _episodes(estimates, Cause.LOAD)
         if any(cause.decided for _stamp, cause in episode)
-        for load in episode[-1][1].loads
+        for load in [episode[-1][1]]
     ]
 
 

@@ -181,7 +181,7 @@ class Moments(ReplayWatcher):
         located = estimate.located
         if located is not None and (not located.decided or located.cause is Cause.NOISE):
             located = None
-        cause = None if located is None else (located.cause, located.places)
+        cause = None if located is None else (located.cause, located.links[:1])
         if located is not None and cause != self._cause:
             yield Event(estimate.stamp_ns, located.sentence, located.cause is Cause.FAULT)
         self._cause = cause

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.inertial.estimate_defect import estimate_defect, inertia_defect
-from inertial_estimation.inertial.link_estimates import BodyEstimates, LinkEstimates
+from inertial_estimation.inertial.link_estimates import BodyEstimates, LinkEstimates, estimate_defect
+from inertial_estimation.models.hand_over import inertia_defect
 from inertial_estimation.signals import Decision, InertialEstimate, LinkInertia
 
 BALL = np.array([[2.0, 0.0, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.02]])

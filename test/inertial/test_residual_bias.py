@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.inertial.residual_bias import ResidualBias
+from inertial_estimation.inertial.estimator import ResidualBias
 from inertial_estimation.signals import Decision
 
 DT = 0.01

@@ -6,9 +6,8 @@ from support.hopper import URDF
 from support.pipeline_inputs import push
 
 from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.inertial.located_events import LocatedEvents, LocatedKind
+from inertial_estimation.inertial.located_events import LocatedEvents, LocatedKind, WithheldLoads
 from inertial_estimation.inertial.pipeline import InertialPipeline
-from inertial_estimation.inertial.withheld_loads import WithheldLoads
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.parameters import build_config
 from inertial_estimation.replay.results import located_loads

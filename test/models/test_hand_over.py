@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inertial_estimation.inertial.hand_over import HandOver
+from inertial_estimation.models.hand_over import HandOver
 from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
