@@ -40,7 +40,8 @@ LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
 STILL_S = 1.0  # after which a load that has not moved is no longer followed [s]
-FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one, and is handed over [s]
+FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one [s]
+HAND_OVER_S = 0.3  # in which such a load, at least an expected one, is handed over [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -145,6 +146,7 @@ class Loads:
 
     Attributes:
         count: Number of them.
+        last_kg: Mass of the last one [kg].
         blocks_since: Blocks since then.
         found_s: Time of the last one on each body [s].
         varying: Bodies whose loads are followed, and the time at which they moved last [s].
@@ -152,6 +154,7 @@ class Loads:
     """
 
     count: int = 0
+    last_kg: float = 0.0
     blocks_since: int = AFTER_LOAD_BLOCKS
     found_s: dict[int, float] = field(default_factory=dict)
     varying: dict[int, float] = field(default_factory=dict)
@@ -295,7 +298,8 @@ class Supervisor:
         Args:
             stated: While there is none [kg/s].
         """
-        return max(stated, float(self.table.load_size[0]) / FOLLOWING_S) if self.loads.varying else stated
+        size = max(float(self.table.load_size[0]), abs(self.loads.last_kg))
+        return max(stated, size / HAND_OVER_S) if self.loads.varying else stated
 
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""
@@ -381,7 +385,7 @@ class Supervisor:
         self._filter.solve()
         self._learn(*since)
         self._filter.expect(body)
-        mass = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        self.loads.last_kg = mass = float(self._filter.posterior.at.pi_C[body, 0]) - before
         assert self.found is not None
         assert load.amplitudes is not None
         share = mass / (load.amplitudes[0] * self._bank.table.load_size[0])
