@@ -335,9 +335,10 @@ class InertialEstimator:
     def _advance(self, dt: float) -> LinkEstimates:
         """Move what is published towards the estimates, over the time since the last step [s]."""
         rate = self.config.hand_over_rate
-        if self.supervisor is not None:
-            rate = self.supervisor.hand_over_rate(rate)
-        return self.published.advance(rate * dt)
+        if self.supervisor is None:
+            return self.published.advance(rate * dt)
+        loads, limit = self.supervisor.loads, self.supervisor.hand_over_rate(rate) * dt
+        return self.published.advance(limit, () if loads.is_new else tuple(loads.varying))
 
     def between(self, stamp_ns: int, dt: float) -> InertialEstimate | None:
         """Hand over the parameters at a step without a measurement; None before the first measurement.

@@ -272,12 +272,15 @@ class PublishedLinks:
             self._target_C[self._places] = informed_C
         self._last = None
 
-    def advance(self, limit: float = 0.0) -> LinkEstimates:
+    def advance(self, limit: float = 0.0, followed: Sequence[int] = ()) -> LinkEstimates:
         """Move the published parameters towards the estimates and return both, for each published body.
 
         Args:
             limit: Largest change of a mass [kg].
+            followed: Numbers of the estimated bodies whose loads are followed.
         """
         if self._last is None or not self._hand_over.has_arrived:
-            self._last = LinkEstimates(self._bodies, self._hand_over.advance(self._target_C, limit))
+            places = [self._places[body] for body in followed]
+            published_C = self._hand_over.advance(self._target_C, limit, places)
+            self._last = LinkEstimates(self._bodies, published_C)
         return self._last

@@ -40,8 +40,8 @@ LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
 STILL_S = 1.0  # after which a load that has not moved is no longer followed [s]
-FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one [s]
-HAND_OVER_S = 0.3  # in which such a load, at least an expected one, is handed over [s]
+FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one, and is handed over [s]
+HAND_OVER_S = 0.3  # in which a new load, at least an expected one, is handed over [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -160,6 +160,11 @@ class Loads:
     varying: dict[int, float] = field(default_factory=dict)
     followed_kg: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the last load is new."""
+        return self.blocks_since <= AFTER_LOAD_BLOCKS
+
     def lately(self, body: int, time_s: float) -> bool:
         """Return whether a load has been found on a body lately."""
         return time_s - self.found_s.get(body, -np.inf) < LATELY_S
@@ -252,7 +257,7 @@ class Supervisor:
     @property
     def _delay(self) -> int:
         """Number of blocks that a block waits before it is learned."""
-        if self.loads.varying or self.loads.blocks_since <= AFTER_LOAD_BLOCKS:
+        if self.loads.varying or self.loads.is_new:
             return AFTER_LOAD
         return DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
 
@@ -281,7 +286,7 @@ class Supervisor:
         self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
         if self.phase is Phase.LEARNING:
             normal = self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE)
-            if self.loads.blocks_since > AFTER_LOAD_BLOCKS:
+            if not self.loads.is_new:
                 self.found = None
             if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
                 return
@@ -298,8 +303,10 @@ class Supervisor:
         Args:
             stated: While there is none [kg/s].
         """
-        size = max(float(self.table.load_size[0]), abs(self.loads.last_kg))
-        return max(stated, size / HAND_OVER_S) if self.loads.varying else stated
+        expected = float(self.table.load_size[0])
+        if self.loads.is_new:
+            return max(stated, max(expected, abs(self.loads.last_kg)) / HAND_OVER_S)
+        return max(stated, expected / FOLLOWING_S) if self.loads.varying else stated
 
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""

@@ -15,7 +15,8 @@ class HandOver:
     A convex combination of two pseudo-inertias is a pseudo-inertia, and the pseudo-inertia is linear in
     the parameters, so (1 - s) pi_published + s pi_estimate is consistent for every s in [0, 1] (F IV-B
     limits the mass to 3 kg/s). Changes of first and second moments are measured as masses at the gyration
-    radius, up to the body's own mass, so a change of only the centre of mass is limited as well.
+    radius, up to the body's own mass, so a change of only the centre of mass is limited as well. A body that
+    is followed, and whose estimate has been reached, goes with it at any rate.
 
     Attributes:
         published: Parameters to publish, in C, shape (n, 10).
@@ -40,12 +41,13 @@ class HandOver:
         """Whether the last estimates of all bodies are published."""
         return bool(self._arrived.all())
 
-    def advance(self, estimate_C: Array, limit: float) -> Array:
+    def advance(self, estimate_C: Array, limit: float, followed: Sequence[int] = ()) -> Array:
         """Move towards estimates.
 
         Args:
             estimate_C: Parameters in C, shape (n, 10).
             limit: Largest change [kg].
+            followed: Numbers of the bodies that are followed.
 
         Returns:
             Parameters to publish, in C, shape (n, 10).
@@ -54,6 +56,8 @@ class HandOver:
         moments = np.abs(change @ TO_PSEUDO_INERTIA).max(axis=1)
         distance = np.maximum(np.abs(change[:, 0]), np.minimum(moments, self.published[:, 0]))
         arrives = distance <= limit
+        for body in followed:
+            arrives[body] |= self._arrived[body]
         share = limit / np.maximum(distance, limit) if limit > 0.0 else np.zeros(len(distance))
         self.published = np.where(arrives[:, None], estimate_C, self.published + share[:, None] * change)
         self._arrived = arrives
