@@ -61,18 +61,11 @@ def robot_config(file: ConfigFile) -> RobotConfig:
 
 
 def checked_overrides(texts: Iterable[str], nodes: Sequence[str]) -> list[tuple[str, str, Any]]:
-    """Parse ``node.name=value`` as given on a command line, and check that node and name exist.
-
-    Args:
-        texts: What was given with ``--param``.
-        nodes: Nodes and tools whose parameters the command uses.
-
-    Returns:
-        Triples of node, dotted name and value.
+    """Parse texts of ``--param`` into triples of node, dotted name and value, and check that both exist.
 
     Raises:
-        ConfigurationError: If a text has not that form, or names a node or a parameter that does not exist
-            or that the command does not use; the message gives the nearest one.
+        ConfigurationError: If a text has not the form ``node.name=value``, or names none of the nodes that
+            the command uses, or no parameter of it; the message gives the nearest one.
     """
     overrides = parse_overrides(texts)
     for node, name, _value in overrides:

@@ -54,11 +54,7 @@ def is_xml(text: str) -> bool:
 
 
 def published_urdf(text: str, topic: str) -> str:
-    """Return a URDF that was published.
-
-    Args:
-        text: Content of the message, which must be the description itself, never a path.
-        topic: Name of the topic, for the message.
+    """Return a URDF that was published on a topic: the description itself, never a path.
 
     Raises:
         ModelError: If it is not the URDF of a possible robot.
@@ -115,10 +111,7 @@ def _in_package(inside: str) -> Path:
 
 
 def example_robots_folder(name: str) -> Path:
-    """Return the folder of the robots of example-robot-data.
-
-    Args:
-        name: Robot that is wanted, for the message.
+    """Return the folder of the robots of example-robot-data, one of which is wanted.
 
     Raises:
         ModelError: If the package is not installed.
@@ -155,9 +148,6 @@ def example_source(name: str) -> str:
 
     The words of the name must begin words of the file or its folder, in this order; of several files the one
     with the shortest name is meant, the plain variant of the robot. Files without any link are passed over.
-
-    Args:
-        name: A short name, or the name of a file without its ending.
 
     Returns:
         ``example-robot-data:PATH``, for the parameter ``urdf``.
