@@ -227,6 +227,8 @@ class TiltFilter(TiltObserver):
         across = np.eye(3) - np.outer(vertical, vertical)  # yaw is zero at the start, by definition
         P[0:3, 0:3] = shown[0, 0] * np.eye(3)
         P[3:6, 3:6] = (shown[1, 1] + ALIGNED_SIGMA**2) * across
+        P[0:3, 3:6] = shown[0, 1] * skew(vertical)  # z_true = z + z x a
+        P[3:6, 0:3] = P[0:3, 3:6].T
         self.state.velocity[:], self.state.vertical[:] = velocity, vertical
         self.alignment = None
         self._carry(look.feet)

@@ -34,7 +34,7 @@ class TiltObserver(ABC):
         alignment: What determines velocity and vertical at the start; None once it is over.
         residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
         doubt: Time since the gyroscope's bias was doubted [s]; infinite: never.
-        interval: Time between two looks after the alignment [s].
+        interval: Time between two looks [s].
     """
 
     state: TiltState
@@ -76,8 +76,8 @@ class TiltObserver(ABC):
             self.state.vertical[:] = force / max(float(np.linalg.norm(force)), 1e-9)
 
     def looks(self, time: float) -> bool:
-        """Return whether it takes what is seen, some time after it has [s]: at every step of an alignment."""
-        return self.alignment is not None or time > self.interval - SHORTER
+        """Return whether it takes what is seen, some time after it has [s]."""
+        return time > self.interval - SHORTER
 
     @property
     def aligning(self) -> bool:
