@@ -151,9 +151,6 @@ def _print(folder: Path, results: Sequence[TuningResult], judged: Sequence[Judge
         objective = result.objective
         print(f"{objective.node}: {len(result.trials)} trials, {objective.title}")
         print(f"  {'searched on':<22}{judgement_in_words(objective, result.training)}")
-        for fold in result.folds:
-            words = judgement_in_words(objective, fold.judgement)
-            print(f"  {f'  part {fold.part + 1} left out':<22}{words}")
         print(f"  {'held out':<22}{judgement_in_words(objective, result.held_out)}")
         for parameter in result.parameters:
             shipped, value = (value_in_words(v) for v in (parameter.variation.shipped, parameter.value))

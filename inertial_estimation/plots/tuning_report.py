@@ -18,7 +18,6 @@ from inertial_estimation.plots.page import (
     Section,
     Table,
     number,
-    percent,
     sources,
     write_page,
 )
@@ -82,27 +81,24 @@ def _sections(result: TuningResult) -> Iterator[Section]:
     for p in result.parameters:
         tuned = Cell(value_in_words(p.value), "best") if p.changed else Cell("stays", "faded")
         names = (p.variation.name, p.variation.unit, value_in_words(p.variation.shipped))
-        rows.append((*names, tuned, interval_in_words(p), percent(p.importance)))
+        rows.append((*names, tuned, interval_in_words(p)))
     yield Section(
         objective.node,
         [
             *([Notes(result.warnings, DOUBT)] if result.warnings else []),
             f"Made small: {objective.title}{unit}.",
-            Table(("parameter", "unit", "present", "tuned", "", "importance"), rows, (0, 1, 4)),
+            Table(("parameter", "unit", "present", "tuned", ""), rows, (0, 1, 4)),
             "A parameter stays where no other value is better beyond noise, and all stay where the held-out "
-            "data do not support the change. Importance: its share in what makes scores good.",
+            "data do not support the change.",
         ],
     )
-    judgements = {"searched on": result.training}
-    judgements |= {f"part {fold.part + 1} left out of these": fold.judgement for fold in result.folds}
-    judgements["held out"] = result.held_out
+    judgements = {"searched on": result.training, "held out": result.held_out}
     compared = [_row(title, judgement, result) for title, judgement in judgements.items()]
     yield Section(
         f"What the values for {objective.node} are worth",
         [
             Table(("data", "present", "tuned", "difference [sigma]", "blocks", ""), compared, (0, 5)),
-            f"Compared block by block, of {max(result.blocks_s):.2g} s; negative: the tuned values are "
-            "better. Rows with a part left out: the best trial on the other parts, judged on that one.",
+            f"Compared in blocks of {max(result.blocks_s):.2g} s; negative: the tuned values are better.",
         ],
     )
     panels = [_trials_panel(result, unit), *(_sensitivity_panel(p, result, unit) for p in result.parameters)]

@@ -107,13 +107,8 @@ Run = Callable[[Sequence[Values], Array | None], Sequence[Trial]]
 """Runs trials with some values, each until it is clearly worse than the given scores of the best one."""
 
 
-def searched(search: Search, run: Run) -> tuple[list[Trial], dict[str, float]]:
-    """Run the trials of a search.
-
-    Returns:
-        The trials, and the share of each parameter in what makes scores good, empty where too few tell
-        (Watanabe et al., PED-ANOVA, IJCAI 2023).
-    """
+def searched(search: Search, run: Run) -> list[Trial]:
+    """Run the trials of a search."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -127,7 +122,7 @@ def searched(search: Search, run: Run) -> tuple[list[Trial], dict[str, float]]:
         for one, trial in zip(batch, ran, strict=True):
             study.tell(one, FAILED_SCORE if trial.failure else trial.score)
         done += ran
-    return done, _importances(study, search)
+    return done
 
 
 def _batches(study: "optuna.Study", search: Search) -> Iterator[list["optuna.Trial"]]:
@@ -138,16 +133,6 @@ def _batches(study: "optuna.Study", search: Search) -> Iterator[list["optuna.Tri
     wanted = search.trials if search.method == "optimiser" else len(layout)
     for begun in range(0, wanted, BATCH):
         yield [study.ask(search.distributions) for _ in range(min(BATCH, wanted - begun))]
-
-
-def _importances(study: "optuna.Study", search: Search) -> dict[str, float]:
-    if len(search.variations) < 2:
-        return {variation.name: 1.0 for variation in search.variations}
-    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-    try:
-        return dict(optuna.importance.get_param_importances(study, evaluator=evaluator))
-    except (ValueError, RuntimeError):
-        return {}
 
 
 class StoppedError(Exception):

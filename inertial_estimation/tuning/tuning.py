@@ -229,14 +229,12 @@ class TunedParameter:
         value: The value found; that in effect where the data do not support another one.
         changed: Whether it differs from the value in effect.
         sensitivity: Score over its range, the others at their tuned values.
-        importance: Its share in the variance of good scores; NaN where too few trials tell.
     """
 
     variation: Variation
     value: Any
     changed: bool
     sensitivity: Sensitivity
-    importance: float
 
 
 @dataclass(frozen=True)
@@ -262,21 +260,6 @@ class Judgement:
         return cls(float(tuned[both].mean()), float(shipped[both].mean()), compared(tuned, shipped))
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Values chosen from the trials by some parts of the recordings and judged on another one.
-
-    Attributes:
-        part: Number of the part they are judged on, from 0.
-        values: The best trial on the other parts.
-        judgement: On that part.
-    """
-
-    part: int
-    values: Mapping[str, Any]
-    judgement: Judgement
-
-
 @dataclass(frozen=True, eq=False)
 class TuningResult:
     """Outcome of a search for one estimator.
@@ -288,7 +271,6 @@ class TuningResult:
         best: The trial with the least score.
         training: On the parts that were searched on.
         held_out: On the part that was not.
-        folds: The same for each of the parts that were searched on, among the same trials.
         blocks_s: Length of a block of each recording [s].
         selected: Parameters that differ from those in effect in all trials, by dotted name.
         rejected: Values that are better on the parts that were searched on, but not on the held-out one.
@@ -300,7 +282,6 @@ class TuningResult:
     best: Trial
     training: Judgement
     held_out: Judgement
-    folds: tuple[Fold, ...]
     blocks_s: tuple[float, ...]
     selected: Mapping[str, Any] = field(default_factory=dict)
     rejected: Mapping[str, Any] = field(default_factory=dict)
@@ -351,7 +332,6 @@ def concluded(
     problem: Problem,
     variations: Sequence[Variation],
     trials: Sequence[Trial],
-    importance: Mapping[str, float],
 ) -> TuningResult:
     """Draw the conclusions from trials.
 
@@ -364,7 +344,6 @@ def concluded(
         problem: The estimator and its recordings.
         variations: The parameters.
         trials: The completed trials.
-        importance: Share of each parameter in the variance of good scores, as far as it is known.
 
     Raises:
         MeasurementError: If no trial ran with any values.
@@ -374,7 +353,7 @@ def concluded(
         reason = next((trial.failure for trial in trials if trial.failure), "there are no trials")
         raise MeasurementError(f"no trial could be scored: {reason}")
     best = min(complete, key=lambda trial: trial.score)
-    values = _simplified(problem, variations, best.values, importance)
+    values = _simplified(problem, variations, best.values)
     found = _polished(
         problem, variations, {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
     )
@@ -392,7 +371,6 @@ def concluded(
                 changes.get(v.name, v.shipped),
                 v.name in changes,
                 sensitivity(problem, v, changes, changes.get(v.name, v.shipped), equals),
-                float(importance.get(v.name, np.nan)),
             )
             for v in variations
         ),
@@ -400,7 +378,6 @@ def concluded(
         best,
         Judgement.of(problem.scores(found), problem.scores({})),
         held_out,
-        _folds(problem, complete),
         tuple(one.division.block_s for one in problem.trials),
         rejected={} if supported else found,
     )
@@ -420,7 +397,6 @@ def _simplified(
     problem: Problem,
     variations: Sequence[Variation],
     best: Mapping[str, Any],
-    importance: Mapping[str, float],
 ) -> dict[str, Any]:
     """Return the best values with those at their present value that do not matter.
 
@@ -431,7 +407,7 @@ def _simplified(
     if _as_good(problem, present, best):
         return present
     values = dict(best)
-    for variation in sorted(variations, key=lambda v: importance.get(v.name, 0.0)):
+    for variation in variations:
         simpler = {**values, variation.name: variation.shipped}
         if _as_good(problem, simpler, best):
             values = simpler
@@ -445,20 +421,6 @@ def _as_good(problem: Problem, values: Mapping[str, Any], best: Mapping[str, Any
     except InertialEstimationError:
         return False
     return comparison.difference <= KEPT_WITHIN * comparison.sigma
-
-
-def _folds(problem: Problem, complete: Sequence[Trial]) -> tuple[Fold, ...]:
-    parts, shipped = problem.part_of_block, problem.scores({})
-    folds = []
-    for part in range(problem.parts - 1):
-        others = (parts != part) & (parts != problem.parts - 1)
-        known = [trial for trial in complete if np.isfinite(trial.scores[others]).any()]
-        if not known or not np.isfinite(shipped[parts == part]).any():
-            continue
-        chosen = min(known, key=lambda trial: float(np.nanmean(trial.scores[others])))
-        judged = Judgement.of(chosen.scores[parts == part], shipped[parts == part])
-        folds.append(Fold(part, chosen.values, judged))
-    return tuple(folds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -534,7 +496,7 @@ def tuned(
     own = tuple(v for v in search.variations if v.node == objective.node)
     trials = [trials_for(run, k, own, objective, judging) for k, run in enumerate(runs)]
     problem = Problem(objective, trials, judging.parts, workers)
-    return concluded(problem, own, *searched(replace(search, variations=own), problem.run))
+    return concluded(problem, own, searched(replace(search, variations=own), problem.run))
 
 
 def trials_for(

@@ -83,8 +83,7 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
 
     Raises:
         ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, if values are
-            not of its kind or out of its bounds, or if it is a gain of a tilt observer that is not in use.
-            `observer_override` selects it.
+            not of its kind or out of its bounds.
     """
     found: dict[str, Variation] = {}
     for text in texts:
@@ -93,8 +92,6 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
         if variation.full_name in found:
             raise ConfigurationError(f"'{variation.full_name}' is varied twice, expected once")
         found[variation.full_name] = variation
-    for variation in found.values():
-        _check_in_use(variation, configs, observer_varied=f"{TILT_NODE}.observer" in found)
     return list(found.values())
 
 
@@ -106,29 +103,20 @@ def observer_override(texts: Iterable[str], configs: Mapping[str, Any]) -> list[
         configs: The configs in effect by node.
 
     Returns:
-        Node, name and value; nothing where gains of no observer or of several are named, or the observer
-        itself is varied.
+        Node, name and value; nothing where no gains are named, or the observer itself is varied.
+
+    Raises:
+        ConfigurationError: If gains of both observers are named, of which one is in use.
     """
     names = [text.partition("=")[0].strip().removeprefix(f"{TILT_NODE}.") for text in texts]
     if TILT_NODE not in configs or "observer" in names:
         return []
     observers = {name.partition(".")[0] for name in names} & {*OBSERVERS}
-    if len(observers) != 1 or configs[TILT_NODE].observer in observers:
+    if len(observers) > 1:
+        raise ConfigurationError(f"gains of {listing(sorted(observers))} are varied, expected one observer's")
+    if not observers or configs[TILT_NODE].observer in observers:
         return []
     return [(TILT_NODE, "observer", observers.pop())]
-
-
-def _check_in_use(variation: Variation, configs: Mapping[str, Any], *, observer_varied: bool) -> None:
-    """Refuse a gain of a tilt observer that is not the one in use, since it changes nothing."""
-    of = variation.name.partition(".")[0]
-    if variation.node != TILT_NODE or of not in OBSERVERS or observer_varied:
-        return
-    used = configs[TILT_NODE].observer
-    if of != used:
-        raise ConfigurationError(
-            f"'{variation.name}' belongs to the observer {of}, and the observer in use is {used}: set "
-            f"'observer: {of}' in the parameter file of {TILT_NODE}, or vary parameters of {used}"
-        )
 
 
 def _variation(given: str, values: str, configs: Mapping[str, Any]) -> Variation:

@@ -38,7 +38,7 @@ def result(score, noise=0.3, held_out=None, trials_count=1000):
         values = {v.name: v.value_at(float(rng.random())) for v in (A, B)}
         scores = problem.scores(values)
         trials.append(Trial(values, float(np.nanmean(scores)), scores))
-    return concluded(problem, (A, B), trials, {})
+    return concluded(problem, (A, B), trials)
 
 
 def test_what_another_parameter_can_stand_in_for_is_hardly_determined():

@@ -83,8 +83,8 @@ def test_what_a_pipeline_keeps_determines_the_vertical_on_both_sides_of_a_gap():
     assert sum(step.h == 0.0 for step in kept) == 2, "the start, and after the gap"
     stamps, found = verticals_of(kept, 0.0)
     true = np.array([stance.pose("base", 1e-9 * stamp).rotation[2] for stamp in stamps])
-    assert (stamps < 700 * period_ns).sum() > 100
-    assert (stamps > 800 * period_ns).sum() > 100
+    assert (stamps < 700 * period_ns).sum() > 90
+    assert (stamps > 800 * period_ns).sum() > 90
     judged = (stamps > 1_000_000_000) & np.isin(stamps, estimated)
     turned = np.degrees(np.cross(found, true))[judged]
     assert np.sqrt(np.sum(turned.var(axis=0))) < 0.05, "but for a constant"
