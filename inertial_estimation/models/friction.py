@@ -32,6 +32,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.models.joint_limits import VELOCITY_DEFAULT, urdf_limits
@@ -263,18 +264,30 @@ class FrictionModel:
             torques += (self.nominal_values[columns] * factor) @ C
         return torques
 
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        return np.array(self.joints, dtype=np.int64)
+
+    @cached_property
+    def _of_place(self) -> bool:
+        """Whether a term depends on the place in the range, or on the load."""
+        return not {"coulomb_slope", "coulomb_load", "stiffness"}.isdisjoint(self.terms)
+
     def _columns(
         self, q: Array, v: Array, a: Array, sign: Array | None, load: Array | None
     ) -> Iterator[tuple[slice, Array, Array]]:
         """Yield the parameters of each term, C of their drives, and what they are multiplied by, (..., k)."""
         sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
-        from_middle = np.where(np.isnan(self.middles), 0.0, q - self.middles)
-        behind_gear = np.zeros_like(v) if load is None else np.abs(load)
-        signals = v, a, sign, q, from_middle, behind_gear
-        of_joints = _Signals(*(signal[..., self.joints] for signal in signals))
-        C, first = self.speeds[len(self.joints) :].T, 0
-        w = v @ C
-        of_motors = _Signals(w, a @ C, smooth_sign(w, self.smoothing_speed))
+        at, first, w = self._places, 0, np.zeros((*v.shape[:-1], 0))
+        of_joints = of_motors = _Signals(v[..., at], a[..., at], sign[..., at], q[..., at])
+        if self._of_place:
+            behind_gear = np.zeros_like(v) if load is None else np.abs(load)
+            from_middle = np.where(np.isnan(self.middles), 0.0, q - self.middles)
+            of_joints = of_joints._replace(from_middle=from_middle[..., at], load=behind_gear[..., at])
+        if len(self.drives) > len(self.joints):
+            C = self.speeds[len(self.joints) :].T
+            w = v @ C
+            of_motors = _Signals(w, a @ C, smooth_sign(w, self.smoothing_speed))
         for term in self.terms:
             factor = _FACTORS[term](of_joints)
             if term in MOTOR_TERMS and w.shape[-1]:
