@@ -170,8 +170,9 @@ class Loads:
         return time_s - self.found_s.get(body, -np.inf) < LATELY_S
 
     def found(self, body: int, time_s: float) -> None:
-        """Note a load on a body: it may vary, and is followed until it has stood still."""
-        self.varying[body] = time_s
+        """Note a load on a body; a second one lately is one that varies, and is followed until it stands still."""
+        if self.lately(body, time_s):
+            self.varying[body] = time_s
         self.found_s[body] = time_s
         self.count += 1
         self.blocks_since = 0
