@@ -169,9 +169,9 @@ class Loads:
         """Return whether a load has been found on a body lately."""
         return time_s - self.found_s.get(body, -np.inf) < LATELY_S
 
-    def found(self, body: int, time_s: float) -> None:
-        """Note a load on a body; a second one lately is one that varies, and is followed until it stands still."""
-        if self.lately(body, time_s):
+    def found(self, body: int, time_s: float, *, varies: bool) -> None:
+        """Note a load on a body; one that varies, or a second one within a while, is followed."""
+        if varies or self.lately(body, time_s):
             self.varying[body] = time_s
         self.found_s[body] = time_s
         self.count += 1
@@ -384,7 +384,7 @@ class Supervisor:
     def _open(self, candidate: int, load: CauseHypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
-        self.loads.found(body, self.progress.time_s)
+        self.loads.found(body, self.progress.time_s, varies=load.kind is CauseKind.VARYING)
         self._filter.open(body, self._load_covariance(body))
         before = float(self._filter.posterior.at.pi_C[body, 0])
         since = list(self.waiting)[-max(blocks - 1, 1) :]
