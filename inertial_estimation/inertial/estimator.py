@@ -338,7 +338,7 @@ class InertialEstimator:
         if self.supervisor is None:
             return self.published.advance(rate * dt)
         loads, limit = self.supervisor.loads, self.supervisor.hand_over_rate(rate) * dt
-        return self.published.advance(limit, () if loads.is_new else tuple(loads.varying))
+        return self.published.advance(limit, tuple(loads.varying))
 
     def between(self, stamp_ns: int, dt: float) -> InertialEstimate | None:
         """Hand over the parameters at a step without a measurement; None before the first measurement.

@@ -41,7 +41,7 @@ FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
 STILL_S = 1.0  # after which a load that has not moved is no longer followed [s]
 FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one, and is handed over [s]
-HAND_OVER_S = 0.3  # in which a new load, at least an expected one, is handed over [s]
+HAND_OVER_S = 0.3  # in which a new load is handed over [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -305,9 +305,9 @@ class Supervisor:
             stated: While there is none [kg/s].
         """
         expected = float(self.table.load_size[0])
-        if self.loads.is_new:
-            return max(stated, max(expected, abs(self.loads.last_kg)) / HAND_OVER_S)
-        return max(stated, expected / FOLLOWING_S) if self.loads.varying else stated
+        if self.loads.varying:
+            return max(stated, expected / FOLLOWING_S)
+        return max(stated, abs(self.loads.last_kg) / HAND_OVER_S) if self.loads.is_new else stated
 
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""
