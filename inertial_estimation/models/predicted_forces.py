@@ -20,7 +20,7 @@ from inertial_estimation.models.imu import ImuToBase
 from inertial_estimation.models.robot_config import ContactFrames, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, skews
 
 STEP = 1e-4  # of the differences [rad]
 Motion = tuple[Array, Array, Array]
@@ -66,8 +66,15 @@ class PredictedForces:
         self._data = robot.model.createData()
         self._has_mass = robot.total_mass > 0.0
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
-        pin.computeSubtreeMasses(robot.model, self._data)
-        self._moved = list(self._data.mass)
+        model, data = robot.model, self._data
+        pin.computeSubtreeMasses(model, data)
+        pin.computeJointJacobians(model, data, pin.neutral(model))
+        self._joints = range(model.njoints - robot.n_joints, model.njoints)
+        axes = [
+            pin.getJointJacobian(model, data, j, pin.LOCAL)[3:, model.joints[j].idx_v] for j in self._joints
+        ]
+        moved = np.array([data.mass[j] for j in self._joints])
+        self._across = -moved[:, None, None] * skews(np.reshape(axes, (-1, 3)))  # f x axis = -axis x f
 
     def at(self, q: Array, v: Array, a: Array, base: tuple[Array, Array, Array] | None) -> PredictedState:
         """Predict at one instant.
@@ -116,13 +123,8 @@ class PredictedForces:
 
     def _levers(self) -> Array:
         """Return the slopes m (f x axis) of the torques a'(d x m f), f the specific force of each joint."""
-        model, data = self._robot.model, self._data
-        first = model.njoints - self._robot.n_joints
-        slopes = np.zeros((self._robot.n_joints, 3))
-        for k, j in enumerate(range(first, model.njoints)):
-            axis = pin.getJointJacobian(model, data, j, pin.LOCAL)[3:, model.joints[j].idx_v]
-            slopes[k] = self._moved[j] * np.cross(data.a_gf[j].linear, axis)
-        return slopes
+        forces = np.array([self._data.a_gf[j].linear for j in self._joints]).reshape(-1, 3)
+        return np.array((self._across @ forces[:, :, None])[:, :, 0])
 
     def _com(self) -> Array:
         """Centre of mass by the placements of the last recursion [m], shape (3,)."""
