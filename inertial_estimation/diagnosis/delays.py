@@ -6,12 +6,13 @@ curvature there is its standard deviation.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.diagnosis.evidence import peak
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import Hypothesis
 from inertial_estimation.diagnosis.parts import judged
@@ -27,7 +28,6 @@ WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
 USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
 NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
 SIGMAS = 4.0
-TINY = 1e-9
 TELLS = 9.0  # log odds between the best and the worst shift, below which nothing dates a stream
 LEAVES = 0.97  # share of the disagreement of a part that a true delay may leave
 
@@ -112,12 +112,12 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     told = np.isfinite(curve)
     curve = np.interp(SHIFTS_S, SHIFTS_S[told], curve[told])
     i, curve = int(np.argmax(curve)), curve - curve.max()
-    before, at, after = curve[i - 1 : i + 2].tolist()
-    peak = SHIFTS_S[i] - STEP_S * 0.5 * (after - before) / min(before - 2.0 * at + after, -TINY)
+    top = peak(*curve[i - 1 : i + 2].tolist())
+    seconds = SHIFTS_S[i] + STEP_S * (0.0 if math.isnan(top) else top)
     apart = np.abs(SHIFTS_S - SHIFTS_S[i])
     width = float(apart[curve < -0.5].min())  # where the density has fallen to that of one deviation
     fallen = -float(curve[np.isclose(apart, width)].mean())
-    return Delay(float(peak), width / math.sqrt(2.0 * fallen), curve)
+    return Delay(float(seconds), width / math.sqrt(2.0 * fallen), curve)
 
 
 def later(stream: Delayed, seconds: float) -> Change:
@@ -125,10 +125,16 @@ def later(stream: Delayed, seconds: float) -> Change:
     return Change(later=dict.fromkeys(stream.arrays, seconds))
 
 
-def delay_hypotheses(signals: Signals, robot: Robot, config: InputConfig) -> Iterator[Hypothesis]:
+def delays_of(signals: Signals, robot: Robot) -> dict[str, Delay]:
+    """Return how late the streams are that something dates, by the name of their check."""
+    found = {stream.check: delay_of(stream, signals, robot) for stream in DELAYED}
+    return {check: delay for check, delay in found.items() if delay is not None}
+
+
+def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterator[Hypothesis]:
     """Yield that a stream comes late, by its most probable delay."""
     for stream in DELAYED:
-        delay = delay_of(stream, signals, robot)
+        delay = delays.get(stream.check)
         if delay is None or abs(delay.seconds) < max(NOTICED_S, SIGMAS * delay.sigma):
             continue
         name = stream.parameter
@@ -150,16 +156,12 @@ def delay_hypotheses(signals: Signals, robot: Robot, config: InputConfig) -> Ite
         )
 
 
-def delay_findings(
-    signals: Signals, robot: Robot, found: Sequence[Finding]
-) -> tuple[list[Finding], dict[str, Delay]]:
-    """Say of each stream that is not late that it is in time, or that nothing dates it; return the delays."""
-    said, delays = list[Finding](), dict[str, Delay]()
+def delay_findings(signals: Signals, delays: Mapping[str, Delay], found: Sequence[Finding]) -> list[Finding]:
+    """Say of each stream that is not late that it is in time, or that nothing dates it."""
+    said = list[Finding]()
     late = {one.check for one in found if one.failed}
     for stream in DELAYED:
-        delay = delay_of(stream, signals, robot)
-        if delay is not None:
-            delays[stream.check] = delay
+        delay = delays.get(stream.check)
         if stream.check in late or not any(np.isfinite(getattr(signals, x)).any() for x in stream.arrays):
             continue
         if delay is None or abs(delay.seconds) > NOTICED_S + SIGMAS * delay.sigma or delay.sigma > NOTICED_S:
@@ -167,4 +169,4 @@ def delay_findings(
             continue
         text = f"{stream.late} {delay.words}"
         said.append(Finding(stream.check, stream.subject, Verdict.OK, 1e3 * delay.seconds, "ms", text))
-    return said, delays
+    return said

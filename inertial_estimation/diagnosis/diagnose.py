@@ -67,12 +67,12 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     if change is not None:
         found.append(change[0])
         signals = change[1].of(signals)
-    wrong, signals, doubt = search(signals, robot, config)
+    wrong, signals, diagnosis.delays, doubt = search(signals, robot, config)
     found += wrong
     table = robot.table(signals)
     final = table.at(spread(table.size, WINDOWS))
     parts = judged(final)
-    in_time, diagnosis.delays = delay_findings(signals, robot, wrong)
+    in_time = delay_findings(signals, diagnosis.delays, wrong)
     excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
     found += [*agreements(final, parts, found), *in_time, *excess, *something_else(final, parts)]
     diagnosis.mended = table

@@ -55,6 +55,12 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence
     return Fit(log[best, every], left, taken + mean, linear_algebra.inv(A[best, every]))
 
 
+def peak(below: float, at: float, above: float) -> float:
+    """Return where the parabola through values at -1, 0 and 1 is highest; NaN where it is nowhere."""
+    bend = 2.0 * at - below - above
+    return 0.5 * (above - below) / bend if bend > 0.0 else math.nan
+
+
 def log_share(left: float, count: float, floor: float) -> float:
     """Return the log evidence of residuals of some size, relative to that of the readings: -n ln left."""
     return -INDEPENDENT * count * math.log(max(left, floor))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.evidence import most_probable
+from inertial_estimation.diagnosis.evidence import most_probable, peak
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
@@ -122,13 +122,12 @@ def offset_hypotheses(table: Table) -> Iterator[Hypothesis]:
     for j in robot.setup.robot.turning_joints.tolist():
         unit = np.eye(len(robot.names))[j]
         below, above = evidence(-OFFSET * unit), evidence(OFFSET * unit)
-        bend = 2.0 * same - below - above
-        size = 0.5 * OFFSET * (above - below) / bend if bend > 0.0 else math.copysign(OFFSET, above - below)
+        top = peak(below, same, above)
+        size = math.copysign(OFFSET, above - below) if math.isnan(top) else OFFSET * top
         if max(below, above) > same - 1.0 and AWAY / 3.0 < abs(size) < 4.0 * OFFSET:
             step = 0.25 * size  # again, about what was found: far from it the evidence is no parabola
-            less, there, more = (evidence((size + k * step) * unit) for k in (-1, 0, 1))
-            bend = 2.0 * there - less - more
-            size += 0.5 * step * min(max((more - less) / bend, -2.0), 2.0) if bend > 0.0 else 0.0
+            top = peak(*(evidence((size + k * step) * unit) for k in (-1, 0, 1)))
+            size += 0.0 if math.isnan(top) else step * min(max(top, -1.0), 1.0)
             words = f"'{robot.names[j]}' had an offset of {size * DEGREES:+.1f} deg"
             remedy = "calibrate it (command calibrate), and set joint_offsets of it"
             yield Hypothesis(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.delays import MOST, delay_hypotheses
+from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import (
     UNLIKE,
@@ -59,18 +59,23 @@ class Tried(NamedTuple):
     parts: dict[str, Part]
 
 
-def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> tuple[list[Finding], Signals, str]:
-    """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it.
+class Found(NamedTuple):
+    """What a search leaves."""
 
-    Returns:
-        Findings, the mended signals, and why masses cannot be judged after that (empty: they can).
-    """
+    findings: list[Finding]
+    signals: Signals  # mended
+    delays: dict[str, Delay]  # of the mended signals, by check
+    doubt: str  # why masses cannot be judged after that; empty: they can
+
+
+def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found:
+    """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it."""
     found: list[Finding] = []
-    doubt = ""
+    delays, doubt = delays_of(signals, robot), ""
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
         before = judged(table)
-        tried = _tried(table, before, config)
+        tried = _tried(table, before, delays, config)
         if not tried:
             break
         near = tried[0].odds - max(TOGETHER, TOGETHER_SHARE * tried[0].odds)
@@ -81,10 +86,13 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> tuple
         found.append(_named(best, alike, before))
         doubt = doubt if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
         signals = best.hypothesis.change.of(signals)
-    return found, signals, doubt
+        delays = delays_of(signals, robot)
+    return Found(found, signals, delays, doubt)
 
 
-def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryConfig) -> Iterator[Hypothesis]:
+def _hypotheses(
+    table: Table, parts: Mapping[str, Part], delays: Mapping[str, Delay], config: RobotGeometryConfig
+) -> Iterator[Hypothesis]:
     """Yield what might explain that parts of a table disagree."""
     known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
     worst = dict.fromkeys(PARTS, 0.0) | known
@@ -107,14 +115,14 @@ def _hypotheses(table: Table, parts: Mapping[str, Part], config: RobotGeometryCo
             yield from imu_hypotheses(table, config)
     if wired:
         yield from wrench_hypotheses(table)
-    whole = table.sent.whole
-    if whole is not None:
-        yield from delay_hypotheses(whole, table.robot, config.inputs)
+    yield from delay_hypotheses(delays, config.inputs)
 
 
-def _tried(table: Table, before: Mapping[str, Part], config: RobotGeometryConfig) -> list[Tried]:
+def _tried(
+    table: Table, before: Mapping[str, Part], delays: Mapping[str, Delay], config: RobotGeometryConfig
+) -> list[Tried]:
     """Return the hypotheses with their odds, the most probable first."""
-    every = list(_hypotheses(table, before, config))
+    every = list(_hypotheses(table, before, delays, config))
     families = Counter(one.check for one in every)
     if len(every) > MOST_LIKELY:
         few = table.at(spread(table.size, FEW))

@@ -64,6 +64,10 @@ class Signals:
         """Return the signals at some of the times."""
         return replace(self, whole=self.whole or self, **_rows(self, rows))
 
+    def part(self, rows: Indices) -> "Signals":
+        """Return the signals at some of the times, and forget the others."""
+        return replace(self, whole=None, **_rows(self, rows))
+
     @classmethod
     def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
         """Smooth and differentiate streams; nothing is known where a stream has a gap."""
@@ -83,7 +87,7 @@ class Signals:
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
             axes=_axes(wrenches, setup),
         )
-        return signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1)))
+        return signals.part(np.flatnonzero(np.isfinite(signals.q).all(axis=1)))
 
 
 def _axes(wrenches: Array, setup: RobotSetup) -> tuple[WrenchAxes, ...]:
@@ -179,7 +183,7 @@ class Change:
             s = replace(s, axes=(self.axes,) * len(s.axes))
         if self.between is not None:
             kept = (s.times_s >= self.between[0]) & (s.times_s < self.between[1])
-            s = s.at(np.flatnonzero(kept))
+            s = s.part(np.flatnonzero(kept))
         return replace(s, without_gravity=True) if self.without_gravity else s
 
     def _wrenches(self, wrenches: Array) -> Array:

@@ -179,6 +179,12 @@ def test_tolerances_of_all_masses_are_no_wrong_mass(panda, seed):
     assert panda.failed(urdf=unlike) == []
 
 
+@pytest.mark.parametrize(("factor", "check"), [(-1.0, "effort sign"), (1e3, "effort unit")])
+def test_what_is_late_is_dated_after_another_error_of_it_is_mended(panda, factor, check):
+    streams = of_joints(2, lambda tau: factor * np.roll(tau, 6, axis=0))(panda.streams)
+    assert panda.failed(streams) == [(check, "joint_states"), ("effort delay", "joint_states")]
+
+
 @pytest.mark.parametrize("seed", [4, 8])
 def test_a_crude_description_is_no_wrong_sign_or_order(panda, seed):
     crude = perturbed_urdf(panda.urdf, np.random.default_rng(seed), mass_sigma=0.2, com_sigma=0.03)
