@@ -31,7 +31,7 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.replay.replay import ReplayWatcher, replay_recording
-from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate, JointReading
+from inertial_estimation.signals import NANOSECONDS, Array, BaseEstimate, InertialEstimate
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
@@ -74,9 +74,6 @@ class _Pause(ReplayWatcher):
         reach_ns = round((0.5 * pipeline.config.window + 1.0 / RATE_HZ) * NANOSECONDS)
         self._pipeline = pipeline
         self._span_ns = begin_ns - reach_ns, end_ns + reach_ns
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Ignore it: the time is that of the estimates."""
 
     def see(
         self,

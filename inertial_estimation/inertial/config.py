@@ -125,8 +125,3 @@ class InertialPipelineConfig:
         """Rows of the measurement equation, and what is known of each contact's wrench."""
         by_contact = tuple(ContactMode(mode) for mode in self.contact_modes)
         return replace(self.rows.selection(), by_contact=by_contact)
-
-    @property
-    def needs_wrenches(self) -> bool:
-        """Whether the sensed wrench of any contact is needed."""
-        return any(mode.senses for mode in self.row_selection.modes(len(self.robot.contacts)))

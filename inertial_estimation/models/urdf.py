@@ -21,7 +21,6 @@ import numpy as np
 from inertial_estimation.errors import ModelError, listing, one_line
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-LARGEST_TEXT = 20_000_000  # characters of a file; the largest URDF of example-robot-data has 0.2 million
 DEEPEST = 64  # elements within one another, which parsers of other libraries follow by recursion
 LARGEST_NUMBER = 1e6  # of masses [kg], moments [kg m^2], positions [m] and angles [rad]
 SMALLEST_AXIS = 1e-6

@@ -97,8 +97,7 @@ class ReplayRun:
 class ReplayWatcher(ABC):
     """Sees the joint states of a recording and the estimates as they are made, without affecting them."""
 
-    @abstractmethod
-    def push_joints(self, reading: JointReading) -> None:
+    def push_joints(self, reading: JointReading) -> None:  # noqa: B027, what most watchers need not see
         """See a joint state, before the estimates that follow from it."""
 
     @abstractmethod
