@@ -109,8 +109,8 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
         return None
     for i in (best - 1, best + 1):
         judge(i)
-    told = np.isfinite(curve)
-    curve = np.interp(SHIFTS_S, SHIFTS_S[told], curve[told])
+    seen = np.isfinite(curve)
+    curve = np.interp(SHIFTS_S, SHIFTS_S[seen], curve[seen])
     i, curve = int(np.argmax(curve)), curve - curve.max()
     top = peak(*curve[i - 1 : i + 2].tolist())
     seconds = SHIFTS_S[i] + STEP_S * (0.0 if math.isnan(top) else top)
