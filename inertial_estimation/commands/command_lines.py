@@ -13,7 +13,7 @@ Parser = argparse.ArgumentParser
 # Repeated from the libraries that hold them, which a help does not load; a test compares them.
 ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
-MODEL_FORMATS = ("urdf", "mjcf", "sdf")
+MODEL_FORMATS = ("urdf", "mjcf")
 METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
 SEARCHES = ("optimiser", "random", "grid")
 OBJECTIVES = ("later_readings", "reference", "likelihood", "torque")
@@ -371,7 +371,7 @@ def identify(parser: Parser) -> None:
 def export(parser: Parser) -> None:
     r"""Write an estimated robot for simulators and learning, with variants drawn from its uncertainty.
 
-    FORMAT URDF is its description with the estimated inertias; MJCF and SDF are converted from it, or are
+    FORMAT URDF is its description with the estimated inertias; MJCF is converted from it, or is
     a model of yours (--model) in which only the inertias of estimated links are replaced. With --samples N
     the folder also has N variants, each of them physically consistent.
 
@@ -382,7 +382,7 @@ def export(parser: Parser) -> None:
     """
     parser.add_argument("results", type=Path, metavar="DIR", help="result folder of identify or replay")
     parser.add_argument("--format", choices=MODEL_FORMATS, default="urdf", help="format to write (urdf)")
-    model = "your MJCF or SDF of the robot, in which the inertias of the estimated links are replaced"
+    model = "your MJCF of the robot, in which the inertias of the estimated links are replaced"
     file(parser, "--model", "FILE", model)
     number(parser, "--samples", 0, "N", "variants to draw (0)")
     number(parser, "--seed", 0, "N", "seed of the variants (0)")

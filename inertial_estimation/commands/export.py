@@ -10,7 +10,7 @@ import numpy as np
 from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.export.model_format import RobotWriter
+from inertial_estimation.export.robot_writer import RobotWriter
 from inertial_estimation.files.outputs import result_folder, write_table, write_text
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel

@@ -26,7 +26,7 @@ COMMANDS = {
     "convert": "convert tables of numbers (CSV, text) to a rosbag2: columns to topics",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
-    "export": "write an estimated robot as URDF, MJCF or SDF, and variants of it drawn from its uncertainty",
+    "export": "write an estimated robot as URDF or MJCF, and variants of it drawn from its uncertainty",
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",
     "calibrate": "find joint offsets from flat feet, a plane or a motion-capture marker",
     "synthesize": "write a synthetic recording with known truth",

@@ -86,7 +86,7 @@ def test_options_name_what_there_is() -> None:
         pytest.importorskip(package)
     from inertial_estimation.closed_loop.closed_loop import HOIST_S
     from inertial_estimation.configuration.pipelines import CONFIG_CLASSES
-    from inertial_estimation.export.model_format import FORMATS
+    from inertial_estimation.export.robot_writer import SUFFIXES
     from inertial_estimation.identification.methods import METHODS
     from inertial_estimation.recordings.bag_writer import STORAGES
     from inertial_estimation.setup_assistant.robot_kind import Kind
@@ -94,7 +94,7 @@ def test_options_name_what_there_is() -> None:
     from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS
 
     assert tuple(METHODS) == command_lines.METHODS
-    assert tuple(FORMATS) == command_lines.MODEL_FORMATS
+    assert tuple(SUFFIXES) == command_lines.MODEL_FORMATS
     assert tuple(CONFIG_CLASSES) == command_lines.ESTIMATORS
     assert tuple(kind.value for kind in Kind) == command_lines.KINDS
     assert command_lines.STORAGES == STORAGES

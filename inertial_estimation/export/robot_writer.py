@@ -1,9 +1,7 @@
-"""The formats of an exported robot, each of them written from the estimated description."""
+"""An exported robot: the estimated description as a URDF, or converted to MJCF, the format of MuJoCo."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -15,7 +13,6 @@ from inertial_estimation.errors import (
     listing,
     one_line,
 )
-from inertial_estimation.export.sdf import sdf_from_urdf, sdf_links, sdf_mass, sdf_with_inertias
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
@@ -24,6 +21,9 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 ROTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")  # of the axes of the inertia
+MASS_TOLERANCE = 0.02  # of the mass of a link in both models
+COM_TOLERANCE = 5e-3  # of its centre of mass [m]
+SUFFIXES = {"urdf": ".urdf", "mjcf": ".xml"}
 _UPPER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # order of MJCF's fullinertia
 
 
@@ -41,7 +41,13 @@ def mjcf_from_urdf(urdf: str, *, floating_base: bool) -> str:
         MissingDependencyError: If MuJoCo is not installed.
         ModelError: If MuJoCo refuses the description.
     """
-    mujoco = _mujoco()
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingDependencyError(
+            "a conversion to MJCF needs mujoco (pip install 'inertial_estimation[sim]'); or give an MJCF of "
+            "the robot with --model"
+        ) from error
     try:
         spec = mujoco.MjSpec.from_string(_for_mujoco(urdf))
         if floating_base:
@@ -50,11 +56,6 @@ def mjcf_from_urdf(urdf: str, *, floating_base: bool) -> str:
         return str(spec.to_xml())
     except ValueError as error:
         raise ModelError(f"MuJoCo cannot convert the description: {one_line(error)}") from error
-
-
-def mjcf_bodies(mjcf: str) -> dict[str, Element]:
-    """Return the named bodies of a model; those of files that it includes are not seen."""
-    return XmlDocument.parsed(mjcf, "the MJCF").named("body")
 
 
 def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -83,13 +84,6 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
     return document.text()
 
 
-def mjcf_mass(body: Element) -> tuple[float, Array] | None:
-    """Return mass [kg] and centre of mass [m] of a body; None where they follow from its shapes."""
-    inertial = body.find("inertial")
-    mass = None if inertial is None else inertial.get("mass")
-    return None if mass is None else (float(mass), np.array(numbers_of(inertial, "pos")))
-
-
 def _for_mujoco(urdf: str) -> str:
     """Take away what MuJoCo would look for in files, and keep every link a body of its own."""
     document = XmlDocument.parsed(urdf, "the URDF", comments=False)
@@ -105,51 +99,8 @@ def _for_mujoco(urdf: str) -> str:
     return document.text()
 
 
-def _mujoco() -> Any:
-    try:
-        import mujoco
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a conversion to MJCF needs mujoco (pip install 'inertial_estimation[sim]'); or give an MJCF of "
-            "the robot with --model"
-        ) from error
-    return mujoco
-
-
-MASS_TOLERANCE = 0.02  # of the mass of a link in both models
-COM_TOLERANCE = 5e-3  # of its centre of mass [m]
-
-
-@dataclass(frozen=True)
-class ModelFormat:
-    """A format of robots.
-
-    Attributes:
-        suffix: Of its files.
-        root: Tag of the root element.
-        made: Converts a URDF.
-        bodies: Returns the bodies of a model by name.
-        changed: Returns a model with other inertias.
-        known: Returns mass [kg] and centre of mass [m] that a body of a model has; None where it has none.
-    """
-
-    suffix: str
-    root: str
-    made: Callable[..., str]
-    bodies: Callable[[str], Mapping[str, Element]]
-    changed: Callable[[str, Mapping[str, InertialParameters]], str]
-    known: Callable[[Element], tuple[float, Array] | None]
-
-
-FORMATS: dict[str, ModelFormat | None] = {
-    "urdf": None,
-    "mjcf": ModelFormat(".xml", "mujoco", mjcf_from_urdf, mjcf_bodies, mjcf_with_inertias, mjcf_mass),
-    "sdf": ModelFormat(".sdf", "sdf", sdf_from_urdf, sdf_links, sdf_with_inertias, sdf_mass),
-}
-
-
 class RobotWriter:
-    """Writes an estimated robot in one format.
+    """Writes an estimated robot as URDF or MJCF.
 
     Attributes:
         suffix: Of the files.
@@ -161,36 +112,34 @@ class RobotWriter:
 
         Args:
             model: The estimated robot.
-            form: One of `FORMATS`.
-            base: A model of the robot in that format, whose inertias are replaced; None converts the
-                description.
+            form: ``urdf`` or ``mjcf``.
+            base: An MJCF of the robot, whose inertias are replaced; None converts the description.
 
         Raises:
             ConfigurationError: If a model is given for a URDF, which is made from the description.
             ModelError: If the model cannot be read, or lacks links that have been estimated.
         """
-        self._model = model
-        self._format = FORMATS[form]
-        self.suffix = ".urdf" if self._format is None else self._format.suffix
-        self.warnings: tuple[str, ...] = ()
-        if self._format is None:
+        self._model, self._base = model, ""
+        self.suffix, self.warnings = SUFFIXES[form], list[str]()
+        if form == "urdf":
             if base is not None:
                 raise ConfigurationError("a URDF is made from the estimated description, without --model")
             return
         estimated = model.estimated_urdf()
         if base is None:
-            floating = model.floating_base
-            whole, light, mended = urdf_for_simulators(estimated, floating_base=floating)
-            self._base = self._format.made(whole, floating_base=floating)
+            whole, light, mended = urdf_for_simulators(estimated, floating_base=model.floating_base)
+            self._base = mjcf_from_urdf(whole, floating_base=model.floating_base)
             self.warnings = _changes(light, mended)
         else:
-            self._base = read_model(base, self._format.root)
-        bodies = self._format.bodies(self._base)
+            self._base = read_text(base, "model", ModelError)
+        document = XmlDocument.parsed(self._base, str(base))
+        if document.root.tag != "mujoco":
+            raise ModelError(f"'{base}' has the root element <{document.root.tag}>, expected <mujoco>")
+        bodies = document.named("body")
         self._fused = FusedLinks.of(estimated, bodies)
         self._nominal = self._fused.inertias(model.urdf)
         if base is not None:
-            known = {name: self._format.known(body) for name, body in bodies.items()}
-            self.warnings = _unlike(base, known, self._nominal)
+            self.warnings = _unlike(base, bodies, self._nominal)
 
     def text(self, parameters: Array) -> str:
         """Return the robot with inertias.
@@ -199,18 +148,17 @@ class RobotWriter:
             parameters: As `EstimatedModel.estimate`, shape (n, 10).
         """
         urdf = self._model.urdf_with(parameters)
-        if self._format is None:
+        if not self._base:
             return urdf
-        inertias = self._fused.inertias(urdf)
         changed = {
             name: inertia.made_consistent(name)  # but for placeholders fixed to a link, it is
-            for name, inertia in inertias.items()
+            for name, inertia in self._fused.inertias(urdf).items()
             if name not in self._nominal or not np.array_equal(inertia.vector, self._nominal[name].vector)
         }
-        return self._format.changed(self._base, changed)
+        return mjcf_with_inertias(self._base, changed)
 
 
-def _changes(light: Sequence[str], mended: Sequence[str]) -> tuple[str, ...]:
+def _changes(light: Sequence[str], mended: Sequence[str]) -> list[str]:
     """Say what of the description simulators would not take as it is."""
     said = []
     if light:
@@ -219,19 +167,19 @@ def _changes(light: Sequence[str], mended: Sequence[str]) -> tuple[str, ...]:
     if mended:
         wrong = f"no body has the moments of inertia that the description gives {listing(mended)}"
         said.append(f"{wrong}: written with the nearest ones")
-    return tuple(said)
+    return said
 
 
 def _unlike(
-    base: Path, known: Mapping[str, tuple[float, Array] | None], nominal: Mapping[str, InertialParameters]
-) -> tuple[str, ...]:
+    base: Path, bodies: Mapping[str, Element], nominal: Mapping[str, InertialParameters]
+) -> list[str]:
     """Say which links have another mass or centre of mass in the model than in the description."""
     said = []
-    for name, values in known.items():
-        expected = nominal.get(name)
-        if values is None or expected is None:
+    for name, expected in nominal.items():
+        inertial = bodies[name].find("inertial") if name in bodies else None
+        if inertial is None or inertial.get("mass") is None:
             continue
-        mass, com = values
+        mass, com = float(inertial.get("mass", "")), np.array(numbers_of(inertial, "pos"))
         if abs(mass - expected.mass) > MASS_TOLERANCE * expected.mass:
             said.append(
                 f"'{name}' weighs {mass:.4g} kg in '{base}' and {expected.mass:.4g} kg in the description"
@@ -241,21 +189,4 @@ def _unlike(
                 f"the centre of mass of '{name}' is at {np.round(com, 4).tolist()} m in '{base}' and at "
                 f"{np.round(expected.com_F, 4).tolist()} m in the description: is it the same frame?"
             )
-    return tuple(said)
-
-
-def read_model(path: Path, root: str) -> str:
-    """Read a model file.
-
-    Args:
-        path: The file.
-        root: Tag of its root element.
-
-    Raises:
-        ModelError: If it cannot be read, or is of another format.
-    """
-    text = read_text(path, "model", ModelError)
-    found = XmlDocument.parsed(text, str(path)).root.tag
-    if found != root:
-        raise ModelError(f"'{path}' has the root element <{found}>, expected <{root}>")
-    return text
+    return said
