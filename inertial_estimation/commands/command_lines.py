@@ -577,12 +577,11 @@ def demo(parser: Parser) -> None:
 
     Examples:
       inertial-estimation demo
-      inertial-estimation demo --duration 8 --no-adaptation --rrd demo.rrd
+      inertial-estimation demo --duration 8 --no-adaptation
     """
     number(parser, "--duration", 4.5, "S", "simulated time of a run, from the release (4.5 s)")
     switch(parser, "--no-adaptation", "only the run without adaptation, in which the elbow sags")
     shared_output(parser, "results/demo")
-    rrd(parser)
 
 
 def monitor(parser: Parser) -> None:

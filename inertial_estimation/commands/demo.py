@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.demo_run import NODES, PARAMETER_FILES, DemoPhase, DemoRun
 from inertial_estimation.commands.ros_domains import claimed_domain, given_domain
 from inertial_estimation.commands.terminal import drawing, table_lines
-from inertial_estimation.commands.viewer_files import demo_view
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import robot_config
@@ -37,7 +35,7 @@ DOMAINS = range(51, 101)  # 1 to 50 are left to robots
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
-    output, rrd = check_output_folder(args.output, shared=True), arguments.checked_rrd(args)
+    output = check_output_folder(args.output, shared=True)
     given = given_domain()
     print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
@@ -57,10 +55,9 @@ def run(args: argparse.Namespace) -> int:
         domains = [
             stack.enter_context(claimed_domain(DOMAINS)) if given is None else given for _ in adaptations
         ]
-        views = stack.enter_context(demo_view(rrd, scene, adaptations, setup, urdf))
         runs = [
-            DemoRun(scene, adaptation=adaptation, domain_id=domain, view=view)
-            for adaptation, domain, view in zip(adaptations, domains, views, strict=True)
+            DemoRun(scene, adaptation=adaptation, domain_id=domain)
+            for adaptation, domain in zip(adaptations, domains, strict=True)
         ]
         with _display(scene, runs) as show:
             for together in ([run] for run in runs) if given is not None else (runs,):

@@ -23,7 +23,6 @@ from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 
 if TYPE_CHECKING:
     from inertial_estimation.ros.monitors import DemoMonitor
-    from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
 SIMULATOR = "simulator"
 ANSWERING = ("tilt_observer", "inertial_ekf", "whole_body_controller")
@@ -70,16 +69,13 @@ class DemoRun:
         wall_s: Wall time since its nodes were started, until it is over [s].
     """
 
-    def __init__(
-        self, scene: PayloadScene, *, adaptation: bool, domain_id: int, view: "DemoRunView | None" = None
-    ) -> None:
-        """Initialise the run of a scene on a ROS domain of its own, shown by a view if there is one."""
+    def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
+        """Initialise the run of a scene on a ROS domain of its own."""
         self.adaptation = adaptation
         self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
         self._scene, self._domain_id = scene, domain_id
-        self._view = view
-        self._record = LiveRecord(robot=view.heard if view is not None else None)
+        self._record = LiveRecord()
         self._released_ns: int | None = None
         self._begin_s, self._deadline_s = 0.0, math.inf  # wall times [s]
         self._open = ExitStack()
@@ -139,8 +135,6 @@ class DemoRun:
             self._start_simulator = None
         self.wall_s = now_s - self._begin_s
         self._advance(now_s)
-        if self._view is not None and self._released_ns is not None:
-            self._view.take(self._record, self._released_ns)
         if self.over:
             if self._released_ns is None or self.simulated_s <= 0.0:
                 said = self._processes.output() or "; ".join(self.complaints) or "none"

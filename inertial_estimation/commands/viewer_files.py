@@ -1,4 +1,4 @@
-"""Recordings for the viewer (``--rrd``) of a replay, a simulation and the runs of the demo.
+"""Recordings for the viewer (``--rrd``) of a replay or a simulation.
 
 Packages of the simulation and the viewer, which a command may do without, are imported where they are used.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
 from inertial_estimation.signals import ContactLoad, seconds
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from inertial_estimation.configuration.pipelines import Pipelines
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import Recording
-    from inertial_estimation.replay.payload_response import PayloadScene
     from inertial_estimation.replay.reference import ReplayReference
     from inertial_estimation.simulation.sensors import SensorReadings
-    from inertial_estimation.view.demo_run_view import DemoRunView
     from inertial_estimation.view.moments import Truth
-    from inertial_estimation.view.recorded_run import RecordedRun
+    from inertial_estimation.view.robot_view import RecordedRun
 
 
 def replay_view(
@@ -41,7 +39,7 @@ def replay_view(
     if path is None:
         return None
     from inertial_estimation.view.moments import Truth
-    from inertial_estimation.view.recorded_run import RecordedRun
+    from inertial_estimation.view.robot_view import RecordedRun
 
     estimators = (pipelines.tilt, pipelines.inertial, pipelines.payload)
     first = next(pipeline for pipeline in estimators if pipeline is not None)
@@ -77,7 +75,7 @@ def simulation_view(
         yield
         return
     from inertial_estimation.view.moments import Truth
-    from inertial_estimation.view.recorded_run import RecordedRun
+    from inertial_estimation.view.robot_view import RecordedRun
 
     simulation, first = loop.simulation, loop.on_readings
 
@@ -109,27 +107,3 @@ def _loads(of: Pipelines | ClosedLoop) -> Callable[[], Sequence[ContactLoad]]:
     """Return what gives the newest contact points and forces."""
     tilt = of.tilt
     return (lambda: tilt.contact_loads) if tilt is not None else tuple
-
-
-@contextmanager
-def demo_view(
-    path: Path | None, scene: PayloadScene, adaptations: Sequence[bool], setup: RobotSetup, urdf: str
-) -> Iterator[Sequence[DemoRunView | None]]:
-    """Keep all runs of a scene while the context lasts, and write them at its end.
-
-    Yields:
-        What shows each run (with adaptation or without), None without a path.
-    """
-    if path is None:
-        yield [None] * len(adaptations)
-        return
-    from inertial_estimation.view.blueprint import blueprint, front_eye
-    from inertial_estimation.view.demo_run_view import DemoRunView, root_of_run
-    from inertial_estimation.view.robot_view import rerun_file
-
-    roots = [root_of_run(adaptation) for adaptation in adaptations]
-    views = [DemoRunView(setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
-    yield views
-    with rerun_file(path, "demo") as stream:
-        panels = set[str]().union(*(view.write(stream) for view in views))
-        stream.send_blueprint(blueprint(panels, front_eye(setup.robot), roots=roots))

@@ -34,21 +34,12 @@ def demo_panels(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> tu
         label = "with adaptation" if response.adaptation else "without adaptation"
         colour = 0 if response.adaptation else 1
         elbow.append(Series(label, response.t, np.degrees(response.angle), colour=colour))
-        mass.append(Series(f"published, {label}", response.t_mass, response.mass, "line", colour=colour))
-        mass.append(
-            Series(f"estimate, {label}", response.t_estimate, response.estimate, "thin", colour=colour)
-        )
+        mass.append(Series(label, response.t_mass, response.mass, colour=colour))
     before, after = scene.mass(-np.inf), scene.mass(np.inf)
     ends = np.array([0.0, scene.time_s, scene.time_s, scene.duration_s])
     mass.append(Series("truth", ends, np.array([before, before, after, after]), "dashed", colour=INK))
     home = Level(float(np.degrees(scene.home)), "reference")
     return (
         Panel("Position of the elbow", X_LABEL, "elbow [deg]", elbow, levels=[home]),
-        Panel(
-            "Mass of the forearm with what it holds",
-            X_LABEL,
-            "forearm [kg]",
-            mass,
-            y_limits=(0.0, 1.2 * after),
-        ),
+        Panel("Published mass of the forearm with what it holds", X_LABEL, "forearm [kg]", mass),
     )

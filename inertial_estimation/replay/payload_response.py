@@ -48,8 +48,6 @@ class PayloadResponse:
         angle: Position of the joint [rad], shape (n,).
         t_mass: Times of the mass since the release [s], shape (m,).
         mass: Published mass of the link's body [kg], shape (m,).
-        t_estimate: Times of the estimate since the release [s], shape (k,).
-        estimate: The filter's own estimate of that mass [kg], shape (k,).
     """
 
     adaptation: bool
@@ -57,8 +55,6 @@ class PayloadResponse:
     angle: Array
     t_mass: Array
     mass: Array
-    t_estimate: Array
-    estimate: Array
 
     def numbers(self, scene: PayloadScene) -> dict[str, float]:
         """Return RMSE of the joint since the weight came, and mean errors of joint and mass at the end.
@@ -90,12 +86,10 @@ def response_from_record(
     if not record.joints.get(scene.joint):
         raise RecordingError(f"no message with the joint '{scene.joint}' was received")
     masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
-    added = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.payloads.get(scene.link, [])]
-    elbow, published, (t_estimate, payload) = (
-        _series(series, released_ns, scene.duration_s)
-        for series in (record.joints[scene.joint], masses, added)
+    elbow, published = (
+        _series(series, released_ns, scene.duration_s) for series in (record.joints[scene.joint], masses)
     )
-    return PayloadResponse(adaptation, *elbow, *published, t_estimate, scene.nominal_mass + payload)
+    return PayloadResponse(adaptation, *elbow, *published)
 
 
 def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:

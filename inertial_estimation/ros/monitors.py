@@ -9,8 +9,7 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import InertiaStamped
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -33,7 +32,6 @@ from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.signals import Health, JointReading
 
-SIGMA_KEY = "mass sigma "
 OWN_NODES = frozenset({TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE, SIMULATOR_NODE, CONTROLLER_NODE})
 TELEMETRY = "/telemetry"
 TAKE_PERIOD = 0.05  # [s]
@@ -88,19 +86,10 @@ class DemoMonitor(PolledNode):
         self.record = record
         self._awaited: list[str] = []
         for link in links:
-            token = topic_token(link)
-            payloads, inertias = record.payloads.setdefault(link, []), record.inertias.setdefault(link, [])
-            self._listen(InertiaStamped, f"payloads/{token}", payloads.append)
-            self._listen(InertiaStamped, f"link_inertias/{token}", inertias.append)
-            record.sigmas[link] = []
+            heard = record.inertias.setdefault(link, []).append
+            self._listen(InertiaStamped, f"link_inertias/{topic_token(link)}", heard)
         record.joints = {joint: [] for joint in joints}
         self._listen(JointState, "joint_states", self._on_joints)
-        robot = record.robot
-        if robot is not None:
-            self._listen(Odometry, "base_state", robot.bases.append)
-            for contact in robot.contacts:
-                heard = partial(robot.wrenches.__setitem__, contact)
-                self._listen(WrenchStamped, f"{topic_token(contact)}/wrench", heard)
 
     def contested(self) -> list[str]:
         """Return the topics that more than one node publishes: another program talks in this domain."""
@@ -113,8 +102,6 @@ class DemoMonitor(PolledNode):
         self._hear(message_type, topic, lambda data: heard(read(data)))
 
     def _on_joints(self, reading: JointReading) -> None:
-        if self.record.robot is not None:
-            self.record.robot.joints.append(reading)
         for joint, series in self.record.joints.items():
             if joint in reading.names:
                 series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))
@@ -128,9 +115,6 @@ class DemoMonitor(PolledNode):
                 self.record.complaints.pop(status.name, None)
             for item in status.values:
                 self.record.facts[status.name, item.key] = item.value
-                link = item.key.removeprefix(SIGMA_KEY).split(" ")[0]
-                if item.key.startswith(SIGMA_KEY) and link in self.record.sigmas and self.record.newest_ns:
-                    self.record.sigmas[link].append((self.record.newest_ns, float(item.value)))
 
 
 @contextmanager

@@ -33,8 +33,7 @@ class ShownLink(NamedTuple):
     Attributes:
         estimate: The estimate.
         payload: Estimate minus nominal (its mass may be negative).
-        mass_sigma: Standard deviation of the mass [kg]; infinite where it was never measured, NaN where it is
-            not known.
+        mass_sigma: Standard deviation of the mass [kg]; infinite where it was never measured.
         com_sigmas_L: Of the centre of mass along the axes of the link [m], shape (3,), likewise.
     """
 

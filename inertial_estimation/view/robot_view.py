@@ -1,20 +1,24 @@
 """A robot and its estimates over time, as a recording of the viewer."""
 
 import math
-import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import rerun as rr
+import rerun.blueprint as rrb
 from numpy.typing import NDArray
 from rerun.urdf import UrdfTree
 
+from inertial_estimation.configuration.urdf_source import mesh_folders
+from inertial_estimation.figures import GREY_COLOUR, PALETTE
 from inertial_estimation.files.outputs import PARTIAL
+from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.bodies import BodyPlacements
+from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.marker_messages import (
     GRAVITY_LENGTH,
@@ -23,34 +27,33 @@ from inertial_estimation.recordings.marker_messages import (
     payload_radius,
 )
 from inertial_estimation.replay.metrics import angles_between, verticals
-from inertial_estimation.signals import Array, seconds
-from inertial_estimation.view.blueprint import ROOT, SERIES, TIMELINE
-from inertial_estimation.view.moments import Event, Moment, ShownLink
+from inertial_estimation.replay.reference import ReferenceErrors
+from inertial_estimation.signals import Array, ContactLoad, seconds
+from inertial_estimation.view.moments import Event, Moment, Moments, ShownLink, Truth
 from inertial_estimation.view.shown_urdf import shown_urdf
 
 Colour = tuple[int, ...]
 Stamps = Sequence[int] | NDArray[np.int64]
-COLOURS: tuple[Colour, ...] = (
-    *((0, 114, 178), (213, 94, 0), (0, 158, 115)),
-    *((204, 121, 167), (230, 159, 0), (86, 180, 233)),
-)  # Okabe and Ito 2008, as in the figures
-ESTIMATED, TRUE, NOMINAL = (213, 94, 0), (0, 158, 115), (120, 120, 120)
-IN_USE, NOT_IN_USE, HEAVIER, LIGHTER = (0, 114, 178), (150, 150, 150), (230, 159, 0), (86, 180, 233)
-BAND_OPACITY, SHELL = 110, 70  # of bands of curves, and of what shows a standard deviation, of 255
-WIDTH, BAND_WIDTH = 2.0, 1.0  # of curves [point]
+COLOURS: tuple[Colour, ...] = tuple(tuple(bytes.fromhex(colour[1:])) for colour in PALETTE)
+GREY: Colour = tuple(bytes.fromhex(GREY_COLOUR[1:]))
+IN_USE, ESTIMATED, TRUE, _, HEAVIER, LIGHTER = COLOURS
+TRANSLUCENT = 90  # of 255: bands of curves, ellipsoids of standard deviations
 COM_RADIUS, LARGEST_COM = 0.02, 0.08  # of a centre of mass that is exact, and at most [m]
 ARROW_RADIUS = 0.008  # [m]
-APPLICATION = "inertial_estimation"
+ROOT, SERIES, TIMELINE = "robot", "series", "time"  # entities of the robot and the time series; seconds
 WORLD = "tf#/"  # Rerun's name of the frame of the root entity
-UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # x y z w
+PANELS = {  # entity below `SERIES` and title of each panel, from the top
+    "tilt": "roll and pitch of the base [deg]",
+    "tilt_error": "tilt error and its sigma [deg]",
+    "force": "vertical contact force [N]",
+    "nis": "normalised innovation squared (NIS)",
+    "payload": "payload: estimated less nominal mass, 2 sigma [kg]",
+}
 
 
 @contextmanager
 def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
-    """Open a recording that is written to a file as it is made.
-
-    What is logged goes to a file next to the given one, which is given its name at the end; after an error
-    or an interrupt nothing is left.
+    """Open a recording that is written to a file as it is made; after an error or an interrupt there is none.
 
     Args:
         path: The file; an existing one is replaced.
@@ -59,43 +62,68 @@ def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
     Yields:
         The stream to log to.
     """
-    partial = path.with_name(f"{PARTIAL}{secrets.token_hex(4)}.rrd")
-    stream = rr.RecordingStream(APPLICATION)
-    for clock in (stream.set_log_time_enabled, stream.set_log_tick_enabled):
-        clock(False)  # the only time line is that of the data
-    try:
-        stream.save(partial)
-        stream.send_recording_name(name)
-        yield stream
-        stream.flush()
-        stream.disconnect()
-        partial.replace(path)
-    finally:
-        stream.disconnect()
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+    stream = rr.RecordingStream("inertial_estimation")
+    stream.set_log_time_enabled(False)  # the only time line is that of the data
+    stream.set_log_tick_enabled(False)
+    with tempfile.TemporaryDirectory(prefix=PARTIAL, dir=path.parent) as folder:
+        try:
+            stream.save(Path(folder) / path.name)
+            stream.send_recording_name(name)
+            yield stream
+            stream.flush()
+        finally:
+            stream.disconnect()
+        (Path(folder) / path.name).replace(path)
 
 
-class RobotView:
-    """Writes the robot, what is drawn at it, and the time series in the panels next to it.
+class RecordedRun:
+    """Keeps the moments of a run, and writes them.
 
     Attributes:
-        panels: Panels that have time series.
+        moments: Takes joint states and estimates.
     """
 
     def __init__(
         self,
-        stream: rr.RecordingStream,
+        path: Path,
         robot: RobotModel,
+        config: RobotGeometryConfig,
         urdf: str,
-        *,
         origin_ns: int,
-        folders: Sequence[Path] = (),
-        root: str = ROOT,
-        label: str = "",
-        first_colour: int = 0,
-        place: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
+        truth: Callable[[int], Truth] = lambda _stamp_ns: Truth(),
     ) -> None:
+        """Start without moments.
+
+        Args:
+            path: The file.
+            robot: Model of the robot.
+            config: Its parameters.
+            urdf: Text of its description.
+            origin_ns: Stamp that is zero on the time line [ns].
+            contact_loads: Returns the newest contact points and forces.
+            truth: Returns what is true at a stamp [ns].
+        """
+        self.moments = Moments(joints_alone(robot, config, velocities=False), contact_loads, truth)
+        self._path, self._robot, self._urdf, self._origin_ns = path, robot, urdf, origin_ns
+
+    def write(self, errors: ReferenceErrors | None = None) -> None:
+        """Write the file, with the tilt of a reference where there is one."""
+        with rerun_file(self._path, self._robot.model.name) as stream:
+            view = RobotView(stream, self._robot, self._urdf, self._origin_ns)
+            if self.moments.found:
+                view.show(self.moments.found)
+            if errors is not None:
+                good = errors.trusted
+                view.show_truth(errors.stamps_ns[good], errors.reference[good], errors.errors[good])
+            view.tell(self.moments.events)
+            view.lay_out()
+
+
+class RobotView:
+    """Writes the robot, what is drawn at it, and the time series in the panels next to it."""
+
+    def __init__(self, stream: rr.RecordingStream, robot: RobotModel, urdf: str, origin_ns: int) -> None:
         """Log the shapes of the links, which do not change.
 
         Args:
@@ -103,24 +131,18 @@ class RobotView:
             robot: Model of the robot.
             urdf: Text of its description.
             origin_ns: Stamp that is zero on the time line [ns].
-            folders: Folders in which meshes are searched.
-            root: Entity below which this robot is, without spaces; also prefix of its frames.
-            label: Put before the names of its series where the recording has several robots.
-            first_colour: Number of the colour of its first series in each panel.
-            place: Added to all positions of the base [m], so that several robots stand apart.
         """
         self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
-        self._root, self._label, self._first_colour = root, f"{label} " if label else "", first_colour
-        self._place, self._names, self.panels = place, dict[str, list[str]](), set[str]()
+        self._series: dict[str, list[str]] = {}  # names of the curves of each panel
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "robot.urdf"
-            file.write_text(shown_urdf(urdf, folders, Path(folder)), encoding="utf-8")
+            file.write_text(shown_urdf(urdf, mesh_folders(), Path(folder)), encoding="utf-8")
             self._tree = UrdfTree.from_file_path(
                 file,
-                entity_path_prefix=root,
-                frame_prefix=f"{root}/",
-                static_transform_entity_path=f"{root}/fixed_joints",
+                entity_path_prefix=ROOT,
+                frame_prefix=f"{ROOT}/",
+                static_transform_entity_path=f"{ROOT}/fixed_joints",
             )
             self._tree.log_urdf_to_recording(stream)
 
@@ -138,21 +160,20 @@ class RobotView:
         self._show_tilt(moments)
         stamps = [m.stamp_ns for m in moments]
         self.curve("nis", "NIS", stamps, [m.nis for m in moments])
-        self.curve("nis", "bound of the gate", stamps, [m.nis_bound for m in moments], colour=NOT_IN_USE)
+        self.curve("nis", "bound of the gate", stamps, [m.nis_bound for m in moments], colour=GREY)
 
-    def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array | None = None) -> None:
+    def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array) -> None:
         """Write the true tilt, which an aligned reference tells only afterwards.
 
         Args:
             stamps_ns: Stamps, ascending [ns], shape (n,).
             up_B: True vertical in the base frame, shape (n, 3).
-            errors: Angle between the estimated and the true vertical [rad], shape (n,); None: not known.
+            errors: Angle between the estimated and the true vertical [rad], shape (n,).
         """
-        self._gravity("gravity/true", stamps_ns, up_B, TRUE)
+        self._draw_gravity("true", stamps_ns, up_B, TRUE)
         for name, angles in _roll_and_pitch(up_B).items():
-            self.curve("tilt", f"{name}, true", stamps_ns, angles, colour=NOT_IN_USE)
-        if errors is not None:
-            self.curve("tilt_error", "error", stamps_ns, np.degrees(errors))
+            self.curve("tilt", f"{name}, true", stamps_ns, angles, colour=GREY)
+        self.curve("tilt_error", "error", stamps_ns, np.degrees(errors))
 
     def tell(self, events: Sequence[Event]) -> None:
         """Add events to the log in its own panel next to the time series."""
@@ -162,100 +183,104 @@ class RobotView:
             self._send("events", [event.stamp_ns for event in events], columns)
 
     def curve(
-        self,
-        panel: str,
-        name: str,
-        stamps_ns: Stamps,
-        values: Any,
-        *,
-        colour: Colour | None = None,
-        width: float = WIDTH,
-        legend: str = "",
+        self, panel: str, name: str, stamps_ns: Stamps, values: Any, *, colour: Colour | None = None
     ) -> None:
         """Add a time series; values that are not finite are left out.
 
         Args:
-            panel: Entity of the panel below `SERIES`.
+            panel: One of `PANELS`.
             name: Name of the series.
             stamps_ns: Stamps [ns], shape (n,).
             values: The values, shape (n,).
             colour: Of the line; None: the next of the panel.
-            width: Of the line, in points.
-            legend: Name in the legend; empty: that of the series.
         """
-        numbers, title = np.asarray(values, dtype=np.float64), f"{self._label}{name}"
+        numbers = np.asarray(values, dtype=np.float64)
         known = np.isfinite(numbers)
         if not known.any():
             return
-        self.panels.add(panel)
-        entity = f"{SERIES}/{panel}/{rr.escape_entity_path_part(title)}"
-        style = rr.SeriesLines(
-            colors=colour or self._colour(panel, title),
-            names=legend or title,
-            widths=width,
-            aggregation_policy="MinMax",  # the default, the mean, hides peaks
-        )
+        names = self._series.setdefault(panel, [])
+        if colour is None:
+            colour = COLOURS[len(names) % len(COLOURS)]
+            names.append(name)
+        entity = f"{SERIES}/{panel}/{rr.escape_entity_path_part(name)}"
+        policy = "MinMax"  # the default, the mean, hides peaks
+        style = rr.SeriesLines(colors=colour, names=name, aggregation_policy=policy)
         self._stream.log(entity, style, static=True)
         self._send(entity, np.asarray(stamps_ns)[known], rr.Scalars.columns(scalars=numbers[known]))
 
-    def _colour(self, panel: str, name: str) -> Colour:
-        """Return the colour of a series: the first that no other of its panel has, in turn."""
-        names = self._names.setdefault(panel, [])
-        if name not in names:
-            names.append(name)
-        return COLOURS[(self._first_colour + names.index(name)) % len(COLOURS)]
+    def lay_out(self) -> None:
+        """Lay out the recording: the robot on the left, its time series and events on the right."""
+        scene = rrb.Spatial3DView(
+            origin="/",
+            contents=f"/{ROOT}/**",
+            name="robot",
+            line_grid=rrb.LineGrid3D(visible=True, spacing=0.5),
+            eye_controls=_eye(self._robot),
+            defaults=[
+                kind.from_fields(fill_mode="solid") for kind in (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)
+            ],
+        )
+        legend = rrb.PlotLegend(rrb.Corner2D.LeftTop)
+        series = [
+            rrb.TimeSeriesView(origin=f"/{SERIES}/{panel}", name=title, plot_legend=legend)
+            for panel, title in PANELS.items()
+            if panel in self._series
+        ]
+        events = rrb.TextLogView(origin="/events", name="events")
+        right = rrb.Vertical(*series, events)
+        self._stream.send_blueprint(
+            rrb.Blueprint(
+                rrb.Horizontal(scene, right, column_shares=[3.0, 2.0]),
+                rrb.SelectionPanel(state="hidden"),
+                rrb.BlueprintPanel(state="hidden"),
+                rrb.TimePanel(state="collapsed", timeline=TIMELINE),
+            )
+        )
 
     def _send(self, entity: str, stamps_ns: Stamps, columns: Any) -> None:
         times = seconds(np.asarray(stamps_ns, dtype=np.int64) - self._origin_ns)
         self._stream.send_columns(entity, [rr.TimeColumn(TIMELINE, duration=times)], columns)
 
-    def _frame(self, link: str) -> str:
-        return f"{self._root}/{link}"
-
     def _at(self, part: str, link: str, stamps_ns: Stamps, columns: Any) -> None:
         """Draw something in the frame of a link."""
-        entity = f"{self._root}/{part}"
-        self._stream.log(entity, rr.CoordinateFrame(self._frame(link)), static=True)
+        entity = f"{ROOT}/{part}"
+        self._stream.log(entity, rr.CoordinateFrame(f"{ROOT}/{link}"), static=True)
         self._send(entity, stamps_ns, columns)
 
     def _move(self, moments: Sequence[Moment]) -> None:
-        """Write the transforms of the joints and of the base, at first upright at its place."""
+        """Write the transforms of the joints and of the base, at first upright at the origin."""
         stamps, positions = [m.stamp_ns for m in moments], np.array([m.q for m in moments])
         for name, values in zip(self._robot.joint_names, positions.T, strict=True):
             joint = self._tree.get_joint_by_name(name)
             if joint is not None:
-                entity = f"{self._root}/joints/{rr.escape_entity_path_part(name)}"
+                entity = f"{ROOT}/joints/{rr.escape_entity_path_part(name)}"
                 self._send(entity, stamps, joint.compute_transform_columns(values.tolist(), clamp=False))
-        poses: list[tuple[int, Any, Any]] = [
-            (m.stamp_ns, base.p_WB + self._place, base.quaternion_xyzw)
-            for m in moments
-            if (base := m.base) is not None
-        ]
+        bases = [(m.stamp_ns, m.base.p_WB, m.base.quaternion_xyzw) for m in moments if m.base is not None]
         if moments[0].base is None:
-            poses.insert(0, (moments[0].stamp_ns, self._place, UPRIGHT))
-        stamps, places, quaternions = (list(column) for column in zip(*poses, strict=True))
+            bases.insert(0, (stamps[0], np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])))
+        times, places, quaternions = (list(column) for column in zip(*bases, strict=True))
         columns = rr.Transform3D.columns(
             translation=places,
             quaternion=quaternions,
-            parent_frame=[WORLD] * len(poses),
-            child_frame=[self._frame(self._robot.base_link)] * len(poses),
+            parent_frame=[WORLD] * len(bases),
+            child_frame=[f"{ROOT}/{self._robot.base_link}"] * len(bases),
         )
-        self._send(f"{self._root}/base", stamps, columns)
+        self._send(f"{ROOT}/base", times, columns)
 
-    def _gravity(self, part: str, stamps_ns: Stamps, up_B: Array, colour: Colour) -> None:
+    def _draw_gravity(self, part: str, stamps_ns: Stamps, up_B: Array, colour: Colour) -> None:
         n, vectors = len(up_B), -GRAVITY_LENGTH * up_B
         if n:
             arrows = rr.Arrows3D.columns(vectors=vectors, colors=[colour] * n, radii=[ARROW_RADIUS] * n)
-            self._at(part, self._robot.base_link, stamps_ns, arrows)
+            self._at(f"gravity/{part}", self._robot.base_link, stamps_ns, arrows)
 
     def _show_tilt(self, moments: Sequence[Moment]) -> None:
         """Write direction of gravity, roll and pitch, their deviation, and the truth where it is known."""
         stamps, up_B = _verticals(moments)
-        self._gravity("gravity/estimated", stamps, up_B, ESTIMATED)
+        self._draw_gravity("estimated", stamps, up_B, ESTIMATED)
         for name, angles in _roll_and_pitch(up_B).items():
             self.curve("tilt", name, stamps, angles)
         sigmas = np.degrees([m.tilt_sigma for m in moments])
-        self.curve("tilt_error", "sigma", [m.stamp_ns for m in moments], sigmas, colour=NOT_IN_USE)
+        self.curve("tilt_error", "sigma", [m.stamp_ns for m in moments], sigmas, colour=GREY)
         known = [m for m in moments if m.base is not None and m.truth.up_B is not None]
         if known:
             stamps, estimated = _verticals(known)
@@ -270,33 +295,32 @@ class RobotView:
             arrows = rr.Arrows3D.columns(
                 origins=[load.point_B for load in loads],
                 vectors=METRES_PER_NEWTON * forces,
-                colors=[IN_USE if load.weight > 0.0 else NOT_IN_USE for load in loads],
+                colors=[IN_USE if load.weight > 0.0 else GREY for load in loads],
                 radii=[ARROW_RADIUS] * len(loads),
             )
-            part = f"forces/{rr.escape_entity_path_part(name)}"
-            self._at(part, self._robot.base_link, stamps, arrows)
+            self._at(f"forces/{rr.escape_entity_path_part(name)}", self._robot.base_link, stamps, arrows)
             based = np.array([m.base is not None for m, _load in found])
             at, up_B = _verticals([m for m, _load in found])
             self.curve("force", name, at, np.sum(up_B * forces[based], axis=1))
 
     def _draw_centres(self, moments: Sequence[Moment]) -> None:
+        """Write the centre of mass of the whole robot: nominal, and with the estimates."""
         bodies = BodyPlacements(self._robot)
-        nominal, estimated = list[Array](), list[tuple[int, Array]]()
+        found: dict[str, list[tuple[int, Array]]] = {"nominal": [], "estimated": []}
         for moment in moments:
             bodies.update(moment.q)
-            nominal.append(bodies.com_B())
+            found["nominal"].append((moment.stamp_ns, bodies.com_B()))
             known = [link.estimate for link in moment.links if not math.isinf(link.mass_sigma)]
             if known:
-                estimated.append((moment.stamp_ns, bodies.com_B(known)))
-        self._points("centre_of_mass/nominal", [m.stamp_ns for m in moments], nominal, NOMINAL)
-        stamps, points = [stamp_ns for stamp_ns, _com in estimated], [com for _stamp_ns, com in estimated]
-        self._points("centre_of_mass/estimated", stamps, points, ESTIMATED)
-
-    def _points(self, part: str, stamps_ns: Stamps, points: Sequence[Array], colour: Colour) -> None:
-        n = len(points)
-        if n:
-            columns = rr.Points3D.columns(positions=points, colors=[colour] * n, radii=[COM_RADIUS] * n)
-            self._at(part, self._robot.base_link, stamps_ns, columns)
+                found["estimated"].append((moment.stamp_ns, bodies.com_B(known)))
+        for (name, points), colour in zip(found.items(), (GREY, ESTIMATED), strict=True):
+            n = len(points)
+            if n:
+                stamps, positions = zip(*points, strict=True)
+                spheres = rr.Points3D.columns(
+                    positions=positions, colors=[colour] * n, radii=[COM_RADIUS] * n
+                )
+                self._at(f"centre_of_mass/{name}", self._robot.base_link, stamps, spheres)
 
     def _plot_payload(self, name: str, found: Sequence[tuple[Moment, ShownLink]]) -> None:
         measured = [(m, link) for m, link in found if not math.isinf(link.mass_sigma)]
@@ -305,14 +329,25 @@ class RobotView:
         stamps = [m.stamp_ns for m, _link in measured]
         masses = np.array([link.payload.mass for _m, link in measured])
         spread = SIGMAS_DRAWN * np.array([link.mass_sigma for _m, link in measured])
-        colour = self._colour("payload", name)
-        self.curve("payload", name, stamps, masses, colour=colour)
-        band: dict[str, Any] = {"colour": (*colour, BAND_OPACITY), "width": BAND_WIDTH}
-        for side, bound in (("upper", masses + spread), ("lower", masses - spread)):
-            self.curve("payload", f"{name}, {side}", stamps, bound, legend=f"{self._label}{name}", **band)
+        self.curve("payload", name, stamps, masses)
+        band = (*COLOURS[(len(self._series["payload"]) - 1) % len(COLOURS)], TRANSLUCENT)
+        self.curve("payload", f"{name}, upper", stamps, masses + spread, colour=band)
+        self.curve("payload", f"{name}, lower", stamps, masses - spread, colour=band)
         nominal = np.array([link.estimate.mass for _m, link in measured]) - masses
         true = np.array([m.truth.masses.get(name, math.nan) for m, _link in measured]) - nominal
-        self.curve("payload", f"{name}, true", stamps, true, colour=NOT_IN_USE)
+        self.curve("payload", f"{name}, true", stamps, true, colour=GREY)
+
+
+def _eye(robot: RobotModel) -> rrb.EyeControls3D:
+    """Return where the robot is seen from: a distance that fits its size, following a floating base."""
+    bodies = BodyPlacements(robot)
+    target = np.zeros(3) if robot.floating_base else np.nan_to_num(bodies.com_B())
+    return rrb.EyeControls3D(
+        position=target + bodies.extent * np.array([1.3, -1.3, 0.6]),
+        look_target=target,
+        eye_up=(0.0, 0.0, 1.0),
+        tracking_entity=f"/{ROOT}/centre_of_mass/nominal" if robot.floating_base else None,
+    )
 
 
 def _verticals(moments: Sequence[Moment]) -> tuple[list[int], Array]:
@@ -337,42 +372,31 @@ def _roll_and_pitch(up_B: Array) -> dict[str, Array]:
 
 
 def _link_columns(links: Sequence[ShownLink]) -> Mapping[str, Any]:
-    """Return centre of mass and payload of a body, and what shows two standard deviations of either.
+    """Return the centre of mass of a body, an ellipsoid of two standard deviations, and its payload.
 
     The payload is a sphere of its mass, of no size where that is less than two standard deviations.
     """
-    masses, sigmas = (
-        np.array(values) for values in ([x.payload.mass for x in links], [x.mass_sigma for x in links])
-    )
-    sigmas = np.where(np.isfinite(sigmas), sigmas, np.where(np.isnan(sigmas), 0.0, np.abs(masses)))
+    masses, sigmas = np.array([(link.payload.mass, link.mass_sigma) for link in links]).T
     seen = np.abs(masses) > SIGMAS_DRAWN * sigmas
-
-    def spheres(sizes: Array, opacity: int, labels: Sequence[str] | None = None) -> Any:
-        radii = np.where(seen, [payload_radius(size) for size in sizes.tolist()], 0.0)
-        colours = [(*(HEAVIER if mass > 0.0 else LIGHTER), opacity) for mass in masses.tolist()]
-        centres = [link.payload.com_L for link in links]
-        return _ellipsoids(centres, np.repeat(radii[:, None], 3, axis=1), colours, labels)
-
+    radii = np.where(seen, [payload_radius(mass) for mass in masses.tolist()], 0.0)
     labels = [
-        f"{link.payload.mass:+.2f} kg (sigma {link.mass_sigma:.2f})" if there else ""
-        for link, there in zip(links, seen.tolist(), strict=True)
+        f"{mass:+.2f} kg (sigma {sigma:.2f})" if there else ""
+        for mass, sigma, there in zip(masses.tolist(), sigmas.tolist(), seen.tolist(), strict=True)
     ]
-    coms = np.array([link.com_sigmas_L for link in links])
-    spread = np.where(np.isfinite(coms), coms, np.where(np.isnan(coms), 0.0, LARGEST_COM))
-    axes = np.clip(SIGMAS_DRAWN * spread, 0.25 * COM_RADIUS, LARGEST_COM)
+    spread = SIGMAS_DRAWN * np.array([link.com_sigmas_L for link in links])
+    solid = ["solid"] * len(links)
     return {
-        "centre_of_mass": _ellipsoids(
-            [link.estimate.com_L for link in links], axes, [(*ESTIMATED, SHELL)] * len(links)
+        "centre_of_mass": rr.Ellipsoids3D.columns(
+            centers=[link.estimate.com_L for link in links],
+            half_sizes=np.clip(spread, 0.25 * COM_RADIUS, LARGEST_COM),
+            colors=[(*ESTIMATED, TRANSLUCENT)] * len(links),
+            fill_mode=solid,
         ),
-        "payload": spheres(masses, 255, labels),
-        "payload_with_sigma": spheres(np.abs(masses) + SIGMAS_DRAWN * sigmas, SHELL),
+        "payload": rr.Ellipsoids3D.columns(
+            centers=[link.payload.com_L for link in links],
+            half_sizes=np.repeat(radii[:, None], 3, axis=1),
+            colors=[HEAVIER if mass > 0.0 else LIGHTER for mass in masses.tolist()],
+            fill_mode=solid,
+            labels=labels,
+        ),
     }
-
-
-def _ellipsoids(
-    centres: Sequence[Array], half_sizes: Array, colours: Any, labels: Sequence[str] | None = None
-) -> Any:
-    solid = ["solid"] * len(centres)
-    return rr.Ellipsoids3D.columns(
-        centers=centres, half_sizes=half_sizes, colors=colours, fill_mode=solid, labels=labels
-    )

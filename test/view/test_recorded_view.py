@@ -26,8 +26,7 @@ from inertial_estimation.signals import (
     LinkInertia,
 )
 from inertial_estimation.view.moments import Truth
-from inertial_estimation.view.recorded_run import RecordedRun
-from inertial_estimation.view.robot_view import rerun_file
+from inertial_estimation.view.robot_view import RecordedRun, rerun_file
 
 ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
 PITCH, TRUE_PITCH = 0.10, 0.08  # [rad]
@@ -96,7 +95,7 @@ def scalars(columns: Mapping[str, Mapping[str, np.ndarray]], entity: str) -> np.
 def test_everything_that_moves_is_there(columns: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     joints = {f"/robot/joints/{name}" for name in NAMES}
     drawn = {"gravity/estimated", "gravity/true", "forces/left", "links/arm/payload"}
-    drawn |= {"centre_of_mass/nominal", "centre_of_mass/estimated", "links/arm/payload_with_sigma"}
+    drawn |= {"centre_of_mass/nominal", "centre_of_mass/estimated", "links/arm/centre_of_mass"}
     assert joints | {f"/robot/{name}" for name in drawn} | {"/robot/base", "/events"} <= set(columns)
 
 
