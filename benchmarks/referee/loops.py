@@ -25,9 +25,6 @@ LENGTHS_S = {"elbow": 10.0, "pelvis": 14.0}
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {  # parameters that differ from the shipped ones
     "": {},
     "sensor errors estimated": {"inertial_ekf": {"sensor_errors.treatment": "estimated"}},
-    "adapted in the controller, too": {
-        "whole_body_controller": {"adaptation.gain": 5.0, "adaptation.prediction_weight": 0.3}
-    },
 }
 HOIST_S = hoist_time(quick=False)
 STEPS, STRIDE_M, WALK_S = 10, 0.15, 11.0

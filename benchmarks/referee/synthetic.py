@@ -20,7 +20,7 @@ TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as 
 FACTORS = {"as it is": 1.0, "half": 0.5, "a third": 1.0 / 3.0, "three times": 3.0}
 ROBOTS = ("hyq", "go2")
 LOOPS = (  # scene, whether the robot is unlike its file, variants of the settings
-    ("elbow", False, ("", "adapted in the controller, too")),
+    ("elbow", False, ("",)),
     ("elbow", True, ("", "sensor errors estimated")),
     ("pelvis", False, ("",)),
     ("pelvis", True, ("",)),

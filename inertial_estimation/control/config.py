@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.models.robot_config import RobotConfig, StanceConfig
+from inertial_estimation.models.friction import NominalFriction
+from inertial_estimation.models.robot_config import RobotGeometryConfig, StanceConfig
 from inertial_estimation.parameters import parameter, section
 
 
 @dataclass(frozen=True)
+class ControlledRobotConfig(RobotGeometryConfig):
+    """The robot with its inputs and the friction of its joints, of which the rotor inertia counts."""
+
+    nominal_friction: NominalFriction = section(NominalFriction)
+
+
+@dataclass(frozen=True)
 class TaskConfig:
-    """Gains of one task: a = k e + d e', critically damped."""
+    """Gain of one task: a = k e + d e', critically damped."""
 
     stiffness: float = parameter(
         100.0,
@@ -17,14 +25,6 @@ class TaskConfig:
         unit="1/s^2",
         lower=0.0,
         upper=1e4,
-        runtime=True,
-    )
-    weight: float = parameter(
-        10.0,
-        "Weight of the task's squared acceleration error in the quadratic program, relative to the other "
-        "tasks.",
-        lower=1e-6,
-        upper=1e6,
         runtime=True,
     )
 
@@ -38,14 +38,6 @@ class PostureConfig:
         "Stiffness k of the posture task for every joint that posture.joints does not name.",
         unit="1/s^2",
         lower=0.0,
-        upper=1e4,
-        runtime=True,
-    )
-    weight: float = parameter(
-        1.0,
-        "Weight of the squared acceleration error of a joint that carries no contact, in the quadratic "
-        "program.",
-        lower=1e-6,
         upper=1e4,
         runtime=True,
     )
@@ -190,15 +182,6 @@ class InertiaIntakeConfig:
         (),
         "Links whose estimated inertia the controller receives; empty uses the URDF's inertias throughout.",
     )
-    timeout: float = parameter(
-        0.5,
-        "Age, relative to the joint states, beyond which received inertias count as stopped; the last ones "
-        "stay in use.",
-        unit="s",
-        lower=0.01,
-        upper=1e6,
-        runtime=True,
-    )
     max_age: float = parameter(
         0.0,
         "A joint state is answered only after inertias no older than this have arrived, or have stopped; 0 "
@@ -213,31 +196,6 @@ class InertiaIntakeConfig:
         True,
         "Whether the controller computes with the received inertias; if not, it receives and awaits them and "
         "keeps the URDF's, for comparison.",
-    )
-
-
-@dataclass(frozen=True)
-class AdaptationConfig:
-    """Adaptation of the inertias of `inertias.links` by the errors of the joints, between the estimates."""
-
-    gain: float = parameter(
-        0.0,
-        "Gain of the adaptation of the inertias of 'inertias.links' by the controller's own tracking errors, "
-        "between the estimates; 0 switches it off. A body of mass m [kg] changes by gain m^2 kg for a joule "
-        "per kg.",
-        unit="1/J",
-        lower=0.0,
-        upper=100.0,
-        runtime=True,
-    )
-    prediction_weight: float = parameter(
-        0.0,
-        "Weight of the prediction error of the joint accelerations (in torques) against the tracking error "
-        "in the adaptation.",
-        unit="rad/(Nm s)",
-        lower=0.0,
-        upper=100.0,
-        runtime=True,
     )
 
 
@@ -259,7 +217,7 @@ class StateLimitsConfig:
 class ControllerConfig:
     """Everything the controller is built from."""
 
-    robot: RobotConfig = section(RobotConfig, prefix="")
+    robot: ControlledRobotConfig = section(ControlledRobotConfig, prefix="")
     stance: StanceConfig = section(StanceConfig)
     rate: float = parameter(
         333.0,
@@ -283,5 +241,4 @@ class ControllerConfig:
     walking: WalkingConfig = section(WalkingConfig)
     crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
-    adaptation: AdaptationConfig = section(AdaptationConfig)
     limits: StateLimitsConfig = section(StateLimitsConfig)

@@ -130,7 +130,7 @@ class PostureGains(NamedTuple):
                     f"{did_you_mean(pattern, joint_names, 'the model has')}"
                 )
             k[found] = stiffness
-        return cls(k, 2.0 * np.sqrt(k), np.where(np.isnan(legs), config.weight, legs))  # critically damped
+        return cls(k, 2.0 * np.sqrt(k), np.where(np.isnan(legs), 1.0, legs))  # critically damped
 
 
 def leg_weights(robot: RobotModel, frames: Sequence[str], contacts: Sequence[Contact]) -> Array:
@@ -250,19 +250,6 @@ class WholeBodyController:
             return self._solve(joints, state, [])
         return self._legged(h, joints, state, forces)
 
-    def sliding_error(self, joints: JointSample) -> Array:
-        """Return s = (v - v_ref) + sqrt(k) (q - q_ref) of the joints that follow their posture [rad/s].
-
-        Args:
-            joints: Joint state in the model's order.
-
-        Returns:
-            Shape (n_joints,); 0 for the joints of the legs of a floating base, which carry it.
-        """
-        reference, slope = self.references.joints, np.sqrt(self._posture.stiffness)
-        s: Array = (joints.v - reference.rate) + slope * (joints.q - reference.position)
-        return np.where(np.isnan(self._legs), s, 0.0) if self.dynamics.robot.floating_base else s
-
     def _take_over(self, state: DynamicsState) -> None:
         """Start references and gait from where the robot is."""
         height = roll = pitch = 0.0
@@ -326,11 +313,11 @@ class WholeBodyController:
         error = float(z.position[0]) + target.support_height
         height = Reference(error, float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
         roll, pitch = (tilt.position + target.tilt).tolist()
-        angles, gains = (roll, pitch, target.yaw), config.base_orientation
+        angles, stiffness = (roll, pitch, target.yaw), config.base_orientation.stiffness
         tasks = [
             com_task(state, com_acceleration),
-            height_task(state, height, config.base_height),
-            orientation_task(state, angles, tilt.rate, tilt.acceleration, gains),
+            height_task(state, height, config.base_height.stiffness),
+            orientation_task(state, angles, tilt.rate, tilt.acceleration, stiffness),
         ]
         for contact, motion, capacity in zip(contacts, motions, target.capacity, strict=True):
             if capacity > 0.0:

@@ -51,14 +51,12 @@ def controller_health(
         "steps in damping": str(counts.damped),
         "steps with the last torques": str(counts.held),
         "gaps": str(counts.gaps),
-        "take-overs": str(counts.take_overs),
         "joint states without base": str(counts.unmatched),
         "references refused": str(references.refused),
         "references beyond joint limits": str(references.clipped),
     }
     values |= {f"fault: {cause.value}": str(number) for cause, number in counts.faults.items()}
     for name, text in (
-        ("last take-over", counts.take_over),
         ("last fault", counts.last_fault),
         ("last refusal", references.last_refusal),
     ):
@@ -113,8 +111,6 @@ def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: 
         values["age [s]"] = f"{age:.3f}"
     lately = _lately(intake.refusal_ns, now_ns)
     refused = f" refused {intake.refusal}"
-    since = intake.applied_at_refusal < intake.applied
-    kept = "newer inertias are in force, lately" if since else "the last good inertias are kept,"
     ok, warn = HealthLevel.OK, HealthLevel.WARN
     return _entry(
         "link_inertias",
@@ -126,7 +122,7 @@ def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: 
             warn,
             f"inertias stopped {age:.2f} s ago: the last ones are kept{',' + refused if lately else ''}",
         ),
-        (lately, warn, kept + refused),
+        (lately, warn, f"the last good inertias are kept,{refused}"),
         (used, ok, "estimated inertias in force"),
         (True, ok, "nominal inertias: inertias.applied is false"),
     )

@@ -1,6 +1,6 @@
 """Takes estimates of inertias, all of one stamp together or none, and of the model's errors in torques."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,9 +16,6 @@ MOST_MASS = 2.0  # plausible on top of the body's mass in the URDF, as a multipl
 EXTENT_M = 2.0  # of a body: its centre of mass from its link, its radius of gyration
 MAX_PENDING = 32  # sets kept
 LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
-JUMP_SHARE = 0.03  # of the robot's mass, by which a set differs from the one before to count as a jump
-JUMP_ARM_M = 0.3  # distance over which that share of the mass moves, for a jump of the first moment
-MOST_JUMPS = 3  # within a second: a load is taken up, corrected and put down, no more
 LARGEST_SHARE = 0.1  # of a torque limit, or of the weight: larger ones are no errors of a model
 
 
@@ -27,7 +24,7 @@ class InertiaIntake:
 
     A set is refused as a whole when one of its inertias is inconsistent or implausible, of a link not
     expected, not newer than what is in force, far ahead of the joint states, or when a newer set is complete
-    before it; complete sets also while they jump again and again.
+    before it.
 
     Attributes:
         links: The expected links.
@@ -36,7 +33,6 @@ class InertiaIntake:
         refused: Number of inertias and sets refused, by reason.
         refusal: The last refusal, for people; empty where there was none.
         refusal_ns: Stamp of the joint states at it [ns]; None where there was none.
-        applied_at_refusal: Number of sets that had been handed over then.
     """
 
     def __init__(self, nominal_masses: Mapping[str, float], total_mass: float) -> None:
@@ -49,7 +45,6 @@ class InertiaIntake:
         self.links = tuple(nominal_masses)
         most = MOST_MASS * total_mass
         self._ranges = {link: (LEAST_MASS * m, m + most) for link, m in nominal_masses.items()}
-        self._least_jump = JUMP_SHARE * total_mass
         self.reset()
 
     def reset(self) -> None:
@@ -57,12 +52,10 @@ class InertiaIntake:
         self.applied = 0
         self.applied_ns: int | None = None
         self.refused: Counter[str] = Counter()
-        self.refusal, self.applied_at_refusal = "", 0
+        self.refusal = ""
         self.refusal_ns: int | None = None
         self._judged_ns: int | None = None  # newest stamp of a set that was handed over or refused
         self._sets: dict[int, dict[str, LinkInertia] | None] = {}  # by stamp; None: one of them was refused
-        self._moments_before: Array | None = None  # masses and first moments of the last complete set
-        self._jumps: deque[int] = deque(maxlen=MOST_JUMPS + 1)  # stamps of sets that jumped
 
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
         """Take the inertia of one link; never raises on a bad one.
@@ -111,9 +104,6 @@ class InertiaIntake:
             if missing:
                 self._refuse("link missing", ", ".join(missing), stamp_ns)
         self._judged_ns = max(stamp_ns, self._judged_ns or stamp_ns)
-        if self._too_many_jumps(stamp_ns, newest):
-            self._refuse("jumping", "the inertias of the last second jump again and again", stamp_ns)
-            return None
         self.applied_ns = stamp_ns
         self.applied += 1
         return newest
@@ -155,20 +145,9 @@ class InertiaIntake:
                 )
         return None
 
-    def _too_many_jumps(self, stamp_ns: int, inertias: Mapping[str, LinkInertia]) -> bool:
-        """Take a set; return whether more than `MOST_JUMPS` of the last second jump, which no load does."""
-        now = np.array([(i.mass, *(i.mass / JUMP_ARM_M * i.com_L)) for i in inertias.values()])
-        before, self._moments_before = self._moments_before, now
-        if before is not None and np.abs(now - before).max(initial=0.0) > self._least_jump:
-            self._jumps.append(stamp_ns)
-        while self._jumps and not 0 <= stamp_ns - self._jumps[0] <= NANOSECONDS:
-            self._jumps.popleft()
-        return len(self._jumps) > MOST_JUMPS
-
     def _refuse(self, reason: str, detail: str, now_ns: int) -> None:
         self.refused[reason] += 1
         self.refusal, self.refusal_ns = f"{reason}: {detail}", now_ns
-        self.applied_at_refusal = self.applied
 
 
 class TorqueErrorIntake:

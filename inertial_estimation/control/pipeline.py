@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from inertial_estimation.control.adaptation import CompositeAdaptation
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlResult, WholeBodyController
 from inertial_estimation.control.health import controller_health, inertia_health, torque_error_health
@@ -45,6 +44,7 @@ FORCE_AGE_S = 0.02  # for which a force before a joint state still shows a touch
 VELOCITY_AGE_NS = NANOSECONDS // 10  # of the last velocities that are used for damping
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
 MOST_WAITING = 64  # joint states that wait for inertias
+STOPPED = 5.0  # timeouts of an input, from whose age on the inertias, which come more slowly, have stopped
 IMPOSSIBLE = (
     *(DropReason.NOT_FINITE, DropReason.OUT_OF_RANGE),
     *(DropReason.CONTRADICTION, DropReason.NO_DIRECTION),
@@ -187,7 +187,6 @@ class ControllerPipeline(TakesReadings):
         masses = {link: float(body.nominal_J.mass) for link, body in bodies.items()}
         self._inertias = InertiaIntake(masses, self.robot.total_mass)
         self.torque_errors = TorqueErrorIntake(self.robot, limits)
-        self._adaptation = CompositeAdaptation(config.adaptation, dynamics, config.inertias.links, limits)
         self._sensed = SensedState(config, setup)
         self.inputs = self._sensed.inputs
         self._waiting: deque[AlignedSample] = deque(maxlen=MOST_WAITING)
@@ -249,9 +248,7 @@ class ControllerPipeline(TakesReadings):
         """
         inertias = self._inertias.pop()
         if inertias is not None and self.config.inertias.applied:
-            self._adaptation.set_estimates(inertias)
-            adapted = self._adaptation.inertias if self._adaptation.active else inertias
-            self.controller.dynamics.set_inertias(adapted)
+            self.controller.dynamics.set_inertias(inertias)
         self.controller.dynamics.set_torque_errors(self.torque_errors.errors)
         commands = [self._answer(sample) for sample in self._due()]
         if self.inputs.aligner.missing(now_ns):
@@ -277,7 +274,7 @@ class ControllerPipeline(TakesReadings):
         }
         return [
             *self.inputs.health(now_ns),
-            inertia_health(self._inertias, inertias.timeout, now_ns, used=inertias.applied),
+            inertia_health(self._inertias, STOPPED * aligner.timeout, now_ns, used=inertias.applied),
             *torque_error_health(self.torque_errors),
             Health(entry.name, entry.level, entry.message, {**entry.values, **more}),
         ]
@@ -300,8 +297,7 @@ class ControllerPipeline(TakesReadings):
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
         """
         changed = replace_runtime_value(self.config, name, value)
-        self.supervisor.set_config(changed)
-        self._adaptation.config = changed.adaptation
+        self.controller.set_config(changed)
         self.inputs.aligner.set_timeout(changed.robot.inputs.timeout)
         self.config = changed
 
@@ -310,7 +306,6 @@ class ControllerPipeline(TakesReadings):
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
         self.torque_errors.reset()
-        self._adaptation.reset()
         self.supervisor.reset()
         self.last = None
         self._last_stamp_ns = None
@@ -323,7 +318,7 @@ class ControllerPipeline(TakesReadings):
     def _due(self) -> Iterator[AlignedSample]:
         """Yield the samples to answer now; those for which inertias are awaited stay for later."""
         self._waiting.extend(self.inputs.ready())
-        wait = self.config.inertias.max_age, self.config.inertias.timeout
+        wait = self.config.inertias.max_age, STOPPED * self.inputs.aligner.timeout
         while self._waiting and not self._inertias.to_come(self._waiting[0].stamp_ns, *wait):
             sample = self._waiting.popleft()
             if sample.continuity is Continuity.RESTARTED and self.last is not None:
@@ -342,10 +337,6 @@ class ControllerPipeline(TakesReadings):
         after_gap = last_ns is None and self.last is not None
         forces = self._sensed.normal_forces(sample)
         result = self.supervisor.step(math.inf if after_gap else h, base, joints, forces)
-        if self._adaptation.active:
-            sliding = self.controller.sliding_error(joints)
-            adapted = self._adaptation.advance(h, base, joints, sliding, result)
-            self.controller.dynamics.set_inertias(adapted)
         return self._command(result)
 
     def _command(self, result: ControlResult) -> TorqueCommand:

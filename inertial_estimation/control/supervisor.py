@@ -163,8 +163,6 @@ class ControllerStepCounts:
     faults: Counter[FaultCause] = field(default_factory=Counter)  # joint states not answered by control
     last_fault: str = ""  # for people
     last_fault_ns: int | None = None  # its stamp [ns]
-    take_overs: int = 0  # times that control has begun: at the start, after damping, after a gap
-    take_over: str = ""  # how the controller found the robot when it last took over, for people
 
 
 class ControlSupervisor:
@@ -190,19 +188,14 @@ class ControlSupervisor:
         self.controller = controller
         self._limits = StateLimits(config.limits, dynamics.robot, dynamics.limits)
         self._return = TorqueReturn(controller.tau_max)
-        self._home = stance_positions(config.stance, dynamics.robot)
         self._n_contacts = len(config.robot.contacts) if dynamics.robot.floating_base else 0
         # Of its speed, a joint that a torque moves alone, with the inertia I = 1 / (M^-1)_jj, loses the share
         # d h / I in a period h.
-        mobility = np.diag(linear_algebra.inv(dynamics.at_rest(self._home).M))[dynamics.robot.n_base :]
-        self._most_damping = STABLE_SHARE * config.rate / mobility
-        self.set_config(config)
+        mobility = np.diag(
+            linear_algebra.inv(dynamics.at_rest(stance_positions(config.stance, dynamics.robot)).M)
+        )[dynamics.robot.n_base :]
+        self._damping = np.minimum(FALLBACK_DAMPING, STABLE_SHARE * config.rate / mobility)
         self.reset()
-
-    def set_config(self, config: ControllerConfig) -> None:
-        """Take new gains; what is fixed at construction stays."""
-        self.controller.set_config(config)
-        self._damping = np.minimum(FALLBACK_DAMPING, self._most_damping)
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
@@ -260,7 +253,6 @@ class ControlSupervisor:
         fault = self._limits.fault(base, joints, self._fault)
         if fault is not None:
             return fault
-        taking_over = self.controller.interrupted
         try:
             result = self.controller.step(h, base, joints, forces)
         except NumericalError as error:
@@ -271,25 +263,7 @@ class ControlSupervisor:
         tau = self._return.limited(result.tau, h)
         if not (np.abs(tau) <= self.controller.tau_max).all():  # also true for NaN
             return StateFault(FaultCause.OUTPUT, "the torques are not finite or beyond their limits")
-        if taking_over:
-            self.counts.take_overs += 1
-            self.counts.take_over = self._description(result, joints, forces)
         return result if tau is result.tau else result._replace(tau=tau)
-
-    def _description(self, result: ControlResult, joints: JointSample, forces: Sequence[float | None]) -> str:
-        """Describe how far from its posture the robot is, and whether it stands on its feet."""
-        away = np.abs(joints.q - self._home)
-        i = int(np.argmax(away))
-        name = self.controller.dynamics.robot.joint_names[i]
-        text = f"'{name}' is {away[i]:.2f} rad from the home posture"
-        if not self._n_contacts:
-            return text
-        home = self.controller.references.home_height
-        text += f", the base {result.height:.3f} m above the feet (at home {home:.3f} m)"
-        measured = [force for force in forces if force is not None]
-        if len(measured) == self._n_contacts:
-            text += f", the feet carry {sum(measured):.0f} N"
-        return text
 
     def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""

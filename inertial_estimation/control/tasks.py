@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.control.config import TaskConfig
 from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
 
-FOOT = TaskConfig(stiffness=300.0, weight=100.0)  # in the air: it has to land in time
-REST_DAMPING, REST_WEIGHT = 30.0, 1000.0  # of a contact [1/s]; nearly an equality
-COM_WEIGHT = 30.0
+FOOT_STIFFNESS = 300.0  # of a foot in the air: it has to land in time [1/s^2]
+REST_DAMPING = 30.0  # of a contact [1/s]
+# Weights relative to that of the posture: what carries and moves the robot comes first.
+BASE_WEIGHT, COM_WEIGHT, FOOT_WEIGHT, REST_WEIGHT = 10.0, 30.0, 100.0, 1000.0
 
 
 class Task(NamedTuple):
@@ -51,13 +51,12 @@ class FootReference(NamedTuple):
 
 
 def following(
-    name: str, motion: MotionRows | FrameMotion, rows: slice, reference: Reference, gains: TaskConfig
+    name: str, motion: FrameMotion, rows: slice, reference: Reference, stiffness: float, weight: float
 ) -> Task:
-    """Return the task that some rows of a motion follow a reference."""
+    """Return the task that some rows of a motion follow a reference, critically damped."""
     J, rate = motion.jacobian[rows], motion.velocity[rows]
-    damping = 2.0 * math.sqrt(gains.stiffness)
-    pull = gains.stiffness * reference.error + damping * (reference.rate - rate)
-    return Task(name, J, reference.acceleration + pull - motion.drift[rows], gains.weight)
+    pull = stiffness * reference.error + 2.0 * math.sqrt(stiffness) * (reference.rate - rate)
+    return Task(name, J, reference.acceleration + pull - motion.drift[rows], weight)
 
 
 def com_task(state: DynamicsState, acceleration: Array) -> Task:
@@ -65,9 +64,9 @@ def com_task(state: DynamicsState, acceleration: Array) -> Task:
     return Task("com", state.com_motion.jacobian[:2], acceleration - state.com_motion.drift[:2], COM_WEIGHT)
 
 
-def height_task(state: DynamicsState, reference: Reference, gains: TaskConfig) -> Task:
+def height_task(state: DynamicsState, reference: Reference, stiffness: float) -> Task:
     """Return the task of the height of the base above the support, which is at rest."""
-    return following("base_height", state.base, slice(2, 3), reference, gains)
+    return following("base_height", state.base, slice(2, 3), reference, stiffness, BASE_WEIGHT)
 
 
 def orientation_task(
@@ -75,7 +74,7 @@ def orientation_task(
     angles: Sequence[float],
     rate: Array,
     acceleration: Array,
-    gains: TaskConfig,
+    stiffness: float,
 ) -> Task:
     """Return the task that turns the base to R_ref = Rz(yaw) Ry(pitch) Rx(roll).
 
@@ -84,12 +83,12 @@ def orientation_task(
         angles: Wanted roll, pitch and yaw [rad].
         rate: Rates of roll and pitch [rad/s], shape (2,).
         acceleration: Their derivatives [rad/s^2], shape (2,).
-        gains: Gains.
+        stiffness: Of the task [1/s^2].
     """
     R, yaw = rotation_from_roll_pitch_yaw(*angles), angles[2]
     axes = np.array([R[:, 0], (-math.sin(yaw), math.cos(yaw), 0.0)])  # of roll and pitch
     reference = Reference(log_so3(R @ state.base.R_WF.T), rate @ axes, acceleration @ axes)
-    return following("base_orientation", state.base, slice(3, 6), reference, gains)
+    return following("base_orientation", state.base, slice(3, 6), reference, stiffness, BASE_WEIGHT)
 
 
 def rest_task(contact: str, motion: MotionRows) -> Task:
@@ -113,11 +112,11 @@ def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:
     error = wanted.p_BF_W - foot.p_BF_W
     if not turn:
         reference = Reference(error, wanted.velocity, wanted.acceleration)
-        return following("swing_foot", foot, slice(0, 3), reference, FOOT)
+        return following("swing_foot", foot, slice(0, 3), reference, FOOT_STIFFNESS, FOOT_WEIGHT)
     still = np.zeros(3)
     reference = Reference(
         np.concatenate((error, log_so3(wanted.R_WF @ foot.R_WF.T))),
         np.concatenate((wanted.velocity, still)),
         np.concatenate((wanted.acceleration, still)),
     )
-    return following("swing_foot", foot, slice(None), reference, FOOT)
+    return following("swing_foot", foot, slice(None), reference, FOOT_STIFFNESS, FOOT_WEIGHT)

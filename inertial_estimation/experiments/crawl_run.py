@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -42,35 +41,18 @@ class CrawlSchedule(NamedTuple):
     duration_s: float  # of the run
 
 
-class EventKind(Enum):
-    """What can happen in a run."""
-
-    LOADED = "loaded"  # the first three are the kinds of a `LoadChange`
-    UNLOADED = "unloaded"
-    SHIFTED = "shifted"
-    HELD = "stands to be identified"
-    RESUMED = "may walk on"
-    REFUSED = "identification given up"
-
-
-class Event(NamedTuple):
-    """Something that happened, at a time from the release, with a description in words."""
-
-    time_s: float
-    kind: EventKind
-    what: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawlRun:
-    """What one run gave.
+    """What one run gave; times from the release [s], NaN for what did not happen.
 
     Attributes:
-        load_s: When the load came [s].
-        fell_s: When the robot fell [s]; None if it did not.
-        ended_s: When the run ended [s].
+        load_s: When the load came.
+        found_s: When it was found.
+        resumed_s: When the robot, identified, might walk on.
+        fell_s: When it fell.
+        ended_s: When the run ended.
         swings: Feet that landed after the load came.
-        events: In order of time: load change, hold, refusals.
+        refusals: Why identifications were given up.
         columns: By name, shape (n,) each: time [s]; ahead (of the base against the start) [m]; roll, pitch
             (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon of the
             loaded feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link frame)
@@ -78,10 +60,12 @@ class CrawlRun:
     """
 
     load_s: float
-    fell_s: float | None
+    found_s: float
+    resumed_s: float
+    fell_s: float
     ended_s: float
     swings: int
-    events: tuple[Event, ...]
+    refusals: tuple[str, ...]
     columns: dict[str, Array]
 
     def error_xy(self, kind: str = "hat") -> Array:
@@ -133,8 +117,16 @@ def crawl_run(
     loop.release(hoist_s)
     recorder = _Recorder(loop, plan, estimated, used)
     loop.run(plan.duration_s, recorder.tick)
-    fell, columns = loop.time_s if loop.simulation.fallen else None, dict(recorder.series.columns())
-    return CrawlRun(plan.load_s, fell, loop.time_s, recorder.swings, tuple(recorder.events), columns)
+    return CrawlRun(
+        plan.load_s,
+        recorder.found_s,
+        recorder.resumed_s,
+        loop.time_s if loop.simulation.fallen else np.nan,
+        loop.time_s,
+        recorder.swings,
+        tuple(recorder.refusals),
+        dict(recorder.series.columns()),
+    )
 
 
 class _Recorder:
@@ -142,12 +134,12 @@ class _Recorder:
 
     def __init__(self, loop: ClosedLoop, plan: CrawlSchedule, *sources: TrunkSource) -> None:
         self.series = TimeSeries()
-        self.events: list[Event] = []
-        self.swings = 0
+        self.swings, self.found_s, self.resumed_s = 0, np.nan, np.nan
+        self.refusals: dict[str, None] = {}
         self._walk = ScheduledWalk(WalkCommand(ENDLESS_SWINGS, plan.stride), plan.begin_s, plan.duration_s)
         self._plan, (self._estimated, self._used) = plan, sources
         self._start = loop.simulation.truth().base.p_WB
-        self._held, self._steps, self._refusal = False, 0, ""
+        self._held, self._steps = False, 0
 
     def tick(self, loop: ClosedLoop) -> None:
         """Called after every tick of the loop."""
@@ -162,16 +154,13 @@ class _Recorder:
             self._record(loop)
 
     def _note_events(self, time_s: float, estimate: PayloadEstimate) -> None:
-        change = estimate.change
-        if change is not None:
-            masses = f"{change.mass_before:.1f} -> {change.mass_measured:.1f} kg"
-            self.events.append(Event(time_s, EventKind(change.kind), f"{change.kind}: {masses}"))
-        if estimate.hold != self._held:
-            kind = EventKind.HELD if estimate.hold else EventKind.RESUMED
-            self.events.append(Event(time_s, kind, kind.value))
-        if estimate.refusal and estimate.refusal != self._refusal:
-            self.events.append(Event(time_s, EventKind.REFUSED, f"given up: {estimate.refusal}"))
-        self._held, self._refusal = estimate.hold, estimate.refusal
+        loaded = estimate.change is not None and estimate.change.kind == "loaded"
+        if loaded and time_s >= self._plan.load_s and np.isnan(self.found_s):
+            self.found_s = time_s
+        if self._held and not estimate.hold and time_s >= self.found_s and np.isnan(self.resumed_s):
+            self.resumed_s = time_s
+        self.refusals |= {estimate.refusal: None} if estimate.refusal else {}
+        self._held = estimate.hold
 
     def _record(self, loop: ClosedLoop) -> None:
         truth = loop.simulation.truth([self._plan.trunk])
@@ -229,16 +218,14 @@ class WalkOutcome(NamedTuple):
 def walk_outcome(run: CrawlRun) -> WalkOutcome:
     """Return the numbers of a run."""
     c, t, load_s = run.columns, run.columns["time"], run.load_s
-    found = _first(run, EventKind.LOADED, load_s)
-    on = _first(run, EventKind.RESUMED, found)
-    after = t > (on if np.isfinite(on) else np.inf)
+    after = t > run.resumed_s
     walks = int(after.sum()) > 1
     return WalkOutcome(
-        fell=np.nan if run.fell_s is None else run.fell_s - load_s,
+        fell=run.fell_s - load_s,
         walked=run.ended_s - load_s,
         swings=float(run.swings),
-        detected=found - load_s,
-        stood=on - found,
+        detected=run.found_s - load_s,
+        stood=run.resumed_s - run.found_s,
         error=1e3 * float(np.median(run.error_xy()[after])) if walks else np.nan,
         mass_error=100.0 * float(np.median(np.abs(c["mass_hat"] / c["mass"] - 1.0)[after]))
         if walks
@@ -246,10 +233,6 @@ def walk_outcome(run: CrawlRun) -> WalkOutcome:
         margin=1e3 * float(np.nanmin(c["margin"][after])) if walks else np.nan,
         speed=float(np.ptp(c["ahead"][after]) / np.ptp(t[after])) if walks else np.nan,
     )
-
-
-def _first(run: CrawlRun, kind: EventKind, since: float) -> float:
-    return next((e.time_s for e in run.events if e.kind is kind and e.time_s >= since), np.nan)
 
 
 def outcomes(runs: Sequence[CrawlRun]) -> dict[str, Array]:

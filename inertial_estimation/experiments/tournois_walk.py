@@ -24,7 +24,6 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
     CrawlRun,
     CrawlSchedule,
-    EventKind,
     crawl_run,
     identified_trunk,
     load_on_trunk,
@@ -206,13 +205,13 @@ def _falls(seeds: Sequence[int], name: str, runs: Sequence[CrawlRun]) -> list[st
     return [
         f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
         for seed, run in zip(seeds, runs, strict=True)
-        if run.fell_s is not None
+        if np.isfinite(run.fell_s)
     ]
 
 
 def _refusals(runs: Mapping[Any, Sequence[CrawlRun]]) -> list[str]:
-    events = {(name, e) for name, of_case in runs.items() for run in of_case for e in run.events}
-    return sorted({f"{name}: {event.what}" for name, event in events if event.kind is EventKind.REFUSED})
+    refusals = {(name, what) for name, of_case in runs.items() for run in of_case for what in run.refusals}
+    return sorted(f"{name}: given up: {what}" for name, what in refusals)
 
 
 def _walk_panels(c: Mapping[str, Array], nominal: Mapping[str, Array], seed: int) -> tuple[Panel, ...]:
@@ -241,69 +240,32 @@ def _standing(c: Mapping[str, Array]) -> tuple[Span, ...]:
     return tuple(Span(float(t[a]), float(t[b]), "stands" if k == 0 else "") for k, (a, b) in enumerate(pairs))
 
 
-HEIGHTS_M = (0.0, 0.02, 0.04)  # largest height of a stone above and below zero; 0 is flat ground
+HEIGHTS_M = (0.02, 0.04)  # largest height of a stone above and below zero
 CELL_M = 0.3  # distance between the centres of two stones
 STONES_S = 25.0  # to walk on after the load has come
 
 
-def stones_cases(*, quick: bool) -> dict[str, _Case]:
-    """Return the walks over stones by name: every height, with and without identification."""
-    cases = {}
-    for height in HEIGHTS_M[1:2] if quick else HEIGHTS_M:
-        ground = f"stones +- {100.0 * height:g} cm" if height else "flat"
-        cases[ground] = _Case(stones=height)
-        cases[f"{ground}, {WITHOUT}"] = _Case(stones=height, identifies=False)
-    return cases
-
-
 def stones(trials: Trials) -> ExperimentResult:
     """Walk over stones of every height for every seed, with and without identification."""
-    robot, cases = RobotLoop(ROBOT), stones_cases(quick=trials.quick)
+    robot, quick = RobotLoop(ROBOT), trials.quick
+    cases = {
+        f"stones +- {100.0 * height:g} cm{'' if identifies else ', ' + WITHOUT}": _Case(
+            stones=height, identifies=identifies
+        )
+        for height in (HEIGHTS_M[:1] if quick else HEIGHTS_M)
+        for identifies in (True, False)
+    }
     runs = trials.by_case(
-        {name: partial(_walk, robot, case, STONES_S, trials.quick) for name, case in cases.items()}
+        {name: partial(_walk, robot, case, STONES_S, quick) for name, case in cases.items()}
     )
-    rows, falls = [], []
+    rows = []
     for name, case in cases.items():
-        rows += stones_rows(name, case, runs[name])
-        falls += _falls(trials.seeds, name, runs[name]) if case.identifies else []
-    panels = stones_panels(cases, runs, trials.seeds[0])
-    return ExperimentResult(trials.seeds, rows, (*falls, *_refusals(runs)), panels=panels, columns=2)
-
-
-def stones_rows(name: str, case: _Case, runs: Sequence[CrawlRun]) -> list[TableRow]:
-    """Return falls, and where the trunk is identified errors and speed."""
-    found, count = outcomes(runs), len(runs)
-    fell, bound = np.isfinite(found["fell"]), f"== {0 if case.identifies else count}"
-    rows = [row(f"{name}: falls, of {count}", "", fell, "sum", bound=bound)]
-    if not case.identifies:
-        return rows
-    changes = (EventKind.LOADED, EventKind.UNLOADED, EventKind.SHIFTED)
-    early = [sum(e.kind in changes and e.time_s < run.load_s for e in run.events) for run in runs]
-    return [
-        *rows,
-        *_identified_rows(f"{name}: ", found, count, aim="aim <= 5"),
-        row(f"{name}: load changes reported before the load came", "", early, "sum"),
-        row(f"{name}: speed", "m/s", found["speed"]),
-    ]
-
-
-def stones_panels(
-    cases: Mapping[str, _Case], runs: Mapping[str, Sequence[CrawlRun]], seed: int
-) -> tuple[Panel, ...]:
-    """Return distance, pitch, and the errors of centre of mass and mass of the first seed, by height."""
-    label = "time from the load [s]"
-    distance, tilt, error, mass = [], [], [], []
-    for name, case in cases.items():
-        run, colour = runs[name][0], HEIGHTS_M.index(case.stones)
-        c, t = run.columns, run.columns["time"] - run.load_s
-        distance.append(thinned(name, t, c["ahead"], "line" if case.identifies else "dashed", colour))
+        found, count = outcomes(runs[name]), len(runs[name])
+        fell, bound = np.isfinite(found["fell"]), f"== {0 if case.identifies else count}"
+        rows.append(row(f"{name}: falls, of {count}", "", fell, "sum", bound=bound))
         if case.identifies:
-            tilt.append(thinned(name, t, np.degrees(c["pitch"]), "thin", colour))
-            error.append(thinned(name, t, 1e3 * run.error_xy(), "line", colour))
-            mass.append(thinned(name, t, c["mass_hat"] - c["mass"], "line", colour))
-    return (
-        Panel(f"Distance walked (seed {seed})", label, "[m]", distance),
-        Panel("Pitch of the trunk", label, "[deg]", tilt),
-        Panel("Error of the trunk's centre of mass in x and y", label, "[mm]", error),
-        Panel("Published minus true mass of the trunk", label, "[kg]", mass),
-    )
+            rows += _identified_rows(f"{name}: ", found, count, aim="aim <= 5")
+            rows.append(row(f"{name}: speed", "m/s", found["speed"]))
+    with_, without = (runs[name][0].columns for name in list(cases)[:2])
+    panels = _walk_panels(with_, without, trials.seeds[0])
+    return ExperimentResult(trials.seeds, rows, _refusals(runs), panels=panels, columns=2)

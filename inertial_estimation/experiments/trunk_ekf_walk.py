@@ -78,7 +78,7 @@ def _outcome(run: CrawlRun) -> dict[str, float]:
     cycles = np.arange(0.0, t[-1] - GAIT_CYCLE_S, 0.5)
     ahead, before = (np.interp(at, t, c["ahead"]) for at in (cycles + GAIT_CYCLE_S, cycles))
     return {
-        "falls": float(run.fell_s is not None),
+        "falls": float(np.isfinite(run.fell_s)),
         "error in the second": _largest(error[second]),
         "error in the controller": _largest(1e3 * run.error_xy("used")[second]),
         "rms later": float(np.sqrt(np.mean(error[later] ** 2))) if later.any() else np.nan,

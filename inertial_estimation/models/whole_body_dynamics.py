@@ -15,7 +15,6 @@ from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
-from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +122,7 @@ class WholeBodyDynamics:
         rotors = np.zeros(self._model.nv)
         rotors[robot.n_base :] = armature
         self._model.armature = rotors
-        self._data, self._regressor_data = self._model.createData(), self._model.createData()
+        self._data = self._model.createData()
         self._frame_ids = [robot.frame_id(name) for name in (*frames, robot.base_link)]
         self._no_acceleration = np.zeros(self._model.nv)
         self._mass = robot.total_mass
@@ -222,40 +221,6 @@ class WholeBodyDynamics:
             pin.getFrameJacobian(model, data, frame, axes),
             pin.getFrameClassicalAcceleration(model, data, frame, axes).vector.copy(),
         )
-
-    @property
-    def joint_inertia(self) -> Array:
-        """Mass matrix of the joints in the state computed last, shape (n_joints, n_joints)."""
-        n = self.robot.n_base
-        M: Array = self._data.M[n:, n:]
-        return M
-
-    def regressors(
-        self, base: BaseMotion | None, q: Array, v: Array, a: Array, links: Sequence[str]
-    ) -> dict[str, Array]:
-        """Return Y with M a + h = sum_b Y_b pi_b, the columns of some bodies.
-
-        Args:
-            base: Motion of a floating base; None for a fixed one.
-            q: Joint positions in the model's order [rad], shape (n_joints,).
-            v: Joint velocities [rad/s], shape (n_joints,).
-            a: Acceleration of base and joints, shape (nv,).
-            links: Links of the bodies.
-
-        Returns:
-            By link, for parameters about the link frame in Pinocchio's order, shape (nv, 10).
-
-        Raises:
-            ModelError: If a link does not exist.
-        """
-        configuration, velocity = self._coordinates(base, q, v)
-        Y = pin.computeJointTorqueRegressor(self._model, self._regressor_data, configuration, velocity, a)
-        found = {}
-        for link in links:
-            body = self.robot.link_body(link)
-            first = 10 * (body.joint_id - 1)
-            found[link] = Y[:, first : first + 10] @ transfer_matrix(body.T_JL)
-        return found
 
     def at_rest(self, q: Array) -> DynamicsState:
         """Compute all terms at rest, a floating base upright.

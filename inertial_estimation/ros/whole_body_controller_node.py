@@ -49,7 +49,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
     def _build(self, urdf: str) -> None:
         self.pipeline = ControllerPipeline(self.config.pipeline, urdf)
         self._times = StepTimes(1.0 / self.config.pipeline.rate)
-        self._state, self._told = ControlState.CONTROL, ""
+        self._state: ControlState | None = None
 
     def _subscribe(self) -> None:
         super()._subscribe()
@@ -102,7 +102,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
     def activated(self) -> None:
         """Reset the controller on activation, since its integrals belong to an earlier time."""
         self.pipeline.reset()
-        self._told = ""
+        self._state = None
 
     def _tick(self) -> None:
         steps, begin = self.pipeline.supervisor.counts.steps, time.perf_counter()
@@ -114,12 +114,11 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _announce(self, last: ControlResult) -> None:
         """Log that control begins or ends; at most once a second, since a fault may come and go."""
-        counts = self.pipeline.supervisor.counts
-        if counts.take_over != self._told:
-            self._told = counts.take_over
-            self.get_logger().info(f"takes over: {counts.take_over}", throttle_duration_sec=1.0)
-        if last.state is ControlState.DAMPING and self._state is not last.state:
-            self.get_logger().error(f"damps the joints: {last.reason}", throttle_duration_sec=1.0)
+        if self._state is not last.state:
+            if last.state is ControlState.CONTROL:
+                self.get_logger().info("controls the robot", throttle_duration_sec=1.0)
+            elif last.state is ControlState.DAMPING:
+                self.get_logger().error(f"damps the joints: {last.reason}", throttle_duration_sec=1.0)
         self._state = last.state
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:

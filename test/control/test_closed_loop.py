@@ -89,9 +89,7 @@ def test_a_robot_on_its_brakes_is_taken_over_where_it_stands(robot, fault) -> No
     assert max(speeds[10:]) < 2.0 * JOINT_RATE, "smoothly"
     assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.01)
     assert np.abs(loop.simulation.truth().v).max() < 0.05
-    counts = loop.pipeline.supervisor.counts
-    assert "m above the feet" in counts.take_over
-    assert counts.gaps == (fault == "base state lost")
+    assert loop.pipeline.supervisor.counts.gaps == (fault == "base state lost")
 
 
 def test_a_fallen_robot_is_damped_and_it_is_said() -> None:
@@ -195,7 +193,6 @@ def test_a_compliant_elbow_sags_by_the_load_over_its_stiffness_until_the_inertia
         "posture.joints": (ELBOW,),
         "posture.stiffnesses": (stiffness,),
         "inertias.links": (FOREARM,),
-        "inertias.timeout": 1e3,
     }
     load = MassWaveform(FOREARM, "step", nominal_mass(FOREARM) + 2.0)
     loop = ClosedLoop(simulation_of("talos", (load,)), pipeline_of("talos", **values))

@@ -267,26 +267,6 @@ def torso(talos: ControllerPipeline, extra: float) -> LinkInertia:
     return LinkInertia(TORSO, own.mass + extra, own.lever, own.inertia)
 
 
-def test_inertias_that_jump_at_100_hz_are_refused_until_they_rest(talos) -> None:
-    answer(talos, 0)
-    for k in range(1, 120):
-        stamp = k * 10_000_000
-        talos.push_inertia(stamp, torso(talos, 20.0 * (k % 2)))
-        push_state(talos, stamp, home(talos))
-        talos.tick(stamp)
-    said = next(part for part in talos.health(stamp) if part.name == "link_inertias")
-    assert int(said.values["sets applied"]) <= 5
-    assert "jump" in said.message
-    for k in range(120, 260):
-        stamp = k * 10_000_000
-        talos.push_inertia(stamp, torso(talos, 20.0))
-        push_state(talos, stamp, home(talos))
-        talos.tick(stamp)
-    nominal = talos.robot.total_mass
-    weight = talos.last.wrenches_C[:, 2].sum() / 9.80665
-    assert weight == pytest.approx(nominal + 20.0, rel=0.02), "the mass that stays is taken"
-
-
 def test_an_inertia_an_hour_ahead_does_not_shut_out_the_next_ones(talos) -> None:
     answer(talos, 0)
     talos.push_inertia(3600 * 10**9, torso(talos, 5.0))

@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.walking.biped import (
-    MOST_SHIFT,
-    StepAdjustment,
-    mean_angle,
-    uncorrected_error,
-)
+from inertial_estimation.control.walking.biped import mean_angle
 from inertial_estimation.control.walking.crawl_plan import BodyMotion, CrawlPlan, foot_sequence
 from inertial_estimation.control.walking.gait import SwingPath
 from inertial_estimation.control.walking.ground import WalkingGround
@@ -50,42 +45,6 @@ def test_foot_clears_the_ground_by_the_swing_height() -> None:
     heights = [at(t).p_BF_W[2] - ORIGIN[2] for t in np.linspace(0.0, DURATION, 200)]
     assert max(heights) == pytest.approx(0.08, abs=1e-4)  # 0.01 m is where it stood
     assert min(heights) > -1e-9
-
-
-OMEGA, REACH = 3.3, np.array([0.085, 0.045])
-STEP = np.array([0.15, 0.17, 0.0])  # of the left foot
-H = 0.003
-
-
-@pytest.mark.parametrize("error", [(0.0, 0.08), (0.12, -0.06), (0.01, -0.01)])
-def test_error_left_is_that_of_the_best_centre_of_pressure(error: tuple[float, float]) -> None:
-    remaining, steps = 0.3, 30000
-    oracle = np.array(error)
-    for _ in range(steps):  # the centre of pressure follows the error to the edge of the sole
-        pushed = np.clip(oracle * (1.0 + 50.0), -REACH, REACH)
-        oracle = oracle + remaining / steps * OMEGA * (oracle - pushed)
-    left = uncorrected_error(np.array(error), REACH, OMEGA, remaining)
-    np.testing.assert_allclose(left, np.where(np.abs(oracle) < 2e-3, 0.0, oracle), atol=3e-3)
-
-
-@pytest.mark.parametrize(
-    ("left_over", "least_width", "remaining", "expected"),
-    [
-        ((0.05, 0.08), 0.14, 0.4, (0.05, 0.08)),
-        ((0.5, 0.5), 0.15, 0.4, (MOST_SHIFT, MOST_SHIFT)),
-        ((-0.5, -0.5), 0.15, 0.4, (-MOST_SHIFT, -0.02)),
-        ((0.0, -0.5), 0.3, 0.4, (0.0, 0.0)),  # nearer already, they stay so
-        ((0.05, 0.05), 0.14, 0.01, (0.0, 0.0)),  # shortly before the touchdown
-    ],
-)
-def test_landing_follows_smoothly_what_is_left_within_its_limits(
-    left_over, least_width, remaining, expected
-) -> None:
-    adjustment, places = StepAdjustment(), [np.zeros(2)]
-    for _ in range(300):
-        places.append(adjustment.shift(least_width, np.array(left_over), STEP, remaining, H).copy())
-    np.testing.assert_allclose(places[-1], expected, atol=1e-9)
-    assert np.abs(np.diff(places, axis=0)).max() < 2.0 * H
 
 
 def test_mean_angle_goes_the_short_way_round() -> None:

@@ -95,17 +95,6 @@ def test_health_tells_nominal_estimated_and_stopped(intake) -> None:
     assert "kept" in stopped.message
 
 
-def test_a_set_that_was_refused_is_told_of_but_newer_ones_are_in_force(intake) -> None:
-    intake.push(NANOSECONDS, inertia("torso"))
-    push_all(intake, 2 * NANOSECONDS)
-    intake.pop()
-    push_all(intake, 2 * NANOSECONDS + 1000)
-    intake.pop()
-    found = health(intake, 2 * NANOSECONDS + 2000)
-    assert found.level == HealthLevel.WARN
-    assert found.message.startswith("newer inertias are in force, lately refused link missing")
-
-
 @pytest.mark.parametrize(("mass", "reason"), [(2.0, "link missing"), (-1.0, "inconsistent")])
 def test_incomplete_and_bad_sets_do_not_pile_up(intake, mass, reason) -> None:
     for k in range(1, 1000):

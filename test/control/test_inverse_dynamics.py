@@ -6,7 +6,6 @@ import pytest
 from support.control_robots import TICK_NS, home, pipeline_of, push_state
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.config import TaskConfig
 from inertial_estimation.control.controller import ControlState, inner_points
 from inertial_estimation.control.inverse_dynamics import (
     FORCE_UNIT,
@@ -228,11 +227,11 @@ def test_the_acceleration_of_a_foot_is_that_of_pinocchio_in_the_axes_of_its_forc
 
 def test_the_base_is_turned_by_its_angles_with_their_rates(scene):
     """Error, rate and acceleration of R(roll, pitch, yaw) are those of Pinocchio's functions of angles."""
-    rng, gains = np.random.default_rng(7), TaskConfig(stiffness=100.0)
+    rng = np.random.default_rng(7)
     _, state = scene.state(rng, spread=0.7)
     for _ in range(10):
         angles, (rate, acceleration) = rng.uniform(-1.2, 1.2, 3), rng.standard_normal((2, 2))
-        task = orientation_task(state, angles.tolist(), rate, acceleration, gains)
+        task = orientation_task(state, angles.tolist(), rate, acceleration, 100.0)
         jacobian = pin.rpy.computeRpyJacobian(angles, pin.LOCAL_WORLD_ALIGNED)[:, :2]
         error = pin.log3(pin.rpy.rpyToMatrix(*angles) @ state.base.R_WF.T)
         damped = 20.0 * (jacobian @ rate - state.base.velocity[3:])

@@ -7,7 +7,7 @@ from support.control_robots import PANDA_HOME, TICK_NS, UPRIGHT, home, pipeline_
 
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import QpSolver
-from inertial_estimation.control.pipeline import ControllerPipeline
+from inertial_estimation.control.pipeline import STOPPED, ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import FALLBACK_DAMPING
 from inertial_estimation.errors import ConfigurationError, ModelError
@@ -171,7 +171,7 @@ def test_a_joint_state_waits_for_inertias_of_its_tick_until_they_have_stopped(fr
         (command,) = fresh.tick(2 * TICK_NS)
         assert command.stamp_ns == 2 * TICK_NS
         assert np.abs(command.tau - without).max() > 1.0, "and they are in force in the answer"
-        later = round(1e9 * fresh.config.inertias.timeout) + 2 * TICK_NS
+        later = round(1e9 * STOPPED * fresh.config.robot.inputs.timeout) + 2 * TICK_NS
         push_state(fresh, later, home(fresh))  # the first one after a gap has no base state of its time
         torques(fresh, later + TICK_NS)
     finally:

@@ -277,7 +277,7 @@ def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_ov
     successor = world.start("whole_body_controller", robot=arm, use_sim_time="true")
     assert world.run(lambda: len(commands) > sent + 300, sensors=False), "without a reset of the simulator"
     np.testing.assert_allclose(joints[-1].position, 0.0, atol=0.01)
-    assert "takes over: " in successor.output
+    assert "controls the robot" in successor.output
     assert world.run(lambda: "the brakes are released" in simulator.output, sensors=False)
     assert simulator.process.poll() is None
 

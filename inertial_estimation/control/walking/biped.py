@@ -15,7 +15,7 @@ import numpy as np
 from inertial_estimation.control.balance import Point, PressureSegment, dcm_of_plan
 from inertial_estimation.control.config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.inverse_dynamics import Contact
-from inertial_estimation.control.references import SmoothReference, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.walking.gait import (
     EARLY_TOUCHDOWN,
     LATE_TOUCHDOWN_S,
@@ -39,10 +39,6 @@ START_S = 1.0  # duration of the transfer before the first step, and of that aft
 LEVEL_M = 0.02  # by which a foot counts as ahead of the other
 LEAST_CAPACITY = 0.05  # of a foot on the ground in a transfer
 LOAD_RAMP = 0.3  # share of a transfer in which a landed foot is loaded and one about to leave is unloaded
-MOST_SHIFT = 0.15  # of the landing in reaction to a push that the centre of pressure cannot correct [m]
-CLEARANCE = 0.02  # least distance between two soles [m]
-SHIFT_RATE, SHIFT_ACCELERATION = 1.5, 20.0  # of the place of landing [m/s], [m/s^2]
-LAST_CHANGE_S = 0.08  # before the touchdown, in which the place is kept
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -51,8 +47,6 @@ class BipedContext(GaitContext):
 
     Attributes:
         contacts: The contacts; the left one has the index 0.
-        reach: How far the centre of pressure can move from the centre of each sole [m], shape (2,) each.
-        least_width: Smallest lateral distance between the feet that an adjusted step keeps [m].
         home: Places of the feet at the start, in axes of the heading [m], shape (n, 2).
         kept: Steps that remain for after the hold.
         length: Distance of a step forward [m].
@@ -62,8 +56,6 @@ class BipedContext(GaitContext):
     """
 
     contacts: tuple[Contact, ...]
-    reach: list[Array]
-    least_width: float
     home: Array = field(default_factory=lambda: np.zeros((0, 2)))
     kept: int = 0
     length: float = 0.0
@@ -92,9 +84,7 @@ class BipedContext(GaitContext):
         side = self.width if swing == 0 else -self.width
         return np.array([0.0 if left <= 1 and self.closing else self.length, side, 0.0])
 
-    def pressure_plan(
-        self, stance: Point, yaw: float, swing: int, remaining: float, shift: Sequence[float] = (0.0, 0.0)
-    ) -> list[PressureSegment]:
+    def pressure_plan(self, stance: Point, yaw: float, swing: int, remaining: float) -> list[PressureSegment]:
         """Return the centre of pressure from the swing under way on.
 
         Args:
@@ -102,14 +92,12 @@ class BipedContext(GaitContext):
             yaw: Its heading [rad].
             swing: The foot in the air, or about to be.
             remaining: Time left of its swing [s].
-            shift: By how much its landing is moved, heading frame [m].
         """
         walking, c, s = self.walking, math.cos(yaw), math.sin(yaw)
         segments: list[PressureSegment] = []
         for left in range(self.left, self.left - HORIZON_STEPS, -1):
             segments.append(PressureSegment(stance, stance, remaining))
             x, y, _ = self.landing(swing, left).tolist()
-            x, y, shift = x + shift[0], y + shift[1], (0.0, 0.0)
             landing = (stance[0] + c * x - s * y, stance[1] + s * x + c * y)
             if left <= 1:
                 segments.append(PressureSegment(stance, between(stance, landing), START_S))
@@ -129,57 +117,6 @@ def mean_angle(angles: Sequence[float], weights: Sequence[float]) -> float:
     x = sum(w * math.cos(a) for a, w in zip(angles, weights, strict=True))
     y = sum(w * math.sin(a) for a, w in zip(angles, weights, strict=True))
     return math.atan2(y, x)
-
-
-def uncorrected_error(error: Array, reach: Array, omega: float, remaining: float) -> Array:
-    """Return the error of the DCM at touchdown that the centre of pressure cannot take away.
-
-    The error grows as e' = omega (e - d), d the shift of the centre of pressure. With d at the edge of the
-    sole all the time, |e(T)| = e^{omega T} |e| - (e^{omega T} - 1) reach; what is below zero is correctable.
-
-    Args:
-        error: Error now [m], shape (2,).
-        reach: How far the centre of pressure can be moved along each axis [m], shape (2,).
-        omega: Frequency of the pendulum [1/s].
-        remaining: Time until touchdown [s].
-
-    Returns:
-        Error left [m], shape (2,).
-    """
-    growth = math.exp(omega * remaining)
-    return np.copysign(np.maximum(growth * np.abs(error) - (growth - 1.0) * reach, 0.0), error)
-
-
-class StepAdjustment:
-    """Moves the place of landing of one step, smoothly, in the heading frame of the standing foot."""
-
-    def __init__(self) -> None:
-        """Begin a step."""
-        self._reference = SmoothReference(np.zeros(2), SHIFT_RATE, SHIFT_ACCELERATION)
-        self._target = (0.0, 0.0)
-
-    def shift(
-        self, least_width: float, left_over: Array, landing: Array, remaining: float, h: float
-    ) -> Array:
-        """Follow what the sole cannot correct; return the shift of the landing [m], shape (2,).
-
-        Args:
-            least_width: How near the feet may come [m].
-            left_over: Error of the DCM at touchdown that will be left, heading frame [m], shape (2,).
-            landing: Planned place of landing [m], shape (3,).
-            remaining: Time until touchdown [s].
-            h: Time since the last call [s].
-        """
-        if remaining > LAST_CHANGE_S:
-            planned = float(landing[1])
-            x, y = np.clip(left_over, -MOST_SHIFT, MOST_SHIFT).tolist()
-            side = math.copysign(1.0, planned)
-            y = side * max(side * (planned + y), min(least_width, abs(planned))) - planned
-            if (x, y) != self._target:
-                self._target = (x, y)
-                self._reference.set_target(np.array([x, y]))
-        self._reference.step(h)
-        return self._reference.position
 
 
 class BipedPhase(ABC):
@@ -316,7 +253,6 @@ class _Swing(BipedPhase):
         start, turn = R_HW @ (foot.p_BF_W - ground.p_BF_W), log_so3(R_HW @ foot.R_WF)
         apex = max(float(start[2]), 0.0) + walking.swing_height
         self._path = SwingPath(start, turn, walking.swing_duration, apex, walking.touchdown_speed)
-        self._adjustment = StepAdjustment()
 
     def next(self, tick: Tick) -> BipedPhase:
         """Transfer the weight once the foot has landed."""
@@ -337,19 +273,13 @@ class _Swing(BipedPhase):
         remaining = max(0.0, self._duration - self._elapsed)
         landing = context.landing(self._foot, context.left)
         plan = context.pressure_plan(_point(centre), yaw, self._foot, remaining)
-        reference = np.array(dcm_of_plan(plan, tick.omega))
-        shift = self._landing_shift(tick, tick.dcm - reference, yaw, landing, remaining)
-        if shift.any():
-            plan = context.pressure_plan(_point(centre), yaw, self._foot, remaining, shift.tolist())
-            reference = np.array(dcm_of_plan(plan, tick.omega))
-            landing[:2] += shift
         foot = self._path.reference(self._elapsed, landing, yaw, stance.p_BF_W)
         return SupportTarget(
             self.phase,
             f"swing of {context.contacts[self._foot].name}",
             tuple(float(i == self._stance) for i in range(2)),
             centre[:2],
-            reference,
+            np.array(dcm_of_plan(plan, tick.omega)),
             float(centre[2]),
             yaw,
             (self._foot, foot),
@@ -363,13 +293,6 @@ class _Swing(BipedPhase):
         if progress >= EARLY_TOUCHDOWN and force > self._context.limits.touchdown_force:
             return True
         return self._elapsed >= self._duration + LATE_TOUCHDOWN_S
-
-    def _landing_shift(self, tick: Tick, error: Array, yaw: float, landing: Array, remaining: float) -> Array:
-        """Return the shift of the landing in the heading frame, for an error of the DCM in world axes."""
-        context, c, s = self._context, math.cos(yaw), math.sin(yaw)
-        error_H = np.array([[c, s], [-s, c]]) @ error
-        left_over = uncorrected_error(error_H, context.reach[self._stance], tick.omega, remaining)
-        return self._adjustment.shift(context.least_width, left_over, landing, remaining, tick.h)
 
 
 def _point(centre: Array) -> Point:
@@ -389,12 +312,7 @@ class BipedGait(Gait):
             walking: Durations and heights.
             limits: Of its steps.
         """
-        sides = [0.5 * np.ptp(contact.points_C[:, :2], axis=0) for contact in contacts]
-        reach = [side - contact.margin for side, contact in zip(sides, contacts, strict=True)]
-        width = sum(float(side[1]) for side in sides[:2]) + CLEARANCE
-        self._new = partial(
-            BipedContext, contacts=tuple(contacts), reach=reach, least_width=width, limits=limits
-        )
+        self._new = partial(BipedContext, contacts=tuple(contacts), limits=limits)
         self._context = self._new(walking=walking)
         self._state: BipedPhase = Standing(self._context)
 
