@@ -31,7 +31,6 @@ ROS_WHEELS = [
 ]
 
 VQF = "vqf; python_version < '3.14'"  # an observer to compare with; there are no wheels for 3.14
-OPTUNA = "optuna>=4"
 
 setup(
     name=PACKAGE,
@@ -77,7 +76,6 @@ setup(
             "rich>=12",
         ],
         "robots": ["example-robot-data>=5,<6"],  # 420 MB; its loaders are for the tests alone
-        "tune": [OPTUNA],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinx-mathjax-offline"],
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
@@ -89,7 +87,6 @@ setup(
             "mypy>=1.11",
             VQF,
             "ahrs",
-            OPTUNA,
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",

@@ -81,7 +81,6 @@ ONLY_IN = {
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},
-    "optuna": {"tuning"},
     "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "rich": {"commands"},

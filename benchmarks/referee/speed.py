@@ -177,7 +177,7 @@ def trials(seed: int) -> list[Row]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         bag = written(gait_recording(setup, readings), Path(folder, "bag"))
-        words = ["tune", bag, "--config", "hyq", "--vary", "filter.velocity_drift", "--method", "random"]
+        words = ["tune", bag, "--config", "hyq", "--vary", "filter.velocity_drift"]
         words += ["--param", "tilt_observer.contact.source=wrench", "--no-figures", "--jobs", "1"]
         for _ in range(RUNS + 1):
             spent = {}

@@ -15,8 +15,6 @@ ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
 MODEL_FORMATS = ("urdf", "mjcf")
 METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
-SEARCHES = ("optimiser", "random", "grid")
-OBJECTIVES = ("later_readings", "reference", "likelihood", "torque")
 ROBOTS = ("arm", "panda", "talos")
 STORAGES = ("mcap", "sqlite3")
 PAYLOAD_KG = 5.44  # 12 lb
@@ -240,7 +238,7 @@ def tune(parser: Parser) -> None:
 
     Examples:
       inertial-estimation tune BAG --config icub --urdf robot.urdf --vary filter.velocity_drift \
-          filter.freedom=0.05:1:log --output tuned
+          filter.freedom=0.05:1 --output tuned
       inertial-estimation tune BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 \
           --output tuned
     """
@@ -252,25 +250,15 @@ def tune(parser: Parser) -> None:
         nargs="+",
         action="extend",
         required=True,
-        metavar="NAME[=LOW:HIGH[:log]|=A,B]",
-        help="parameters and their ranges or choices; a name alone is varied by a factor of ten up and down",
-    )
-    objective = (
-        "what is made small: for the tilt later_readings or, with --reference, reference (then the "
-        "default); for the filter likelihood (default) or torque; repeat it for both"
-    )
-    parser.add_argument("--objective", action="append", default=[], choices=OBJECTIVES, help=objective)
-    parser.add_argument(
-        "--method", choices=SEARCHES, default=SEARCHES[0], help="how values are chosen (optimiser)"
+        metavar="NAME[=LOW:HIGH]",
+        help="parameters and their ranges; a name alone is varied by a factor of ten up and down",
     )
     number(parser, "--trials", 100, "N", "number of trials (100)")
     number(parser, "--seed", 0, "N", "seed of the search (0)")
     jobs(parser, "trials")
     number(parser, "--start", 0.0, "S", "begin S seconds into the bags (0 s)")
     number(parser, "--settle", 2.0, "S", "do not score the first S seconds (2 s)")
-    folds = "parts of equal length of each recording, the last of which is only judged on (3)"
-    number(parser, "--folds", 3, "N", folds)
-    reference(parser, ": the tilt is tuned by it, or with --objective later_readings only judged")
+    reference(parser, ": the tilt is tuned by it, else by later readings")
     trusted = "file with 0 or 1 for each sample of the reference: whether it is trusted; one for each bag"
     parser.add_argument("--trusted", type=Path, action="append", default=[], metavar="CSV", help=trusted)
     remap(parser)

@@ -36,7 +36,6 @@ COMMANDS = {
     "monitor": "show live nodes in a table in the terminal",
 }
 WRONG_USE = 2  # exit code
-EXTRAS = {"optuna": "tune"}  # extras with packages that the usual ones have not
 # commands whose matrices are too small for threads of the linear algebra
 SINGLE_THREADED = ("replay", "tune", "experiment", "excite", "init", "simulate")
 
@@ -162,7 +161,7 @@ def _in_one_line(command: str, error: Exception) -> str:
         return f"this installation lacks {missing}"
     return (
         f"the command '{command}' needs the Python package '{missing}'; "
-        f"pip install 'inertial_estimation[{EXTRAS.get(missing, 'standalone,sim,tools')}]' has all of them"
+        f"pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
     )
 
 

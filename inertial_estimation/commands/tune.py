@@ -1,9 +1,7 @@
 """The command `tune`: better parameters of the estimators from recordings."""
 
 import argparse
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +21,18 @@ from inertial_estimation.files.outputs import result_folder, write_json, write_t
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.tuning.outcome import (
-    JudgedMetric,
     as_json,
     interval_in_words,
-    judged_replays,
     judgement_in_words,
     tuned_text,
     value_in_words,
 )
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.search import Search
-from inertial_estimation.tuning.tuning import Judging, TuningResult, chosen_objectives, tuned
-from inertial_estimation.tuning.variation import observer_override, parse_variations
+from inertial_estimation.tuning.tuning import TuningResult, tuned
+from inertial_estimation.tuning.variation import parse_variations
 
 NODES = (TILT_NODE, INERTIAL_NODE)
-OPTIONS = (
-    *("vary", "objective", "method", "trials", "seed"),
-    *("start", "settle", "folds", "reference", "trusted"),
-)
+OPTIONS = ("vary", "trials", "seed", "start", "settle", "reference", "trusted")
 TUNED_FILE, JSON_FILE, REPORT_FILE = "tuned.yaml", "tuning.json", "report.html"
 
 
@@ -50,44 +42,32 @@ def run(args: argparse.Namespace) -> int:
     folder = arguments.check_output(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
     runs, references = _recordings(args, config)
-    selected = _observer_to_tune(args.vary, runs[0])
-    tuned_runs = [run.overridden(selected) for run in runs]
-    variations = parse_variations(args.vary, tuned_runs[0].configs)
-    objectives = chosen_objectives(args.objective, variations, referenced=bool(args.reference))
-    judging = Judging(references, args.folds, args.settle)
     first = runs[0]
+    variations = parse_variations(args.vary, first.configs)
     urdf = str(next(iter(first.parameters.values()))["urdf"]), first.urdf
     source = provenance(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
     results: list[TuningResult] = []
     changes: list[tuple[str, str, Any]] = []
-    search = Search(tuple(variations), args.method, args.trials, args.seed)
     with Workers(args.jobs) as workers, progress_words("tune") as show:
-        for node, objective in objectives.items():
-            show(f"{args.trials} trials of {node}")
-            on = [run.overridden(changes) for run in tuned_runs]
-            found = tuned(on, search, objective, judging, workers)
-            own = {name: value for of, name, value in selected if of == node}
-            results.append(replace(found, selected=own))
-            changes += [(node, name, value) for name, value in results[-1].changes.items()]
-        show("replays with the present and the tuned values")
-        judged = judged_replays(runs, references, changes, objectives)
+        for node in NODES:
+            own = [variation for variation in variations if variation.node == node]
+            if own:
+                show(f"{args.trials} trials of {node}")
+                on = [run.overridden(changes) for run in runs]
+                options = {"trials": args.trials, "seed": args.seed, "settle_s": args.settle}
+                results.append(tuned(on, references, own, workers=workers, **options))
+                changes += [(node, name, value) for name, value in results[-1].changes.items()]
     with result_folder(folder, (TUNED_FILE, JSON_FILE, REPORT_FILE)) as partial:
-        _write(partial, results, judged, source, figures=not args.no_figures)
-    _print(folder, results, judged)
+        bags = ", ".join(Path(bag).name for bag in args.bags)
+        write_text(partial / TUNED_FILE, tuned_text(results, bags))
+        write_json(partial / JSON_FILE, as_json(results, source))
+        if not args.no_figures:
+            with drawing("report"):
+                from inertial_estimation.plots.tuning_report import write_tuning_report
+
+                write_tuning_report(partial / REPORT_FILE, results, source)
+    _print(folder, results)
     return 0
-
-
-def _observer_to_tune(vary: Sequence[str], run: RecordedRun) -> list[tuple[str, str, str]]:
-    """Return what selects the observer whose gains are varied, where another one is in use, and say so."""
-    override = observer_override(vary, run.configs)
-    for _node, _name, observer in override:
-        used = run.configs[TILT_NODE].observer
-        print(
-            f"gains of the observer {observer} are varied, and the robot's is {used}: {observer} is tuned in "
-            f"its place and selected in tuned.yaml; the replays compare it with {used}",
-            file=sys.stderr,
-        )
-    return override
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
@@ -97,8 +77,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise ConfigurationError(
             f"--trusted is given {len(args.trusted)} times for {len(args.bags)} bags, expected one for each"
         )
-    if args.folds < 2:
-        raise ConfigurationError(f"--folds is {args.folds}, expected at least 2")
     if args.trials < 1:
         raise ConfigurationError(f"--trials is {args.trials}, expected at least 1")
     if args.settle < 0.0 or args.start < 0.0:
@@ -117,8 +95,10 @@ def _recordings(
     remappings = arguments.parse_remappings(args.remap)
     for number, bag in enumerate(args.bags):
         with recording_with_warnings(bag) as recording:
-            trusted = args.trusted[number] if args.trusted else None
-            _topic, reference = read_reference(recording, Path(bag), args.reference, trusted, args.settle)
+            reference = ReplayReference()
+            if args.reference:
+                trusted = args.trusted[number] if args.trusted else None
+                _topic, reference = read_reference(recording, Path(bag), args.reference, trusted, args.settle)
             references.append(reference)
             runs.append(
                 RecordedRun(recording, config, urdf=args.urdf, remappings=remappings, start_s=args.start)
@@ -126,26 +106,7 @@ def _recordings(
     return runs, references
 
 
-def _write(
-    folder: Path,
-    results: Sequence[TuningResult],
-    judged: Sequence[JudgedMetric],
-    source: Mapping[str, Any],
-    *,
-    figures: bool,
-) -> None:
-    """Write parameter file, JSON and report."""
-    bags = ", ".join(Path(bag["path"]).name for bag in source["bags"])
-    write_text(folder / TUNED_FILE, tuned_text(results, bags))
-    write_json(folder / JSON_FILE, as_json(results, judged, source))
-    if figures:
-        with drawing("report"):
-            from inertial_estimation.plots.tuning_report import write_tuning_report
-
-            write_tuning_report(folder / REPORT_FILE, results, judged, source)
-
-
-def _print(folder: Path, results: Sequence[TuningResult], judged: Sequence[JudgedMetric]) -> None:
+def _print(folder: Path, results: Sequence[TuningResult]) -> None:
     """Print what was found and what speaks against it."""
     for result in results:
         objective = result.objective
@@ -158,7 +119,4 @@ def _print(folder: Path, results: Sequence[TuningResult], judged: Sequence[Judge
             unit = f" {parameter.variation.unit}" if parameter.variation.unit else ""
             print(f"  {parameter.variation.name:<22}{change}{unit}; {interval_in_words(parameter)}")
         print_warnings(result.warnings)
-    for metric in judged:
-        unit = f" {metric.unit}" if metric.unit else ""
-        print(f"{metric.title:<36}{metric.shipped:.4g} -> {metric.tuned:.4g}{unit}")
     print(f"results               {folder}")

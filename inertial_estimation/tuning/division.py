@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.signals import NANOSECONDS, Array, seconds
+from inertial_estimation.signals import Array, seconds
 
 BLOCK_S = 2.0  # longer than the memory of what is scored, so that blocks are nearly independent [s]
 FEWEST = 5  # blocks of a part, even of a short recording
@@ -44,11 +44,6 @@ class Division:
     def part_end_ns(self, part: int) -> int:
         """Return the stamp at which a part ends [ns]."""
         return self.begin_ns + (self.end_ns - self.begin_ns) * (part + 1) // self.parts
-
-    @property
-    def block_s(self) -> float:
-        """Length of a block [s]."""
-        return (self.end_ns - self.begin_ns) / NANOSECONDS / (self.parts * self.blocks)
 
     def blocks_at(self, stamps_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the block of each stamp, shape (n,); -1 before the begin and after the end."""

@@ -10,7 +10,7 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.inertial.estimator import MeasuredStep, StepOutcome
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import Replay, ReplayReaders, no_cycle_collection
@@ -114,36 +114,20 @@ class RecordedRun:
             deque(replay.steps(), maxlen=0)
         return pipelines.tilt, found
 
-    def updates(
-        self, overrides: Overrides = (), learn_until_ns: int | None = None
-    ) -> Iterator[tuple[MeasuredStep, StepOutcome]]:
+    def updates(self, overrides: Overrides = ()) -> Iterator[tuple[int, StepOutcome]]:
         """Replay the recording, and yield what the inertial filter makes of it while it is replayed.
 
         Args:
             overrides: Parameters that differ from those of the files.
-            learn_until_ns: Stamp from which on the parameters are frozen and only innovations computed [ns];
-                None: never.
 
         Yields:
-            Every measurement, and the outcome of its update.
+            Stamp [ns] of every measurement, and the outcome of its update.
         """
         pipelines = self.pipelines(overrides)
         inertial = pipelines.inertial
         assert inertial is not None
-        found: list[tuple[MeasuredStep, StepOutcome]] = []
-        last_ns: int | None = None
-
-        def keep(step: MeasuredStep, update: StepOutcome) -> None:
-            nonlocal last_ns
-            found.append((step, update))
-            interval_ns = round(step.dt * NANOSECONDS) if last_ns is None else step.stamp_ns - last_ns
-            last_ns, next_ns = step.stamp_ns, step.stamp_ns + interval_ns
-            if learn_until_ns is not None and next_ns >= learn_until_ns:
-                inertial.set_enabled(False)
-
-        inertial.on_update = keep
-        if learn_until_ns is not None and learn_until_ns <= self.begin_ns:
-            inertial.set_enabled(False)
+        found: list[tuple[int, StepOutcome]] = []
+        inertial.on_update = lambda step, update: found.append((step.stamp_ns, update))
         replay = Replay(self.recording, self.topics(pipelines), ReplayReaders(pipelines.tilt, inertial))
         with no_cycle_collection():
             for _now_ns in replay.steps():

@@ -31,16 +31,16 @@ from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import build_config, parameter_values
-from inertial_estimation.replay.reference import tilt_errors
-from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample
+from inertial_estimation.replay.reference import FEWEST_TILTS, ReplayReference, tilt_errors
+from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
 from inertial_estimation.tilt.base_estimator import ObserverStep, tilt_observer
 from inertial_estimation.tilt.config import OBSERVERS, TiltPipelineConfig
 from inertial_estimation.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.tilt.observer import Look
 from inertial_estimation.tuning.division import Division
-from inertial_estimation.tuning.objectives import Report, Trials, Values
 from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.trials import Objective, Trials, Values
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
@@ -118,7 +118,7 @@ class TiltTrials(Trials):
         """Return what trials need."""
         return {name: value for name, value in vars(self).items() if name != "_steps"}
 
-    def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
+    def scores(self, values: Values, parts: int) -> Array:
         """Score the tilt with other parameters; see `Trials.scores`."""
         until_ns = self.division.part_end_ns(parts - 1)
         return self.judged(*self.tilts(values, until_ns), until_ns)
@@ -223,6 +223,8 @@ def _slopes(t: Array, line: Array, readings: Intervals, begins: Array, window_s:
 class LaterReadings(TiltTrials):
     """Compares an estimate with the vertical by the readings that come after it."""
 
+    objective = Objective(TILT_NODE, "tilt against later readings, rms", "deg", squared=True)
+
     def __init__(self, run: RecordedRun, division: Division, *, gains: bool = True) -> None:
         """Determine the verticals by later readings, once for all trials; see `TiltTrials`.
 
@@ -292,26 +294,19 @@ def intervals_of(steps: Sequence[ObserverStep], radius: float) -> Intervals:
 class ReferenceTilt(TiltTrials):
     """Compares an estimate with a reference, after the best constant alignment of both."""
 
+    objective = Objective(TILT_NODE, "tilt against the reference, rms", "deg", squared=True)
+
     def __init__(
         self,
         run: RecordedRun,
         division: Division,
-        samples: Sequence[OrientationSample],
-        trusted: NDArray[np.bool_] | None = None,
+        reference: ReplayReference,
         *,
         gains: bool = True,
     ) -> None:
-        """Take the recording and its reference.
-
-        Args:
-            run: The recording.
-            division: Its parts and blocks.
-            samples: Reference orientations.
-            trusted: Whether each is trusted, shape (n,); None: all are.
-            gains: Whether gains of the observer alone are varied.
-        """
+        """Take the recording and its reference; see `TiltTrials`."""
         super().__init__(run, division, gains=gains)
-        self._samples, self._trusted = samples, trusted
+        self._samples, self._trusted = reference.samples, reference.trusted
 
     def judged(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:
         """Return the mean square error of each block [deg^2]."""
@@ -320,10 +315,10 @@ class ReferenceTilt(TiltTrials):
         if self._trusted is not None:
             used &= self._trusted
         chosen = np.flatnonzero(used)[:: max(1, int(used.sum()) // MOST_SAMPLES)]
-        if len(chosen) < 10:
+        if len(chosen) < FEWEST_TILTS:
             raise RecordingError(
                 f"{len(chosen)} trusted samples of the reference lie within the recording's first "
-                f"{(until_ns - self.division.begin_ns) / NANOSECONDS:.1f} s, expected at least 10"
+                f"{seconds(until_ns - self.division.begin_ns):.1f} s, expected at least {FEWEST_TILTS}"
             )
         errors = tilt_errors(stamps_ns, tilts_B, [self._samples[k] for k in chosen.tolist()])
         return self.division.means(errors.stamps_ns, np.degrees(errors.errors) ** 2)

@@ -2,117 +2,82 @@
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.errors import (
-    ConfigurationError,
-    InertialEstimationError,
-    MeasurementError,
-    RecordingError,
-    one_line,
-)
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
+from inertial_estimation.errors import InertialEstimationError, MeasurementError, RecordingError, one_line
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, Division, compared
-from inertial_estimation.tuning.filter_trials import LikelihoodTrials, TorqueTrials
-from inertial_estimation.tuning.objectives import OBJECTIVES, Objective, Trials, Values
 from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.search import Search, StoppedError, Trial, Watch, searched
+from inertial_estimation.tuning.search import Trial, best_of, searched
 from inertial_estimation.tuning.tilt_trials import GAINS, LaterReadings, ReferenceTilt
+from inertial_estimation.tuning.trials import LikelihoodTrials, Objective, Trials, Values
 from inertial_estimation.tuning.variation import Variation
 
+PARTS = 3  # of every recording: values are searched on all but the last one, which judges them
 SHORTEST_S = 9.0  # of a recording, after what is not scored: one of 12 s is long enough by some samples
-POINTS = 9  # over the range
+POINTS = 9  # over the range of a parameter
 EDGE = 0.01  # share of the range that counts as its edge
-HARDLY_RATIO = 4.0  # of the ends of an interval from which on a logarithmic parameter is hardly determined
-HARDLY_SHARE = 0.5  # of the range, for a linear one
+HARDLY_RATIO = 4.0  # of the ends of an interval from which on a parameter is hardly determined
 KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
 
 
 class Problem:
-    """One estimator over several recordings, each set of values scored once.
+    """One estimator over several recordings, each set of values scored once."""
 
-    Attributes:
-        objective: What is made small.
-        trials: The estimator over each recording.
-        parts: Parts of every recording; values are searched on all but the last one.
-    """
-
-    def __init__(
-        self, objective: Objective, trials: Sequence[Trials], parts: int, workers: Workers | None = None
-    ) -> None:
-        """Take the estimator; without workers trials run in this process."""
-        self.objective, self.trials, self.parts, self._workers = objective, trials, parts, workers
-        self._pickled = b"" if workers is None else pickle.dumps(trials)
+    def __init__(self, trials: Sequence[Trials], workers: Workers) -> None:
+        """Take the estimator over each recording, and what runs the trials."""
+        self._workers, self._pickled = workers, pickle.dumps(trials)
         self._known: dict[tuple[int, str], Trial] = {}
+        self.part_of_block: NDArray[np.int64] = np.concatenate([one.division.part_of_block for one in trials])
 
-    @property
-    def part_of_block(self) -> NDArray[np.int64]:
-        """Number of the part of each block of all recordings."""
-        return np.concatenate([trials.division.part_of_block for trials in self.trials])
-
-    def run(self, many: Sequence[Values], best: Array | None = None) -> list[Trial]:
-        """Run trials on the parts that are searched on, each until it is clearly worse than scores given."""
-        return self._run(many, self.parts - 1, best)
-
-    def _run(self, many: Sequence[Values], parts: int, best: Array | None = None) -> list[Trial]:
+    def run(self, many: Sequence[Values], parts: int = PARTS - 1) -> list[Trial]:
+        """Run trials with values that differ from those of the files, on the first parts."""
         keys = [(parts, repr(sorted(values.items()))) for values in many]
         unknown = {k: values for k, values in zip(keys, many, strict=True) if k not in self._known}
-        if self._workers is None:
-            found = [run_trial(self.trials, values, parts, best) for values in unknown.values()]
-        else:
-            calls = [partial(_run_sent, self._pickled, values, parts, best) for values in unknown.values()]
-            found = self._workers.results(calls)
-        new = dict(zip(unknown, found, strict=True))
-        self._known |= {key: trial for key, trial in new.items() if trial.complete or trial.failure}
-        return [new[key] if key in new else self._known[key] for key in keys]
+        calls = [partial(run_trial, self._pickled, values, parts) for values in unknown.values()]
+        self._known |= zip(unknown, self._workers.results(calls), strict=True)
+        return [self._known[key] for key in keys]
 
-    def scores(self, values: Values, parts: int | None = None) -> Array:
+    def scores(self, values: Values, parts: int = PARTS - 1) -> Array:
         """Return the score of every block; NaN in parts that are not run.
-
-        Args:
-            values: Parameters that differ from those of the files.
-            parts: How many parts are run; None: those that are searched on.
 
         Raises:
             MeasurementError: If the estimator does not run with them.
         """
-        (trial,) = self._run([values], self.parts - 1 if parts is None else parts)
+        (trial,) = self.run([values], parts)
         if trial.failure:
             raise MeasurementError(trial.failure)
         return trial.scores
 
-    def compared(self, first: Values, second: Values) -> Comparison:
-        """Compare the scores of two sets of values on the parts that are searched on."""
-        return compared(self.scores(first), self.scores(second))
+    def as_good(self, values: Values, best: Values) -> bool:
+        """Return whether values score as well as the best ones, within one standard deviation."""
+        try:
+            comparison = compared(self.scores(values), self.scores(best))
+        except MeasurementError:
+            return False
+        return comparison.difference <= KEPT_WITHIN * comparison.sigma
 
 
-def run_trial(trials: Sequence[Trials], values: Values, parts: int, best: Array | None = None) -> Trial:
-    """Run a trial on the first parts of the recordings, until it is clearly worse than the scores given."""
-    watch, found = Watch(best), list[Array]()
+def run_trial(pickled: bytes, values: Values, parts: int) -> Trial:
+    """Run a trial on the first parts of the recordings."""
+    found: list[Array] = []
     try:
-        for one in trials:
-            watch.first = sum(map(len, found))
-            found.append(one.scores(values, parts, watch.report))
+        for one in _unpickled(pickled):
+            found.append(one.scores(values, parts))
             if not np.isfinite(found[-1]).any():
                 raise MeasurementError("no part of the recording could be scored: there are no estimates")
-    except StoppedError as stopped:
-        return Trial(values, stopped.args[0])
     except (InertialEstimationError, ArithmeticError, ValueError) as error:
         return Trial(values, np.nan, failure=one_line(error, limit=200))
     scores = np.concatenate(found)
     return Trial(values, float(np.nanmean(scores)), scores)
-
-
-def _run_sent(pickled: bytes, values: Values, parts: int, best: Array | None) -> Trial:
-    return run_trial(_unpickled(pickled), values, parts, best)
 
 
 @lru_cache(maxsize=1)
@@ -126,7 +91,7 @@ class Sensitivity:
     """Score over the range of one parameter, the others at their tuned values.
 
     Attributes:
-        values: Values of the parameter, ascending; of choices in their order.
+        values: Values of the parameter, ascending.
         scores: Mean score at each; NaN where the estimator does not run.
         comparisons: Each compared with the tuned value.
         low: Smallest value that the score does not tell from the tuned one, with the other parameters at
@@ -134,21 +99,19 @@ class Sensitivity:
         high: Largest such value.
         at_edge: Whether the tuned value, or the whole range, cannot be told from the edge of the range.
         hardly_determined: Whether that interval is so wide that the tuned value says little.
-        equivalent: Of choices: those that the score does not tell from the tuned one.
     """
 
-    values: tuple[Any, ...]
+    values: tuple[float, ...]
     scores: tuple[float, ...]
     comparisons: tuple[Comparison, ...]
-    low: float = np.nan
-    high: float = np.nan
-    at_edge: bool = False
-    hardly_determined: bool = False
-    equivalent: tuple[Any, ...] = ()
+    low: float
+    high: float
+    at_edge: bool
+    hardly_determined: bool
 
 
 def sensitivity(
-    problem: Problem, variation: Variation, changes: Values, tuned: Any, equals: Sequence[Values] = ()
+    problem: Problem, variation: Variation, changes: Values, equals: Sequence[Values] = ()
 ) -> Sensitivity:
     """Vary one parameter about the tuned values.
 
@@ -160,64 +123,41 @@ def sensitivity(
         problem: The estimator and its recordings.
         variation: The parameter and its range.
         changes: The tuned values.
-        tuned: That of this parameter.
         equals: Values of the trials that the score does not tell from the tuned ones.
     """
-    values, base = _values(variation, tuned), problem.scores(changes)
+    tuned = float(changes.get(variation.name, variation.shipped))
+    grid = {variation.value_at(k / (POINTS - 1)) for k in range(POINTS)}
+    values, base = sorted({*grid, tuned, float(variation.shipped)}), problem.scores(changes)
     ran = problem.run([{**changes, variation.name: value} for value in values])
-    scores = [trial.score for trial in ran]
     worse = Comparison(np.inf, 0.0, 0)
     comparisons = [worse if trial.failure else compared(trial.scores, base) for trial in ran]
-    others = [one[variation.name] for one in equals if variation.name in one]
-    if variation.choices:
-        same = tuple(v for v, c in zip(values, comparisons, strict=True) if not c.worse or v in others)
-        return Sensitivity(values, tuple(scores), tuple(comparisons), equivalent=same)
-    share = variation.share_of(tuned)
-    shares = np.array([variation.share_of(value) for value in values])
-    low, high = _interval(shares, comparisons, share)
-    low = min([low, *(variation.share_of(value) for value in others)])
-    high = max([high, *(variation.share_of(value) for value in others)])
-    edge = min(share - shares[0], shares[-1] - share) < EDGE or (low <= shares[0] and high >= shares[-1])
+    shares = [variation.share_of(value) for value in values]
+    at = values.index(tuned)
+    also = [variation.share_of(one[variation.name]) for one in equals]
+    low = min([_reach(shares, comparisons, at, -1), *also])
+    high = max([_reach(shares, comparisons, at, 1), *also])
+    edge = min(shares[at] - shares[0], shares[-1] - shares[at]) < EDGE
+    edge = edge or (low <= shares[0] and high >= shares[-1])
     ends = variation.value_at(low), variation.value_at(high)
-    wide = ends[1] > HARDLY_RATIO * ends[0] if variation.log else high - low > HARDLY_SHARE
-    return Sensitivity(values, tuple(scores), tuple(comparisons), *ends, bool(edge), bool(wide))
+    wide = ends[1] > HARDLY_RATIO * ends[0] if variation.log else high - low > 0.5
+    scores = tuple(trial.score for trial in ran)
+    return Sensitivity(tuple(values), scores, tuple(comparisons), *ends, edge, wide)
 
 
-def _interval(shares: Array, comparisons: Sequence[Comparison], share: float) -> tuple[float, float]:
-    """Return the shares between which the score does not tell, the other parameters fixed."""
-    at = int(np.argmin(np.abs(shares - share)))
-    noise = np.array([SIGNIFICANT * c.sigma for c in comparisons])
-    excess = np.array([c.difference for c in comparisons]) - noise
-    low, high = (_crossing(shares, excess, noise, at, step) for step in (-1, 1))
-    return low, high
+def _reach(shares: Sequence[float], comparisons: Sequence[Comparison], at: int, step: int) -> float:
+    """Return the share up to which, from the tuned value in one direction, the score does not tell.
 
-
-def _values(variation: Variation, tuned: Any) -> tuple[Any, ...]:
-    if variation.choices:
-        return variation.choices
-    grid = {variation.value_at(k / (POINTS - 1)) for k in range(POINTS)}
-    return tuple(sorted({*grid, float(tuned), float(variation.shipped)}))
-
-
-def _crossing(shares: Array, excess: Array, noise: Array, at: int, step: int) -> float:
-    """Return where the excess over noise becomes positive, from the tuned value in one direction.
-
-    Near the tuned value the difference grows with the square of the distance and its noise linearly, farther
-    away both are taken as linear.
+    Between the last value that it does not tell and the first one that it does, the difference is taken as
+    linear from the tuned value on, and its noise as constant.
     """
-    k = at
-    while 0 <= k + step < len(shares):
-        after = k + step
-        if excess[after] > 0.0:
-            if not np.isfinite(excess[after]):
-                return float(shares[k])
-            below = min(excess[k], 0.0)
-            part = (
-                noise[after] / (excess[after] + noise[after]) if k == at else -below / (excess[after] - below)
-            )
-            return float(shares[k] + (shares[after] - shares[k]) * part)
-        k = after
-    return float(shares[k])
+    last = at
+    for k in range(at + step, len(shares) if step > 0 else -1, step):
+        if comparisons[k].worse:
+            part = SIGNIFICANT * comparisons[k].sigma / comparisons[k].difference
+            crossing = shares[at] + part * (shares[k] - shares[at])
+            return max(crossing, shares[last]) if step > 0 else min(crossing, shares[last])
+        last = k
+    return shares[last]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +172,7 @@ class TunedParameter:
     """
 
     variation: Variation
-    value: Any
+    value: float
     changed: bool
     sensitivity: Sensitivity
 
@@ -255,9 +195,8 @@ class Judgement:
     def of(cls, tuned: Array, shipped: Array) -> "Judgement":
         """Judge scores of the same blocks."""
         both = np.isfinite(tuned) & np.isfinite(shipped)
-        if not both.any():
-            return cls(np.nan, np.nan, compared(tuned, shipped))
-        return cls(float(tuned[both].mean()), float(shipped[both].mean()), compared(tuned, shipped))
+        means = (float(one[both].mean()) if both.any() else np.nan for one in (tuned, shipped))
+        return cls(*means, compared(tuned, shipped))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,12 +206,10 @@ class TuningResult:
     Attributes:
         objective: What was made small.
         parameters: The parameters, in the order given.
-        trials: All completed trials.
+        trials: All trials.
         best: The trial with the least score.
         training: On the parts that were searched on.
         held_out: On the part that was not.
-        blocks_s: Length of a block of each recording [s].
-        selected: Parameters that differ from those in effect in all trials, by dotted name.
         rejected: Values that are better on the parts that were searched on, but not on the held-out one.
     """
 
@@ -282,22 +219,19 @@ class TuningResult:
     best: Trial
     training: Judgement
     held_out: Judgement
-    blocks_s: tuple[float, ...]
-    selected: Mapping[str, Any] = field(default_factory=dict)
     rejected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, float]:
         """The values that differ from those in effect, by dotted name; none where nothing is better."""
-        changed = {p.variation.name: p.value for p in self.parameters if p.changed}
-        return {**self.selected, **changed} if changed else {}
+        return {p.variation.name: p.value for p in self.parameters if p.changed}
 
     @property
     def warnings(self) -> list[str]:
         """What speaks against the tuned values, a sentence each."""
         found = []
         if self.rejected:
-            values = ", ".join(f"{name} = {_shown(value)}" for name, value in self.rejected.items())
+            values = ", ".join(f"{name} = {value:.4g}" for name, value in self.rejected.items())
             against = "WORSE than" if self.held_out.comparison.worse else "not better beyond noise than"
             found.append(
                 f"The best values of the search ({values}) are on the held-out part {against} the present "
@@ -309,29 +243,22 @@ class TuningResult:
         if failed:
             found.append(f"{len(failed)} of {len(self.trials)} trials failed: {failed[0].failure}")
         for parameter in self.parameters:
-            if parameter.changed and parameter.sensitivity.at_edge:
+            said, scan = f"{parameter.variation.name} = {parameter.value:.4g}", parameter.sensitivity
+            if parameter.changed and scan.at_edge:
                 found.append(
-                    f"{parameter.variation.name} = {parameter.value:.4g} lies at the edge of its range, or "
-                    "the score does not tell it from the edge: the range may be too narrow, or the data do "
-                    "not determine it."
+                    f"{said} lies at the edge of its range, or the score does not tell it from the edge: the "
+                    "range may be too narrow, or the data do not determine it."
                 )
-            elif parameter.changed and parameter.sensitivity.hardly_determined:
-                low, high = parameter.sensitivity.low, parameter.sensitivity.high
+            elif parameter.changed and scan.hardly_determined:
                 found.append(
-                    f"{parameter.variation.name} = {parameter.value:.4g} is hardly determined: values from "
-                    f"{low:.3g} to {high:.3g} are as good, some together with others of the other parameters."
+                    f"{said} is hardly determined: {scan.low:.3g} to {scan.high:.3g} are as good, some "
+                    "together with others of the other parameters."
                 )
         return found
 
 
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def concluded(
-    problem: Problem,
-    variations: Sequence[Variation],
-    trials: Sequence[Trial],
+    objective: Objective, problem: Problem, variations: Sequence[Variation], trials: Sequence[Trial]
 ) -> TuningResult:
     """Draw the conclusions from trials.
 
@@ -341,36 +268,36 @@ def concluded(
     was chosen by, is not better beyond noise.
 
     Args:
+        objective: What was made small.
         problem: The estimator and its recordings.
         variations: The parameters.
-        trials: The completed trials.
+        trials: The trials.
 
     Raises:
         MeasurementError: If no trial ran with any values.
     """
-    complete = [trial for trial in trials if trial.complete]
-    if not complete:
-        reason = next((trial.failure for trial in trials if trial.failure), "there are no trials")
-        raise MeasurementError(f"no trial could be scored: {reason}")
-    best = min(complete, key=lambda trial: trial.score)
+    best = best_of(trials)
+    if best is None:
+        raise MeasurementError(f"no trial could be scored: {trials[0].failure}")
     values = _simplified(problem, variations, best.values)
     found = _polished(
         problem, variations, {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
     )
-    tuned, shipped = (problem.scores(v, problem.parts) for v in (found, {}))
-    last = problem.part_of_block == problem.parts - 1
+    tuned, shipped = (problem.scores(v, PARTS) for v in (found, {}))
+    last = problem.part_of_block == PARTS - 1
     held_out = Judgement.of(tuned[last], shipped[last])
     supported = held_out.comparison.significant and not held_out.comparison.worse
     changes = found if supported else {}
-    equals = [t.values for t in complete if not compared(t.scores, problem.scores(changes)).worse]
+    base = problem.scores(changes)
+    equals = [t.values for t in trials if not t.failure and not compared(t.scores, base).worse]
     return TuningResult(
-        problem.objective,
+        objective,
         tuple(
             TunedParameter(
                 v,
                 changes.get(v.name, v.shipped),
                 v.name in changes,
-                sensitivity(problem, v, changes, changes.get(v.name, v.shipped), equals),
+                sensitivity(problem, v, changes, equals),
             )
             for v in variations
         ),
@@ -378,7 +305,6 @@ def concluded(
         best,
         Judgement.of(problem.scores(found), problem.scores({})),
         held_out,
-        tuple(one.division.block_s for one in problem.trials),
         rejected={} if supported else found,
     )
 
@@ -388,134 +314,74 @@ def _polished(problem: Problem, variations: Sequence[Variation], changes: Values
     found = dict(changes)
     for variation in variations:
         if variation.name in found:
-            scanned = sensitivity(problem, variation, found, found[variation.name])
+            scanned = sensitivity(problem, variation, found)
             found[variation.name] = scanned.values[int(np.nanargmin(scanned.scores))]
     return found
 
 
-def _simplified(
-    problem: Problem,
-    variations: Sequence[Variation],
-    best: Mapping[str, Any],
-) -> dict[str, Any]:
+def _simplified(problem: Problem, variations: Sequence[Variation], best: Values) -> dict[str, Any]:
     """Return the best values with those at their present value that do not matter.
 
     All are tried together first, since where two matter only by their ratio each alone seems to; and again at
     the end, since what was given up on the way adds up.
     """
     present = {variation.name: variation.shipped for variation in variations}
-    if _as_good(problem, present, best):
+    if problem.as_good(present, best):
         return present
     values = dict(best)
     for variation in variations:
         simpler = {**values, variation.name: variation.shipped}
-        if _as_good(problem, simpler, best):
+        if problem.as_good(simpler, best):
             values = simpler
-    return present if _as_good(problem, present, values) else values
-
-
-def _as_good(problem: Problem, values: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
-    """Return whether values score as well as the best ones, within one standard deviation."""
-    try:
-        comparison = problem.compared(values, best)
-    except InertialEstimationError:
-        return False
-    return comparison.difference <= KEPT_WITHIN * comparison.sigma
-
-
-@dataclass(frozen=True, eq=False)
-class Judging:
-    """By what the estimates are judged.
-
-    Attributes:
-        references: Of each recording.
-        parts: Parts of every recording.
-        settle_s: Time at its begin that is not scored [s].
-    """
-
-    references: Sequence[ReplayReference]
-    parts: int
-    settle_s: float
-
-    def division(self, run: RecordedRun) -> Division:
-        """Return parts and blocks of a recording.
-
-        Raises:
-            RecordingError: If it is too short.
-        """
-        begin_ns = run.begin_ns + round(self.settle_s * NANOSECONDS)
-        if seconds(run.end_ns - begin_ns) < SHORTEST_S:
-            raise RecordingError(
-                f"'{run.name}' has {seconds(run.end_ns - run.begin_ns):.1f} s, expected at least "
-                f"{SHORTEST_S + self.settle_s:g} s, of which the first {self.settle_s:g} s are not scored"
-            )
-        return Division.of(begin_ns, run.end_ns, self.parts)
-
-
-def chosen_objectives(
-    given: Sequence[str], variations: Sequence[Variation], *, referenced: bool
-) -> dict[str, Objective]:
-    """Return the objective of each estimator that has a varied parameter, by node.
-
-    Raises:
-        ConfigurationError: If one is given for an estimator of which nothing is varied, two are given for
-            one, or a reference is needed.
-    """
-    nodes = [node for node in (TILT_NODE, INERTIAL_NODE) if any(v.node == node for v in variations)]
-    chosen: dict[str, Objective] = {}
-    for name in given:
-        objective = OBJECTIVES[name]
-        if objective.node not in nodes or objective.node in chosen:
-            raise ConfigurationError(
-                f"--objective {name} judges {objective.node}, "
-                + ("which has another one" if objective.node in chosen else "of which nothing is varied")
-            )
-        chosen[objective.node] = objective
-    if "reference" in given and not referenced:
-        raise ConfigurationError("--objective reference needs --reference TOPIC")
-    defaults = {TILT_NODE: "reference" if referenced else "later_readings", INERTIAL_NODE: "likelihood"}
-    return {node: chosen.get(node, OBJECTIVES[defaults[node]]) for node in nodes}
+    return present if problem.as_good(present, values) else values
 
 
 def tuned(
     runs: Sequence[RecordedRun],
-    search: Search,
-    objective: Objective,
-    judging: Judging,
+    references: Sequence[ReplayReference],
+    variations: Sequence[Variation],
+    *,
+    trials: int,
+    seed: int,
+    settle_s: float,
     workers: Workers,
 ) -> TuningResult:
     """Search for better values of one estimator.
 
     Args:
         runs: The recordings.
-        search: What is searched; of its variations those of the objective's node are varied.
-        objective: What is made small.
-        judging: By what estimates are judged.
+        references: By what the tilt is judged in each; without samples, by later readings.
+        variations: What is varied, of one node.
+        trials: Number of trials.
+        seed: Of the search.
+        settle_s: Time at the begin of a recording that is not scored [s].
         workers: What runs the trials.
+
+    Raises:
+        RecordingError: If a recording is too short.
+        MeasurementError: If no trial ran with any values.
     """
-    own = tuple(v for v in search.variations if v.node == objective.node)
-    trials = [trials_for(run, k, own, objective, judging) for k, run in enumerate(runs)]
-    problem = Problem(objective, trials, judging.parts, workers)
-    return concluded(problem, own, searched(replace(search, variations=own), problem.run))
+    pairs = zip(runs, references, strict=True)
+    over = [trials_over(run, reference, variations, settle_s) for run, reference in pairs]
+    problem = Problem(over, workers)
+    return concluded(over[0].objective, problem, variations, searched(variations, trials, seed, problem.run))
 
 
-def trials_for(
-    run: RecordedRun, number: int, variations: Sequence[Variation], objective: Objective, judging: Judging
+def trials_over(
+    run: RecordedRun, reference: ReplayReference, variations: Sequence[Variation], settle_s: float
 ) -> Trials:
-    """Return the trials of one estimator over one recording.
-
-    Args:
-        run: The recording.
-        number: Its number among the references.
-        variations: What is varied.
-        objective: What is made small.
-        judging: By what estimates are judged.
-    """
-    division, reference = judging.division(run), judging.references[number]
-    if objective.node == INERTIAL_NODE:
-        kind = LikelihoodTrials if objective.name == "likelihood" else TorqueTrials
-        return kind(run, division, adapting=not any(v.name.startswith("noise.") for v in variations))
+    """Return the trials of one estimator over one recording; see `tuned`."""
+    begin_ns = run.begin_ns + round(settle_s * NANOSECONDS)
+    if seconds(run.end_ns - begin_ns) < SHORTEST_S:
+        raise RecordingError(
+            f"'{run.name}' has {seconds(run.end_ns - run.begin_ns):.1f} s, expected at least "
+            f"{SHORTEST_S + settle_s:g} s, of which the first {settle_s:g} s are not scored"
+        )
+    division = Division.of(begin_ns, run.end_ns, PARTS)
+    if variations[0].node == INERTIAL_NODE:
+        adapting = not any(v.name.startswith("noise.") for v in variations)
+        return LikelihoodTrials(run, division, adapting=adapting)
     gains = all(v.name.startswith(GAINS) for v in variations)
-    if objective.name == "reference":
-        return ReferenceTilt(run, division, reference.samples, reference.trusted, gains=gains)
+    if reference.samples:
+        return ReferenceTilt(run, division, reference, gains=gains)
     return LaterReadings(run, division, gains=gains)

@@ -5,6 +5,7 @@ import pytest
 
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
+from inertial_estimation.inertial.estimator import StepOutcome
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import Decision
 from inertial_estimation.simulation.config import REALISTIC
@@ -12,8 +13,8 @@ from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.tuning.division import Division
-from inertial_estimation.tuning.filter_trials import LikelihoodTrials, TorqueTrials
 from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.trials import LikelihoodTrials, negative_log_likelihood
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +32,9 @@ def test_updates_are_those_of_a_replay_with_other_parameters(run):
     run_once = replay_recording(run.recording, run.topics(built), inertial=built.inertial)
     estimates = [estimate for estimate in run_once.inertial if estimate.measured]
     updates = list(run.updates(other))
-    assert [step.stamp_ns for step, _update in updates] == [e.stamp_ns for e in estimates]
-    for (_step, update), estimate in zip(updates, estimates, strict=True):
+    assert [stamp_ns for stamp_ns, _update in updates] == [e.stamp_ns for e in estimates]
+    for (_stamp, update), estimate in zip(updates, estimates, strict=True):
         np.testing.assert_array_equal(update.innovation, estimate.innovation)
-
-
-def test_nothing_is_learned_from_the_time_given_on(run):
-    until_ns = run.begin_ns + 2_000_000_000
-    updates = list(run.updates(learn_until_ns=until_ns))
-    decisions = [(step.stamp_ns >= until_ns, update.decision) for step, update in updates]
-    assert len({late for late, _decision in decisions}) == 2
-    assert all((decision is Decision.DISABLED) == late for late, decision in decisions)
-    assert {update.decision for _step, update in run.updates(learn_until_ns=0)} == {Decision.DISABLED}
 
 
 def test_an_update_gives_the_likelihood_of_its_innovation(run):
@@ -51,7 +43,7 @@ def test_an_update_gives_the_likelihood_of_its_innovation(run):
     certain |= {"friction.share": 1e-9}
     noise = run.configs[INERTIAL_NODE].noise
     doubled = {f"noise.{name}": 2.0 * value for name, value in vars(noise).items()}
-    (_step, one), (_again, two) = (
+    (_stamp, one), (_again, two) = (
         next(run.updates([(INERTIAL_NODE, name, value) for name, value in (certain | change).items()]))
         for change in ({}, doubled)
     )
@@ -59,13 +51,39 @@ def test_an_update_gives_the_likelihood_of_its_innovation(run):
     assert two.log_det == pytest.approx(one.log_det + 2.0 * len(one.innovation) * np.log(2.0), rel=1e-6)
 
 
-def test_noise_that_is_far_off_is_less_likely_and_bodies_that_were_learned_predict(run):
-    division = Division.of(run.begin_ns, run.end_ns, 2)
-    trials = LikelihoodTrials(run, division, adapting=False)
-    reported = []
-    shipped = trials.scores({}, 2, lambda block, score: reported.append(block))
-    assert reported == list(range(len(shipped) - 1))
-    assert np.nanmean(trials.scores({"noise.torque": 10.0}, 2)) > np.nanmean(shipped)
-    torque = TorqueTrials(run, division).scores({}, 2)
-    assert np.isnan(torque[division.part_of_block == 0]).all()
-    assert np.nanmean(torque) < 2.0
+def test_noise_that_is_far_off_is_less_likely(run):
+    trials = LikelihoodTrials(run, Division.of(run.begin_ns, run.end_ns, 2), adapting=False)
+    assert np.nanmean(trials.scores({"noise.torque": 10.0}, 2)) > np.nanmean(trials.scores({}, 2))
+
+
+ROWS = 6
+
+
+def update(y, sigma, decision=Decision.ACCEPTED):
+    variance = np.full(ROWS, sigma**2)
+    nis = float(y @ (y / variance))
+    return StepOutcome(y, nis, decision, variance, float(np.log(variance).sum()))
+
+
+def mean_score(innovations, sigma):
+    return np.mean([negative_log_likelihood(update(y, sigma)) for y in innovations])
+
+
+@pytest.mark.parametrize("outliers", [0, 3])
+def test_the_likelihood_is_largest_at_the_noise_there_is(outliers):
+    innovations = 0.7 * np.random.default_rng(0).normal(size=(2000, ROWS))
+    innovations[:outliers] *= 50.0
+    sigmas = np.geomspace(0.35, 1.4, 41)
+    best = sigmas[np.argmin([mean_score(innovations, sigma) for sigma in sigmas])]
+    assert best == pytest.approx(0.7, rel=0.05)
+
+
+def test_it_is_the_density_of_a_normal_distribution_but_for_outliers():
+    y = np.array([0.1, -0.2, 0.3, 0.0, 0.5, -0.4])
+    expected = (0.5 * np.sum(y**2) / 0.25 + ROWS * np.log(0.5 * np.sqrt(2.0 * np.pi))) / ROWS
+    assert negative_log_likelihood(update(y, 0.5)) == pytest.approx(expected - np.log(0.99) / ROWS, abs=1e-6)
+
+
+def test_what_was_not_compared_has_no_score():
+    y = np.ones(ROWS)
+    assert np.isnan(negative_log_likelihood(update(y, 1.0, Decision.CALIBRATING)))
