@@ -195,8 +195,9 @@ class Judgement:
     def of(cls, tuned: Array, shipped: Array) -> "Judgement":
         """Judge scores of the same blocks."""
         both = np.isfinite(tuned) & np.isfinite(shipped)
-        means = (float(one[both].mean()) if both.any() else np.nan for one in (tuned, shipped))
-        return cls(*means, compared(tuned, shipped))
+        if not both.any():
+            return cls(np.nan, np.nan, compared(tuned, shipped))
+        return cls(float(tuned[both].mean()), float(shipped[both].mean()), compared(tuned, shipped))
 
 
 @dataclass(frozen=True, eq=False)
