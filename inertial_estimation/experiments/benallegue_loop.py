@@ -14,7 +14,7 @@ the error of the estimated orientation: so that a wrong tilt counts as an error 
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,20 +35,7 @@ from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quatern
 from inertial_estimation.spatial.vectors import DEGREES
 
 WAIST = "torso_2_joint"  # about y, between base and chest
-ON_GROUND, IN_AIR = 50.0, 10.0  # vertical force of a foot [N]
-SHORTEST_SWING = 0.3  # in the air for less than this is a bounce [s]
 FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces
-
-
-class ReferenceMotion(Protocol):
-    """The motion commanded to a robot."""
-
-    @property
-    def duration_s(self) -> float:
-        """Length of the run, from the release on [s]."""
-
-    def command(self, loop: ClosedLoop) -> None:
-        """Push the current references; called after every tick."""
 
 
 class Lean(NamedTuple):
@@ -77,6 +64,10 @@ class Lean(NamedTuple):
         loop.controller.push_base_reference(BaseReference(last.height_ref, pitch=pitch, pitch_rate=rate))
 
 
+Motion = Lean | ScheduledWalk
+"""A motion commanded to a robot."""
+
+
 class BalanceRun(NamedTuple):
     """What one run gave.
 
@@ -84,16 +75,17 @@ class BalanceRun(NamedTuple):
     of the vertical in the base, true) and x_hat, y_hat [-]; tilt (error of the estimate), pelvis (angle
     between true vertical and that of the reference) [rad]; height (of the base above the soles against the
     reference), com, dcm (distances from the reference) [m]; ahead, aside (position of the base) [m];
-    accelerometer [m/s^2]; the vertical force of each foot [N].
+    the vertical force of each foot [N].
     """
 
     fallen: bool  # the run ends there
     damped: int  # ticks for which the controller had no solution
+    steps: int  # feet that have landed
     feet: tuple[str, ...]  # names of the columns with the forces
     columns: dict[str, Array]
 
 
-def balance_run(loop: ClosedLoop, motion: ReferenceMotion, hoist_s: float) -> BalanceRun:
+def balance_run(loop: ClosedLoop, motion: Motion, hoist_s: float) -> BalanceRun:
     """Release TALOS after a time on its hoist [s], command the motion, record until its end or a fall."""
     loop.release(hoist_s)
     recorder = _Recorder(loop)
@@ -104,24 +96,8 @@ def balance_run(loop: ClosedLoop, motion: ReferenceMotion, hoist_s: float) -> Ba
 
     loop.run(motion.duration_s, tick)
     feet = tuple(name for name in recorder.series.names if name.startswith(FORCE_PREFIX))
-    return BalanceRun(loop.simulation.fallen, recorder.damped, feet, dict(recorder.series.columns()))
-
-
-def steps_landed(time: Array, forces: list[Array], since: float) -> int:
-    """Count touchdowns from a time on, by the true vertical forces of the feet [N], shape (n,) each.
-
-    A touchdown is a foot that is loaded again after it was in the air for a while.
-    """
-    count = 0
-    for force in forces:
-        left: float | None = None
-        for t, f in zip(time.tolist(), force.tolist(), strict=True):
-            if left is None and f < IN_AIR:
-                left = t
-            elif left is not None and f > ON_GROUND:
-                count += t - left > SHORTEST_SWING and t > since
-                left = None
-    return count
+    steps = loop.controller.controller.gait.steps_made
+    return BalanceRun(loop.simulation.fallen, recorder.damped, steps, feet, dict(recorder.series.columns()))
 
 
 class _Recorder:
@@ -154,7 +130,6 @@ class _Recorder:
         omega = math.sqrt(STANDARD_GRAVITY / float(last.com[2] + last.height))
         true_pitch = math.atan2(R_WB[0, 2], R_WB[2, 2])
         ahead, aside, _ = truth.base.p_WB - self._start
-        imu = None if loop.readings is None else loop.readings.imu
         self.series.add(
             loop.time_s,
             pitch=true_pitch,
@@ -170,7 +145,6 @@ class _Recorder:
             dcm=float(np.hypot(*(truth.com_W[:2] + truth.com_velocity_W[:2] / omega - dcm_ref))),
             ahead=ahead,
             aside=aside,
-            accelerometer=math.nan if imu is None else float(np.linalg.norm(imu.specific_force_I)),
             **{FORCE_PREFIX + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
         )
 
@@ -275,7 +249,7 @@ def run(trials: Trials) -> ExperimentResult:
 
 
 def _both(robot: RobotLoop, case: _Case, plan: _Plan, seed: int) -> dict[str, BalanceRun]:
-    motions: dict[str, ReferenceMotion] = {}
+    motions: dict[str, Motion] = {}
     if case.leans:
         motions["lean"] = Lean(float(np.radians(LEAN_DEG)), plan.begin_s, plan.lean_s, plan.lean_run_s)
     motions["walk"] = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
@@ -313,8 +287,7 @@ def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> dict[tuple[str, str],
         metrics[BACK, "s"] = float(t[top + back[0]]) if len(back) else float("nan")
         metrics[f"left after {LEAN_S:g} s", "deg"] = float(np.interp(LEAN_S, t, chest))
     else:
-        landed = steps_landed(c["time"], [c[foot] for foot in one.feet], plan.begin_s)
-        metrics["steps made", ""] = float(landed)
+        metrics["steps made", ""] = float(one.steps)
         metrics["distance", "m"] = float(c["ahead"][-1])
         metrics["drift aside", "m"] = float(c["aside"][-1])
     for name, key, unit, scale in ERRORS:
@@ -366,10 +339,8 @@ def _panels(motion: str, one: BalanceRun, seed: int, plan: _Plan) -> tuple[Panel
     ]
     dcm = (thinned("DCM", t, 1e3 * c["dcm"], "thin", 5), thinned("CoM", t, 1e3 * c["com"], "thin", 6))
     error = (thinned("error", t, np.degrees(c["tilt"]), "thin", 2),)
-    accelerometer = (thinned("accelerometer", t, c["accelerometer"], "thin", 7),)
     return (
-        Panel(f"Accelerometer, {motion} (seed {seed})", label, "norm [m/s^2]", accelerometer, spans),
-        Panel(f"Vertical in the base, {motion}", label, "component [-]", tilts, spans),
+        Panel(f"Vertical in the base, {motion} (seed {seed})", label, "component [-]", tilts, spans),
         Panel(f"Error of the estimated vertical, {motion}", label, "angle [deg]", error, spans),
         Panel(f"True vertical forces, {motion}", label, "force [N]", forces, spans),
         Panel(f"Distance from the reference, {motion}", label, "distance [mm]", dcm, spans),

@@ -1,9 +1,8 @@
 """The experiments by name; the module of one is imported only when it is run."""
 
 import importlib
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, did_you_mean
 from inertial_estimation.experiments.result import ExperimentResult
@@ -24,24 +23,17 @@ class Experiment:
     implementation: str  # "module:function"; takes `Trials`, returns an `ExperimentResult`
     seeds: int = 1  # their number by default
 
-    @property
-    def module(self) -> str:
-        """Full name of the module."""
-        return self.implementation.partition(":")[0]
-
     def load(self) -> Callable[[Trials], ExperimentResult]:
         """Import the module and return the function.
 
         Raises:
             MissingDependencyError: If a package is not installed; says how to get it.
         """
+        module, _, name = self.implementation.partition(":")
         try:
-            module = importlib.import_module(self.module)
+            function: Callable[[Trials], ExperimentResult] = getattr(importlib.import_module(module), name)
         except ModuleNotFoundError as error:
             raise self._missing(error) from error
-        function: Callable[[Trials], ExperimentResult] = getattr(
-            module, self.implementation.partition(":")[2]
-        )
         return function
 
     def run(
@@ -52,7 +44,7 @@ class Experiment:
         quick: bool = False,
         workers: Workers | None = None,
     ) -> ExperimentResult:
-        """Run it on `Trials` of these arguments; the settings of the result are the constants of its module.
+        """Run it on `Trials` of these arguments.
 
         Raises:
             ConfigurationError: If there is no seed.
@@ -65,8 +57,7 @@ class Experiment:
         except ModuleNotFoundError as error:  # packages that are imported where they are used
             raise self._missing(error) from error
         progress("done", 1.0)
-        constants = {name: value for name, value in vars(sys.modules[self.module]).items() if name.isupper()}
-        return replace(result, settings=constants)
+        return result
 
     def _missing(self, error: ModuleNotFoundError) -> MissingDependencyError:
         missing = error.name or ""

@@ -6,7 +6,7 @@ It is printed as text and written as a JSON document, in which what is not finit
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,6 @@ class ExperimentResult:
     caveat: str = ""  # main reservation about the verdict on the bounds, in one line
     panels: Sequence[Panel] = ()  # of the figure, row by row
     columns: int = 1  # of panels
-    settings: Mapping[str, Any] = field(default_factory=dict)  # constants of its module by name
 
     @property
     def missed(self) -> tuple[TableRow, ...]:
@@ -194,12 +193,7 @@ def result_document(
         "seeds": list(result.seeds),
         "bounds_met": not result.missed,
         "table": [{**asdict(row), "bound_met": row.bound_met, "aim_met": row.aim_met} for row in result.rows],
-        "settings": {name: _plain(value) for name, value in result.settings.items()},
         "facts": list(result.facts),
         "caveat": result.caveat,
         "versions": dict(versions),
     }
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str) else str(value)

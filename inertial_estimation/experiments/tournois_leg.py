@@ -33,7 +33,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
-from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHER_LEGS = ("lf_*", "rf_*", "lh_*")  # locked
@@ -44,14 +44,8 @@ SHIFT_HZ, SHIFTS_PER_JOINT = (0.01, 0.05), 2  # slow sines, which shift the orig
 FADE_S = 1.0
 RATE_HZ, ROW_HZ, WINDOW_S = 500.0, 10.0, 0.12
 METHOD = "nullspace-prior"
-PLAIN = "least-squares"  # the smallest change in SI units: (T 5) as it is written
 LEADING = ("mcx", "mcy", "Ixx", "Ixy", "Ixz", "Iyz", "Izz", "Iyy", "mcz", "m")
 PAPER_RANK, PAPER_KEPT = 12, 7
-PAPER_COM_MM = {  # simulated less identified centres of mass of its Table I
-    "rh_hipassembly": (0.8, 1.9, 46.5),
-    "rh_upperleg": (2.7, 0.2, 15.8),
-    "rh_lowerleg": (0.7, 0.4, 42.7),
-}
 FULL, QUICK = (180.0, 60.0, (10.0, 45.0)), (12.0, 6.0, (0.0, 6.0))  # training, validation, shown [s]
 
 
@@ -107,7 +101,7 @@ def record_swing(
 class LegTrial(NamedTuple):
     """One leg, identified."""
 
-    true: Array  # its parameters about the link frames, shape (30,)
+    impossible: int  # of its links: the noise of the parameters makes bodies that none has
     report: IdentificationReport
     base_errors: dict[str, float]  # of each base parameter by the name of its leader
     rows: tuple[Array, Array, Array, Array]  # stamps [s], torques: measured, identified, nominal, (k, 3) each
@@ -116,11 +110,6 @@ class LegTrial(NamedTuple):
     def result(self) -> MethodResult:
         """What the method found."""
         return self.report.methods[METHOD]
-
-    @property
-    def plain(self) -> MethodResult:
-        """What the least change in SI units gives."""
-        return self.report.methods[PLAIN]
 
     @property
     def masses(self) -> dict[str, float]:
@@ -143,11 +132,6 @@ class LegTrial(NamedTuple):
             for parameter in self.result.parameters
             if "/mc" in parameter.name and parameter.identifiability is Identifiability.IDENTIFIABLE
         )
-
-    @property
-    def largest_moment(self) -> float:
-        """Largest error of the base parameters led by a moment of inertia [kg m^2]."""
-        return max(abs(error) for name, error in self.base_errors.items() if "/I" in name)
 
 
 def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNoise, seed: int) -> LegTrial:
@@ -172,7 +156,7 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
     identifier = Identifier(build_config(IdentificationConfig, config), urdf)
     identifier.push(training)
     identifier.push(validation, validation=True)
-    report = identifier.report([METHOD, PLAIN])
+    report = identifier.report([METHOD])
     x, true = report.methods[METHOD].x, leg.parameters.ravel()
     names = identifier.parameters.names
     order = [names.index(f"{link}/{which}") for which in LEADING for link in LINKS]
@@ -181,7 +165,8 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
     base_errors = {names[i]: float(error) for i, error in zip(base.columns, errors, strict=True)}
     shown = identifier.rows(validation)
     torques = (shown.measured, shown.predicted(x), shown.predicted(np.zeros(len(x))))
-    return LegTrial(true, report, base_errors, (seconds(shown.stamps_ns), *torques))
+    impossible = sum(bool(InertialParameters.from_vector(pi).violations()) for pi in leg.parameters)
+    return LegTrial(impossible, report, base_errors, (seconds(shown.stamps_ns), *torques))
 
 
 def run(trials: Trials) -> ExperimentResult:
@@ -191,19 +176,13 @@ def run(trials: Trials) -> ExperimentResult:
     found = trials.by_case({noise: partial(trial, noise) for noise in (REALISTIC, NOISE_FREE)})
     noisy, exact = found[REALISTIC], found[NOISE_FREE]
     first, seed = noisy[0], trials.seeds[0]
-    impossible = sum(
-        bool(InertialParameters.from_vector(pi).violations())
-        for trial in noisy
-        for pi in trial.true.reshape(-1, 10)
-    )
     left = sum(bool(body.violations) for trial in noisy for body in trial.result.bodies)
-    rows = [*_judged_rows(noisy, exact), *_torque_rows(noisy), *_com_rows(noisy), *_parameter_rows(noisy)]
+    rows = [*_judged_rows(noisy, exact), *_torque_rows(noisy)]
     facts = (
         "Six base parameters are judged, led by m c_x and m c_y of each link, over its nominal mass.",
         f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
-        f"The parameter noise gives impossible bodies: {impossible} of {3 * len(noisy)} true ones, "
-        f"{left} of the identified ones.",
-        *(_comparison(first, i, seed) for i in range(len(LINKS))),
+        f"The parameter noise gives impossible bodies: {sum(trial.impossible for trial in noisy)} of "
+        f"{3 * len(noisy)} true ones, {left} of the identified ones.",
     )
     return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, shown_s, seed))
 
@@ -234,7 +213,6 @@ def _judged_rows(noisy: Sequence[LegTrial], exact: Sequence[LegTrial]) -> list[T
     goal = "<= 1, aim <= 0.1"
     what, free = "identifiable first moments, error over the mass, largest", "sensors without noise"
     expected = "standard deviation expected from the noise, those identifiable individually, largest"
-    moments = "identifiable moments, error, largest"
     ranks = [trial.report.rank for trial in noisy]
     return [
         row("rank, of 30 parameters", "", ranks, "min", paper=PAPER_RANK, bound=f">= {PAPER_RANK}"),
@@ -246,8 +224,6 @@ def _judged_rows(noisy: Sequence[LegTrial], exact: Sequence[LegTrial]) -> list[T
         row(expected, "mm", [trial.expected_mm for trial in noisy]),
         row(f"{what}, {free}", "mm", quiet, paper=1.0, bound=goal),
         row(f"the same, worst seed, {free}", "mm", quiet, "max", bound=goal),
-        row(moments, "kg m^2", [trial.largest_moment for trial in noisy]),
-        row(f"{moments}, {free}", "kg m^2", [trial.largest_moment for trial in exact]),
     ]
 
 
@@ -259,38 +235,3 @@ def _torque_rows(trials: Sequence[LegTrial]) -> list[TableRow]:
         rows.append(row(name, "Nm", [one.rms_nominal for one in of_row]))
         rows.append(row(f"the same, {error.row}, identified", "Nm", [one.rms for one in of_row]))
     return rows
-
-
-def _com_rows(trials: Sequence[LegTrial]) -> list[TableRow]:
-    """Return the errors of the centres of mass as the paper's table shows them, first moment over mass."""
-    rows = []
-    for i, link in enumerate(LINKS):
-        true = [InertialParameters.from_vector(trial.true[10 * i : 10 * i + 10]).com_F for trial in trials]
-        found = {m: [t.report.methods[m].bodies[i].inertia.com_F for t in trials] for m in (PLAIN, METHOD)}
-        plain, prior = (1e3 * np.abs(np.array(found[m]) - np.array(true)) for m in (PLAIN, METHOD))
-        for k, axis in enumerate("xyz"):
-            name = f"centre of mass, {link} {axis}, error"
-            paper = PAPER_COM_MM[link][k]
-            rows.append(row(f"{name}, nearest in SI units", "mm", plain[:, k], paper=paper))
-            rows.append(row(f"{name}, nearest by nullspace-prior", "mm", prior[:, k]))
-    return rows
-
-
-def _parameter_rows(trials: Sequence[LegTrial]) -> list[TableRow]:
-    """Return the error of every parameter, with its identifiability."""
-    rows = []
-    for i, parameter in enumerate(trials[0].plain.parameters):
-        errors = np.array([trial.plain.parameters[i].value - trial.true[i] for trial in trials])
-        quantity = f"{parameter.name} ({parameter.identifiability.value}), error"
-        rows.append(row(quantity, parameter.unit, np.abs(errors)))
-    return rows
-
-
-def _comparison(trial: LegTrial, i: int, seed: int) -> str:
-    """Return simulated, identified and CAD values of a link as text (T Table I)."""
-    span = slice(10 * i, 10 * i + 10)
-    parts = [
-        f"{name} {true:.4f} / {p.value:.4f} / {p.nominal:.4f}"
-        for name, true, p in zip(PARAMETER_NAMES, trial.true[span], trial.plain.parameters[span], strict=True)
-    ]
-    return f"{LINKS[i]}, seed {seed}, simulated / identified / CAD: " + ", ".join(parts)

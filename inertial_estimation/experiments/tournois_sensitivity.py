@@ -2,9 +2,6 @@
 
 The paper adds constant Gaussian errors to "the joint torque measurements and feet positions" and does not say
 where else they act, which decides the result (docs/experiments.md). So both readings of each error are run.
-
-The moment balance of a robot at rest, c x F = sum p_i x f_i, f_i = J_i^-T (g_i - tau_i), is evaluated with
-assumed values instead of true ones: without recursion and noise, it gives where either approach must end.
 """
 
 import math
@@ -18,11 +15,10 @@ from numpy.random import Generator, default_rng
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.standing_trunk import (
+from inertial_estimation.experiments.tournois_standing import (
     FORCES,
     ORIENTATION,
     ROBOT,
-    TRUNK,
     IdentificationTrial,
     Scene,
     errors_cm,
@@ -33,54 +29,13 @@ from inertial_estimation.experiments.standing_trunk import (
     urdf_with_moved_links,
 )
 from inertial_estimation.experiments.trials import Trials
-from inertial_estimation.figures import Panel, Series
-from inertial_estimation.models.robot_config import SimulatedRobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.payload.statics import TrunkStatics, trunk_com_across_gravity, trunk_mass
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import SimulationConfig
-from inertial_estimation.simulation.simulation import GroundTruth
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
-
-
-class RestingPose(NamedTuple):
-    """A robot at rest, in a state in which torques on the links balance it."""
-
-    config: SimulatedRobotConfig
-    urdf: str  # its true description
-    trunk: str  # its link
-    truth: GroundTruth
-
-    def error_of_torques(self, offsets: Array) -> Array:
-        """Return the error of the trunk's centre of mass across gravity, base frame [m], shape (3,).
-
-        Args:
-            offsets: Assumed minus true torque of each joint [Nm], shape (n_joints,).
-        """
-        return self._com(self.urdf, offsets) - self._com(self.urdf, np.zeros_like(offsets))
-
-    def error_of_feet(self, moves_P: Mapping[str, Array]) -> Array:
-        """Return the error of the trunk's centre of mass across gravity, base frame [m], shape (3,).
-
-        Args:
-            moves_P: Assumed minus true position of feet by link, in the axes of the link that carries it [m].
-        """
-        none = np.zeros(len(self.truth.q))
-        return self._com(urdf_with_moved_links(self.urdf, moves_P), none) - self._com(self.urdf, none)
-
-    def _com(self, urdf: str, offsets: Array) -> Array:
-        setup = robot_from_config(self.config, urdf)
-        robot, contacts = setup.robot, setup.contacts
-        statics = TrunkStatics(robot, contacts, self.trunk)
-        R_WB = rotation_from_quaternion(self.truth.base.quaternion_xyzw)
-        measurement = statics.measure(R_WB, self.truth.q, self.truth.tau_link + offsets)
-        return trunk_com_across_gravity(measurement, trunk_mass(measurement))
-
 
 B, C = ORIENTATION, FORCES
 LETTERS = {B: "(b)", C: "(c)"}
 TORQUE_SIGMA = 1.0  # [Nm]
-DRAWS = 200  # of the computed expectation
 UNSEEN, SEEN = "torques off, sensors do not see it", "torques off, sensors see it"
 ALL_BELIEVE, ONE_BELIEVES = "feet misplaced for all", "feet misplaced for the identification"
 LEVELS = {  # of each kind: mean of the torques [Nm], standard deviation of the feet [cm]
@@ -127,13 +82,8 @@ def run(trials: Trials) -> ExperimentResult:
         for case, every in found.items()
         for k, approach in enumerate(approaches)
     }
-    standing = standing_loop(robot, Scene(), 0, quick=quick)
-    config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
-    pose, draws = RestingPose(config, robot.urdf, TRUNK, standing.simulation.truth()), 2 if quick else DRAWS
-    rows = [one for case in cases for one in _case_rows(case, by_approach, pose, draws)]
+    rows = [one for case in cases for one in _case_rows(case, by_approach)]
     rows += _apart(by_approach)
-    as_described = _computed(_Case(UNSEEN, 10.0), pose, draws, mirrored=False)
-    rows.append(row("computed, 10 Nm about the description's axes, not mirrored", "cm", as_described))
     rows.append(unfinished_row([one for some in by_approach.values() for one in some]))
     refusals = {
         f"Given up: {LETTERS[approach]}, {case}: {one.refusal}"
@@ -149,8 +99,6 @@ def run(trials: Trials) -> ExperimentResult:
             *sorted(refusals),
         ),
         caveat="our copy of the paper lacks the row of (c) for misplaced feet",
-        panels=() if quick else _panels(by_approach),
-        columns=2,
     )
 
 
@@ -191,7 +139,7 @@ def _foot_moves(feet: Sequence[str], sigma_cm: float, rng: Generator) -> dict[st
     return {foot: 1e-2 * rng.normal(0.0, sigma_cm, 3) for foot in feet}
 
 
-def _case_rows(case: _Case, trials: Identifications, pose: RestingPose, draws: int) -> list[TableRow]:
+def _case_rows(case: _Case, trials: Identifications) -> list[TableRow]:
     rows = []
     for approach in (approach for one, approach in trials if one == case):
         table = PAPER_CM.get((case.torque, approach))
@@ -199,27 +147,7 @@ def _case_rows(case: _Case, trials: Identifications, pose: RestingPose, draws: i
         bound = f"<= {2.0 * paper}" if paper is not None and case.kind in LIKE_THE_PAPER else ""
         errors, name = errors_cm(trials[case, approach]), f"{LETTERS[approach]}, {case}, median"
         rows.append(row(name, "cm", errors, "median", paper=paper, bound=bound))
-    if case.kind in (UNSEEN, ALL_BELIEVE):
-        name = f"computed, {case}, median of {draws} draws"
-        rows.append(row(name, "cm", _computed(case, pose, draws)))
-    if case.kind == UNSEEN and case.level:
-        name = f"computed, mu {-case.level:g}: links that get more than is commanded"
-        rows.append(row(name, "cm", _computed(_Case(UNSEEN, -case.level), pose, draws)))
     return rows
-
-
-def _computed(case: _Case, pose: RestingPose, draws: int, *, mirrored: bool = True) -> float:
-    """Return the error predicted by the moment balance, median over draws [cm]."""
-    rng, errors = default_rng(0), []
-    names = list(RobotModel.from_urdf(pose.urdf).joint_names)
-    for _ in range(draws):
-        if case.torque:
-            offsets = rng.normal(case.level, TORQUE_SIGMA, len(names))
-            error = pose.error_of_torques(offsets * (_mirrored(names) if mirrored else 1.0))
-        else:
-            error = pose.error_of_feet(_foot_moves(pose.config.contacts, case.level, rng))
-        errors.append(math.hypot(*error[:2]))
-    return 1e2 * float(np.median(errors))
 
 
 def _apart(trials: Identifications) -> list[TableRow]:
@@ -229,25 +157,3 @@ def _apart(trials: Identifications) -> list[TableRow]:
     apart = [1e2 * math.hypot(*(b.error_L[-1] - c.error_L[-1])[:2]) for b, c in pairs]
     name = "(b) and (c) apart, where torques and kinematics are the same for both, worst"
     return [row(name, "cm", apart, "max")] if apart else []
-
-
-def _panels(trials: Identifications) -> list[Panel]:
-    panels = []
-    for title, kinds, label in (
-        ("Torque offsets", (UNSEEN, SEEN), "mean [Nm]"),
-        ("Misplaced feet", (ALL_BELIEVE, ONE_BELIEVES), "standard deviation [cm]"),
-    ):
-        curves = []
-        for kind, style in zip(kinds, ("line", "dashed"), strict=True):
-            levels = np.array(LEVELS[kind])
-            for colour, approach in enumerate((B, C)):
-                y = [float(np.median(errors_cm(trials[_Case(kind, x), approach]))) for x in levels.tolist()]
-                curves.append(
-                    Series(f"{LETTERS[approach]}, {kind}", levels, np.array(y), style, colour=colour)
-                )
-                paper = PAPER_CM.get((kind == SEEN, approach))
-                if paper is not None and kind in LIKE_THE_PAPER:
-                    name = f"paper {LETTERS[approach]}"
-                    curves.append(Series(name, levels, np.array(paper), "points", colour=colour))
-        panels.append(Panel(title, label, "|delta| [cm]", curves))
-    return panels

@@ -7,37 +7,264 @@ Slopes: (c) sees a vertical line on which the centre of mass lies, not where on 
 what is assumed of that shows along the trunk's x axis: with (19) what the start is wrong by along gravity, e,
 as e sin(s); with the package's rule what it is wrong by in the trunk's z, as e tan(s). On a level trunk it
 does not show.
+
+The robot stands under the whole-body controller on the tilt observer's estimate, with noisy sensors. Load and
+ground are present from the start; estimators and controller assume a trunk whose centre of mass is several
+centimetres off. An identification runs through the pipeline of the node and is judged by the truth.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.time_series import TimeSeries
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
+from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean
+from inertial_estimation.experiments.crawl_run import load_on_trunk, trunk_columns
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.standing_trunk import (
-    FORCES,
-    LOADS_N,
-    ORIENTATION,
-    POSES,
-    ROBOT,
-    STANDING_S,
-    IdentificationTrial,
-    Scene,
-    errors_cm,
-    horizontal_rows,
-    identification,
-    perturbed,
-    refusal_facts,
-    standing_loop,
-    unfinished_row,
-    worst_mass_row,
-)
 from inertial_estimation.experiments.trials import Trials
-from inertial_estimation.figures import Level, Panel, Series, thinned
+from inertial_estimation.figures import Level, Panel, thinned
+from inertial_estimation.models.bodies import BodyReference
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
+from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.payload.estimate import Phase
+from inertial_estimation.signals import Array, BaseReference
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
+
+ROBOT, TRUNK = "hyq", "trunk"
+POINT_B = (-0.75, 0.4, 0.0)  # of the load, base frame [m] (T V-A)
+POSES, ORIENTATION, FORCES = "static_poses", "orientation_error", "contact_forces"  # approaches (a) to (c)
+LIMIT_S = {POSES: 60.0, ORIENTATION: 60.0, FORCES: 15.0}  # of an identification
+LOADS_N = (0.0, 50.0, 100.0)
+COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass assumed at the start [m]
+STANDING_S = 1.5  # between release and request
+PERIOD_S = 0.01  # of the record
+RAMP_BEGIN = -2.0  # far behind the robot [m]
+Overrides = dict[str, dict[str, Any]]
+QUICK: Mapping[str, Any] = {"settling_time": 0.3}
+"""Parameters of the identification in a shortened run."""
+
+
+class Scene(NamedTuple):
+    """Ground and load of a robot."""
+
+    load_N: float = 0.0
+    slope: float = 0.0  # of the ground, upwards along x [rad]
+    parallel: bool = True  # the trunk, to the slope; else it is level
+    load_s: float = 0.0  # when the load comes, from the release; then it starts the identification by itself
+
+    @property
+    def overrides(self) -> Overrides:
+        """Parameters by node."""
+        ground = {"ground.terrain": "ramp", "ground.slope": self.slope, "ground.begin": RAMP_BEGIN}
+        start = "on_change" if self.load_s else "on_request"
+        return {SIMULATOR_NODE: ground if self.slope else {}, PAYLOAD_NODE: {"start": start}}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentificationTrial:
+    """What one identification gave.
+
+    Attributes:
+        converged: Whether it came to its end.
+        refusal: Why it was given up; empty if it was not.
+        columns: By name, shape (n,) each: time (since the request) [s]; x, y, z, mass (of the true
+            trunk with its load, trunk frame) [m, kg]; x_hat, y_hat, z_hat, mass_hat (identified); roll, pitch
+            (of the true base) [rad]; phase (its place among the phases).
+    """
+
+    converged: bool
+    refusal: str
+    columns: dict[str, Array]
+
+    @property
+    def error_L(self) -> Array:
+        """Error of the centre of mass over time [m], shape (n, 3)."""
+        c = self.columns
+        return np.column_stack([c[f"{axis}_hat"] - c[axis] for axis in "xyz"])
+
+    @property
+    def error_xy(self) -> float:
+        """Distance from the true centre of mass in x and y, at the end [m]."""
+        return float(np.hypot(*self.error_L[-1, :2]))
+
+    @property
+    def error_z(self) -> float:
+        """Error in z at the end [m]."""
+        return float(abs(self.error_L[-1, 2]))
+
+    @property
+    def mass_error(self) -> float:
+        """Error of the trunk's mass at the end, share of the true one."""
+        return float(abs(self.columns["mass_hat"][-1] / self.columns["mass"][-1] - 1.0))
+
+    @property
+    def begins(self) -> float:
+        """When the recursion on the centre of mass begins [s]; NaN if it never did."""
+        within = self.columns["phase"] == PHASES.index(Phase.COM)
+        return float(self.columns["time"][within.argmax()]) if within.any() else math.nan
+
+    def settled(self, tolerance: float) -> float:
+        """Return from when on x and y stay within a tolerance [m] of the truth [s]; NaN if they do not."""
+        far = np.hypot(*self.error_L[:, :2].T) > tolerance
+        if far[-1]:
+            return math.nan
+        return float(self.columns["time"][len(far) - far[::-1].argmax()]) if far.any() else 0.0
+
+
+PHASES = tuple(Phase)
+
+
+def perturbed(robot: RobotLoop) -> RobotLoop:
+    """Return the robot with a shifted centre of mass of the trunk in its model."""
+    return robot.believing(urdf_with_moved_com(robot.urdf, TRUNK, np.array(COM_ERROR_L)))
+
+
+def standing_loop(
+    robot: RobotLoop,
+    scene: Scene,
+    seed: int,
+    *,
+    quick: bool,
+    overrides: Overrides | None = None,
+    identified: RobotLoop | None = None,
+) -> ClosedLoop:
+    """Release a robot, whose model estimators and controller have, and let it stand.
+
+    The seed is that of the sensor noise; the identification may have another model.
+
+    Raises:
+        ConfigurationError: If the robot falls.
+    """
+    replaced = {node: dict(values) for node, values in scene.overrides.items()}
+    for node, values in (overrides or {}).items():
+        replaced[node].update(values)
+    replaced[PAYLOAD_NODE].update(QUICK if quick else {})
+    loads = []
+    if scene.load_N:
+        model, point = RobotModel.from_urdf(robot.urdf), np.array(POINT_B)
+        loads = [load_on_trunk(model, TRUNK, scene.load_N, point, scene.load_s)]
+    loop = robot.build(overrides=replaced, disturbances=loads, seed=seed, payload=True, inertial=False)
+    if identified is not None:
+        loop.payload = identified.payload(replaced)
+    loop.release(hoist_time(quick=quick))
+    if scene.slope and scene.parallel:
+        assert loop.controller.last is not None
+        loop.controller.push_base_reference(BaseReference(loop.controller.last.height_ref, 0.0, -scene.slope))
+    loop.run(STANDING_S)
+    if loop.simulation.fallen:
+        raise ConfigurationError(f"the robot falls before it is identified ({scene})")
+    return loop
+
+
+def identification(loop: ClosedLoop, method: str) -> IdentificationTrial:
+    """Ask a standing robot for an identification; record it until it ends, the robot falls or time is over.
+
+    The method is an approach to the centre of mass; empty if a load change starts it instead of a request.
+    """
+    assert loop.payload is not None
+    limit_s = LIMIT_S[method or FORCES]
+    if method:
+        loop.payload.identify(method)
+    series, begin_s = TimeSeries(), loop.time_s
+    under_way = ended = False
+    while not (ended or loop.simulation.fallen) and loop.time_s - begin_s < limit_s:
+        loop.run(PERIOD_S)
+        assert loop.identified is not None
+        _record(series, loop, begin_s)
+        watching = loop.identified.phase is Phase.WATCHING
+        ended, under_way = under_way and watching, under_way or not watching
+        ended = ended or bool(method and loop.identified.refusal)
+    last = loop.identified
+    assert last is not None
+    converged = ended and last.converged and not last.refusal
+    return IdentificationTrial(converged, last.refusal, dict(series.columns()))
+
+
+def _record(series: TimeSeries, loop: ClosedLoop, begin_s: float) -> None:
+    truth, identified = loop.simulation.truth((TRUNK,)), loop.identified
+    assert identified is not None
+    roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
+    series.add(
+        loop.time_s - begin_s,
+        **trunk_columns(truth.inertias[TRUNK], ""),
+        **trunk_columns(identified.estimate, "_hat"),
+        roll=roll,
+        pitch=pitch,
+        phase=float(PHASES.index(identified.phase)),
+    )
+
+
+def urdf_with_moved_com(urdf: str, link: str, move_L: Array) -> str:
+    """Move the centre of mass of a body, link axes [m], shape (3,); mass and moments about it stay."""
+    robot = RobotModel.from_urdf(urdf)
+    body = BodyReference.of_link(robot, link)
+    own = InertialParameters.from_vector(body.to_link @ body.nominal_C)
+    moved = InertialParameters(own.mass, own.com_F + move_L, own.inertia_Fcm)
+    return urdf_with_bodies(urdf, robot, [body], [moved.vector])
+
+
+def urdf_with_moved_links(urdf: str, moves_P: Mapping[str, Array]) -> str:
+    """Move links on their parents, such as feet on their shanks, in the parent's axes [m], shape (3,) each.
+
+    Raises:
+        ModelError: If a link has no joint to a parent.
+    """
+    document = XmlDocument.parsed(urdf, "the URDF")
+    joints = document.parent_joints()
+    for link, move in moves_P.items():
+        if link not in joints:
+            hint = did_you_mean(link, joints, "there are")
+            raise ModelError(f"no link '{link}' with a parent in the URDF{hint}")
+        xyz = np.array(numbers_of(joints[link].find("origin"), "xyz")) + move
+        set_child(joints[link], "origin", {"xyz": numbers_text(xyz)})
+    return document.text()
+
+
+def errors_cm(trials: Sequence[IdentificationTrial]) -> Array:
+    """Return the horizontal error of each identification at its end [cm], shape (n,)."""
+    return np.array([1e2 * trial.error_xy for trial in trials])
+
+
+def horizontal_rows(
+    name: str, trials: Sequence[IdentificationTrial], paper_cm: float, worst_cm: float | None
+) -> list[TableRow]:
+    """Return median and worst seed of the horizontal error of one entry of the paper's tables.
+
+    The worst entry of the paper's table is the bound, half of it the aim; None for none.
+    """
+    bound = "" if worst_cm is None else f"<= {worst_cm}, aim <= {0.5 * worst_cm}"
+    errors = errors_cm(trials)
+    return [
+        row(f"{name}, median", "cm", errors, "median", paper=paper_cm),
+        row(f"{name}, worst seed", "cm", errors, "max", paper=paper_cm, bound=bound),
+    ]
+
+
+def worst_mass_row(trials: Sequence[IdentificationTrial]) -> TableRow:
+    """Return the largest error of the trunk's mass at the end."""
+    errors = [1e2 * trial.mass_error for trial in trials]
+    return row("mass of the trunk, error, worst of all", "%", errors, "max", bound="<= 1, aim <= 0.3")
+
+
+def unfinished_row(trials: Sequence[IdentificationTrial], bound: str = "") -> TableRow:
+    """Return the number of identifications that did not come to their end."""
+    count = sum(not trial.converged for trial in trials)
+    return row("identifications that did not come to their end", "", count, bound=bound)
+
+
+def refusal_facts(trials: Sequence[IdentificationTrial]) -> tuple[str, ...]:
+    """Return a sentence for each reason for which identifications were given up."""
+    return tuple(f"Given up: {refusal}" for refusal in sorted({t.refusal for t in trials if t.refusal}))
+
 
 APPROACHES = {POSES: "(a) static poses", ORIENTATION: "(b) orientation error", FORCES: "(c) contact forces"}
 TABLE_TWO_CM = {  # by load
@@ -81,7 +308,7 @@ def approaches(trials: Trials) -> ExperimentResult:
     return ExperimentResult(
         trials.seeds,
         rows,
-        (_lasted(found), *refusal_facts(every)),
+        refusal_facts(every),
         panels=_approach_panels(found, loaded, trials.seeds[0]),
         columns=2,
     )
@@ -109,14 +336,6 @@ def _time_rows(asked: Sequence[IdentificationTrial], loaded: Sequence[Identifica
         row(f"{name}, wrong start in z, too, {begin}", "s", end - start, "max"),
         row(f"{name}, wrong start in z, too, from the request, worst seed", "s", end, "max"),
     ]
-
-
-def _lasted(found: ByCase) -> str:
-    times: dict[str, list[float]] = {}
-    for (approach, _), some in found.items():
-        times.setdefault(APPROACHES[approach], []).extend(float(one.columns["time"][-1]) for one in some)
-    lasted = ", ".join(f"{name} {np.median(values):.1f} s" for name, values in times.items())
-    return f"An identification lasts, median: {lasted}."
 
 
 def _approach_panels(found: ByCase, loaded: Sequence[IdentificationTrial], seed: int) -> list[Panel]:
@@ -187,7 +406,6 @@ def slopes(trials: Trials) -> ExperimentResult:
         trials.seeds,
         [*rows, worst_mass_row(every), unfinished_row(every, "== 0")],
         refusal_facts(every),
-        panels=() if trials.quick else (_slope_panel(found, PARALLEL), _slope_panel(found, LEVEL)),
     )
 
 
@@ -197,35 +415,6 @@ def _slope(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> Identificat
 
 
 def _case_rows(case: _Case, trials: Sequence[IdentificationTrial]) -> list[TableRow]:
-    """Return median and worst seed of one entry; what is hidden from (c), where it shows."""
+    """Return median and worst seed of one entry."""
     paper = TABLE_THREE_CM[SLOPES_DEG.index(case.slope_deg)][LOADS_N.index(case.load_N)]
-    rows = horizontal_rows(f"|delta|, {case}", trials, paper, 0.904)
-    if case.trunk == PARALLEL:
-        hidden = 1e2 * float(np.median([_hidden(trial) for trial in trials]))
-        rows.append(row(f"hidden from it, e tan(s), {case}", "cm", hidden))
-    return rows
-
-
-def _hidden(trial: IdentificationTrial) -> float:
-    """Return the initial error along the unobservable direction, as its final effect on x and y [m]."""
-    roll, pitch = trial.columns["roll"][-1], trial.columns["pitch"][-1]
-    up_L = np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
-    return float(abs(trial.error_L[0][2] / up_L[2]) * np.hypot(*up_L[:2]))
-
-
-def _slope_panel(found: Identifications, trunk: str) -> Panel:
-    curves = []
-    for k, load in enumerate(LOADS_N):
-        for start, style in ((DESCRIPTION, "line"), (PERTURBED, "dashed")):
-            medians = {
-                case.slope_deg: float(np.median(errors_cm(some)))
-                for case, some in found.items()
-                if (case.load_N, case.start) == (load, start)
-                and (case.trunk == trunk or case.slope_deg == 0.0)
-            }
-            if medians:
-                x, y = np.array(sorted(medians.items())).T
-                curves.append(Series(f"{load:g} N, {start}", x, y, style, colour=k))
-        paper = np.array(TABLE_THREE_CM)[:, k]
-        curves.append(Series(f"{load:g} N, paper", np.array(SLOPES_DEG), paper, "points", colour=k))
-    return Panel(trunk, "slope [deg]", "|delta| [cm]", curves)
+    return horizontal_rows(f"|delta|, {case}", trials, paper, 0.904)

@@ -33,7 +33,7 @@ from inertial_estimation.experiments.crawl_run import (
     walk_outcome,
 )
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.standing_trunk import POINT_B, ROBOT, TRUNK
+from inertial_estimation.experiments.tournois_standing import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Panel, Span, thinned
 from inertial_estimation.signals import Array

@@ -22,7 +22,7 @@ from inertial_estimation.experiments.crawl_run import (
     trunk_panels,
 )
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.standing_trunk import POINT_B, ROBOT, TRUNK
+from inertial_estimation.experiments.tournois_standing import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.tournois_walk import walk_plan
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Level, Panel, Span, thinned

@@ -8,15 +8,15 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
-from inertial_estimation.experiments.benallegue_push import tilt_error
-from inertial_estimation.experiments.pushed_biped import PUSHES, PushRecord
-from inertial_estimation.experiments.tilt_observers import (
+from inertial_estimation.experiments.benallegue_push import (
     ESTIMATORS,
     INITIAL_ERROR,
     TWO_STAGE_BETA,
     TWO_STAGE_PAPER,
     estimate_tilt,
+    tilt_error,
 )
+from inertial_estimation.experiments.pushed_biped import PUSHES, PushRecord
 
 
 @pytest.fixture(scope="module")

@@ -30,8 +30,7 @@ def result() -> ExperimentResult:
         row("apples", "", 2.0, bound="== 1"),
         row("never settled", "s", [math.nan, 1.0], "max", bound="< 9"),
     )
-    settings = {"HEIGHT_M": 5.0, "TREE": "old", "BRANCHES": (1, 2)}
-    return ExperimentResult(seeds=(0, 1), rows=rows, facts=("it was windy",), settings=settings)
+    return ExperimentResult(seeds=(0, 1), rows=rows, facts=("it was windy",))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +72,6 @@ def test_file_gives_back_every_number_and_null_for_what_is_none(tmp_path: object
     path = write_json(tmp_path / "apple.json", document)  # type: ignore[operator]
     read = json.loads(path.read_text(encoding="utf-8"))
     assert read["seeds"] == [0, 1]
-    assert read["settings"] == {"HEIGHT_M": 5.0, "TREE": "old", "BRANCHES": "(1, 2)"}
     assert read["table"][0]["values"] == [0.9, 1.1]
     assert read["table"][0]["bound"] == {"relation": "<=", "value": 1.5}
     assert (read["table"][0]["bound_met"], read["table"][0]["aim_met"]) == (True, False)
@@ -91,9 +89,6 @@ def test_missing_package_is_named_with_what_to_install() -> None:
         EXPERIMENT.run([0])
 
 
-SCALE = 1.0  # a constant of this module, which is the module of the experiment `seeded`
-
-
 def seeded(trials: Trials) -> ExperimentResult:
     """Return the seeds as the values of a row."""
     found = trials.results([partial(float, seed) for seed in trials.seeds], begin=0.5)
@@ -101,7 +96,7 @@ def seeded(trials: Trials) -> ExperimentResult:
     return ExperimentResult(trials.seeds, [row("largest seed", "", found, "max")], panels=[panel])
 
 
-def test_experiment_gets_seeds_and_progress_and_names_the_constants_of_its_module() -> None:
+def test_experiment_gets_seeds_and_reports_its_progress() -> None:
     reported: list[tuple[str, float]] = []
     experiment = Experiment("seeds", "", "", f"{__name__}:seeded")
     made = experiment.run([3, 4], lambda what, share: reported.append((what, share)))
@@ -109,7 +104,6 @@ def test_experiment_gets_seeds_and_progress_and_names_the_constants_of_its_modul
     np.testing.assert_array_equal(made.panels[0].series[0].y, [3.0, 4.0])
     counted = [("0 of 2 runs", 0.5), ("1 of 2 runs", 0.75), ("2 of 2 runs", 1.0)]
     assert reported == [*counted, ("done", 1.0)]
-    assert made.settings["SCALE"] == SCALE
     assert experiment.run([3, 4], quick=True).seeds == (3,)
 
 

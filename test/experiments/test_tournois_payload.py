@@ -9,7 +9,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.errors import ModelError
-from inertial_estimation.experiments.standing_trunk import (
+from inertial_estimation.experiments.tournois_standing import (
     ROBOT,
     TRUNK,
     Scene,
