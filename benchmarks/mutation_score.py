@@ -1,6 +1,6 @@
 """Mutation score: how many small faults in a module do its tests notice?
 
-    python -m benchmarks.mutation_score spatial/vectors                        # 30 mutants
+    python -m benchmarks.mutation_score spatial/rotations                        # 30 mutants
     python -m benchmarks.mutation_score models/contacts --sample 0 --tests test/models/test_contacts.py
 
 A mutant is the module with one change: an operator exchanged, a term, a sign, a transposition or a statement

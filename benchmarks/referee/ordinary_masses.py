@@ -20,8 +20,8 @@ from inertial_estimation.replay.reference import ReplayReference, true_tilt_erro
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 ROBOT, MORE_KG, LENGTH_S = "go2", 1.0, 15.0
-# Of a robot of this size; the offsets of its accelerometer are those of a common one (one axis: 0.04 m/s^2), which
-# a robot that stays level cannot tell from a tilt, so that a sigma must contain them.
+# Of a robot of this size. Its accelerometer has the offsets of a common one (0.04 m/s^2 on one axis): a robot
+# that stays level cannot tell them from a tilt, so that a sigma must contain them.
 NOISE = replace(REALISTIC, effort=0.05, force=0.5, torque=0.02, specific_force_bias=(0.04, -0.03, 0.02))
 WALK = WalkCommand(24, 0.04)
 

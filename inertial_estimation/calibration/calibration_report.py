@@ -6,7 +6,7 @@ from typing import Any
 
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES
 
 DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit shown to people
 

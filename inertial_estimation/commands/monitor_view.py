@@ -11,7 +11,7 @@ from inertial_estimation.payload.config import METHODS
 from inertial_estimation.payload.estimate import PHASES
 from inertial_estimation.recordings.watch_record import InputState, NodeRecord, WatchRecord
 from inertial_estimation.signals import HealthLevel
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES
 from inertial_estimation.telemetry import GATE_DECISIONS
 
 STYLES = {

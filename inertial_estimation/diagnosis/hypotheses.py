@@ -31,7 +31,7 @@ from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, 
 from inertial_estimation.inputs.config import TURN
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES
 
 Mask: TypeAlias = NDArray[np.bool_]
 Factors: TypeAlias = tuple[Array, Array, Mask]

@@ -16,8 +16,7 @@ from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES, exp_so3
 
 CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it

@@ -19,8 +19,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotGeometryConfig, WrenchAxes
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import exp_so3, log_so3, skew
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3, skew
 
 WRENCHES = "contact wrenches"
 TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]

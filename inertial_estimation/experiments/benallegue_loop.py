@@ -31,8 +31,7 @@ from inertial_estimation.figures import Panel, Span, thinned
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
-from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES, exp_so3, rotation_from_quaternion
 
 WAIST = "torso_2_joint"  # about y, between base and chest
 FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces

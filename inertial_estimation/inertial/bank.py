@@ -31,8 +31,7 @@ from inertial_estimation.inertial.cause_table import (
     CauseRow,
     CauseTable,
 )
-from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.inertial.noise import FREEDOM, NoiseScale
+from inertial_estimation.inertial.noise import FREEDOM, NoiseScale, RowBlock
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array

@@ -8,9 +8,8 @@ place of the random walk of the paper. Every measurement is used at once; nothin
 import numpy as np
 from scipy.special import chdtri
 
-from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.inertial.posterior import Posterior
-from inertial_estimation.inertial.unknowns import Linearisation, Unknowns, with_blocks
+from inertial_estimation.inertial.noise import RowBlock
+from inertial_estimation.inertial.posterior import Linearisation, Posterior, Unknowns, with_blocks
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 

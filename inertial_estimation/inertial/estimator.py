@@ -12,10 +12,9 @@ from inertial_estimation.inertial.cause_table import CauseKind, CauseTable, Inpu
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf, nis_bound
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
-from inertial_estimation.inertial.noise import NoiseScale
+from inertial_estimation.inertial.noise import NoiseScale, RowBlock
 from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause

@@ -9,11 +9,9 @@ import numpy as np
 from inertial_estimation.inertial.bank import Bank
 from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
-from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.inertial.link_estimates import PublishedLinks
-from inertial_estimation.inertial.noise import NoiseScale, row_groups
-from inertial_estimation.inertial.posterior import Posterior
-from inertial_estimation.inertial.unknowns import BodyPrior, LinearPrior, Unknowns
+from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
+from inertial_estimation.inertial.posterior import BodyPrior, LinearPrior, Posterior, Unknowns
 from inertial_estimation.models.bodies import (
     BodyReference,
     check_priors,

@@ -10,10 +10,10 @@ they tell less of the parameters, by (1 + rho) / (1 - rho).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.inertial.information import RowBlock
 from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices
 from inertial_estimation.signals import Array
 
@@ -29,6 +29,27 @@ REPORTED = 1.7  # factor from which on a stated noise is called too small
 REPORTED_LARGE = 5.0  # or too large: it covers errors of the model that a clean simulation lacks
 SAID_S = 2.0  # of data before it is said [s]
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Equations of one time, as the filter learns from them: value = A phi + noise.
+
+    Attributes:
+        A: Regressor, friction and errors of sensors included, shape (m, n).
+        value: Shape (m,).
+        noise: Stated covariance of the rows, static friction included, shape (m, m).
+        dt: Time that it stands for [s].
+        time_ns: Time of the measurement [ns].
+        at_rest: Whether the joints are at rest.
+    """
+
+    A: Array
+    value: Array
+    noise: Array
+    dt: float
+    time_ns: int = 0
+    at_rest: bool = False
 
 
 def student_weights(q: Array) -> Array:

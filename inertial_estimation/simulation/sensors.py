@@ -19,8 +19,7 @@ from inertial_estimation.simulation.config import (
     step_ns,
 )
 from inertial_estimation.simulation.physics import RobotPhysics
-from inertial_estimation.spatial.rotations import skew
-from inertial_estimation.spatial.vectors import Vector, add, cross, vector
+from inertial_estimation.spatial.rotations import Vector, add, cross, skew, vector
 
 
 @dataclass(frozen=True, eq=False)

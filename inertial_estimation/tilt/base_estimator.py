@@ -18,27 +18,28 @@ from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across
-from inertial_estimation.spatial.rotations import skew, unit_quaternion, with_vertical
-from inertial_estimation.spatial.vectors import (
+from inertial_estimation.spatial.rotations import (
     add,
     combine,
     cross,
     product,
     rotation,
     rows_of,
+    skew,
     store,
     times,
     transposed,
+    unit_quaternion,
     vector_of,
+    with_vertical,
 )
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL
 from inertial_estimation.tilt.error_state import TiltState
 from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints
 from inertial_estimation.tilt.filter import TiltFilter
 from inertial_estimation.tilt.foot_radius import foot_radius
 from inertial_estimation.tilt.imu_readings import FORCE, ImuReadings
-from inertial_estimation.tilt.observer import Look, TiltObserver
+from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Look, TiltObserver
 from inertial_estimation.tilt.two_stage import TwoStageObserver
 
 

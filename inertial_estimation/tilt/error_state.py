@@ -24,15 +24,16 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, compiled, inlined
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, skew
-from inertial_estimation.spatial.vectors import (
+from inertial_estimation.spatial.rotations import (
     Matrix,
     combine,
     cross,
     dot,
+    exp_so3,
     normalised,
     rotation,
     rows_of,
+    skew,
     store,
     times,
     vector_of,

@@ -13,7 +13,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
 from inertial_estimation.signals import Array
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.contact_velocity import Feet
+from inertial_estimation.tilt.observer import Feet
 from inertial_estimation.tilt.torque_forces import TorqueForces
 
 CLOSED = 0.05  # of the weight, from which a contact is used

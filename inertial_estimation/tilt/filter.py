@@ -20,9 +20,7 @@ import numpy as np
 
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, log_so3, skew
-from inertial_estimation.spatial.vectors import dot, matrix, times, vector
-from inertial_estimation.tilt.contact_velocity import LONGEST_INTERVAL, Feet
+from inertial_estimation.spatial.rotations import dot, exp_so3, log_so3, matrix, skew, times, vector
 from inertial_estimation.tilt.error_state import (
     ERRORS,
     ProcessNoise,
@@ -35,7 +33,7 @@ from inertial_estimation.tilt.error_state import (
 )
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
-from inertial_estimation.tilt.observer import Look, TiltObserver
+from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Feet, Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
@@ -187,7 +185,7 @@ class TiltFilter(TiltObserver):
         P[6:9, 6:9] = bias_covariance
         P[9:12, 9:12] = self.config.accelerometer_offset**2 * np.eye(3)
         self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), bias, np.zeros(3), P)
-        self.alignment = InitialAlignment(self._radius)
+        self.aligning, self._alignment = True, InitialAlignment(self._radius)
         self._alone = math.inf  # time without contact [s]
         self._carried, self._interval = Carried.of(None, ORIGIN), 0.0
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
@@ -196,8 +194,8 @@ class TiltFilter(TiltObserver):
 
     def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step; see `TiltObserver.step`."""
-        if self.alignment is not None:
-            self._align(self.alignment, h, reading, look)
+        if self.aligning:
+            self._align(h, reading, look)
             return
         velocity, vertical, bias, offset, _covariance = self.state
         propagate(h, reading, velocity, vertical, bias, offset, self._carried.points, self._carried.axes)
@@ -213,8 +211,9 @@ class TiltFilter(TiltObserver):
             self._measure_rest(imu)
             self._judge(imu.time)
 
-    def _align(self, alignment: InitialAlignment, h: float, reading: Array, look: Look | None) -> None:
+    def _align(self, h: float, reading: Array, look: Look | None) -> None:
         """Collect readings and contact velocities, and begin with their vertical when the time is over."""
+        alignment = self._alignment
         alignment.turn(h, reading[3:] - self.state.bias, reading[:3])
         if look is None:
             return
@@ -230,7 +229,7 @@ class TiltFilter(TiltObserver):
         P[0:3, 3:6] = shown[0, 1] * skew(vertical)  # z_true = z + z x a
         P[3:6, 0:3] = P[0:3, 3:6].T
         self.state.velocity[:], self.state.vertical[:] = velocity, vertical
-        self.alignment = None
+        self.aligning = False
         self._carry(look.feet)
 
     def _noise(self, imu: ImuStatistics) -> ProcessNoise:

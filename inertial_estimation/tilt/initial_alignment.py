@@ -6,8 +6,7 @@ velocity is
     v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
 
 Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
-straight line
-whose slope is gravity. Without contacts, gamma is along the mean specific force, as for a body at rest.
+straight line whose slope is gravity. Without contacts, gamma is along the mean specific force, as at rest.
 """
 
 import numpy as np
@@ -16,14 +15,49 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.tilt.contact_velocity import ContactVelocity, Feet
+from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Feet
 
 STARTUP = 0.3  # over which the tilt at the start is determined; nothing is published during it [s]
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
-ACCELERATION_SIGMA = (
-    1.0  # of the mean acceleration over the window, by which gamma differs from the mean force [m/s^2]
-)
+ACCELERATION_SIGMA = 1.0  # of the mean acceleration, by which gamma differs from the mean force [m/s^2]
 CONTACT_SIGMA = 0.1  # of a contact velocity [m/s]
+
+
+class ContactVelocity:
+    """Turns contact points with the gyroscope alone: the distance to where joints see them is motion."""
+
+    def __init__(self, radius: float) -> None:
+        """Begin without a look.
+
+        Args:
+            radius: Of round feet [m].
+        """
+        self._radius = radius
+        self._then: Feet | None = None
+        self._turned, self._time = np.eye(3), 0.0
+
+    def turn(self, h: float, rate: Array) -> None:
+        """Take the mean angular rate, bias removed [rad/s], shape (3,), over a step of h seconds."""
+        self._turned = exp_so3(-h * rate) @ self._turned
+        self._time += h
+
+    def look(self, feet: Feet, up_I: Array) -> tuple[float, Array] | None:
+        """Return the interval since the last look [s], and the mean velocity over it in this frame [m/s].
+
+        Args:
+            feet: The contacts now.
+            up_I: The vertical, shape (3,).
+
+        Returns:
+            None at the first look, without contact, and after too long an interval.
+        """
+        then, turned, interval = self._then, self._turned, self._time
+        self._then, self._turned, self._time = feet, np.eye(3), 0.0
+        if then is None or not 0.0 < interval <= LONGEST_INTERVAL or not feet.shares.any():
+            return None
+        below = -self._radius * up_I
+        moved = (then.points + below) @ turned.T - feet.points - feet.turns_since(then) @ below
+        return interval, feet.shares @ moved / interval
 
 
 class InitialAlignment:

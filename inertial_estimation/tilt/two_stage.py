@@ -24,11 +24,10 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.tilt.contact_velocity import ContactVelocity, Feet
 from inertial_estimation.tilt.error_state import ERRORS, TiltState
 from inertial_estimation.tilt.imu_readings import REST_TIME
-from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
-from inertial_estimation.tilt.observer import Look, TiltObserver
+from inertial_estimation.tilt.initial_alignment import STARTUP, ContactVelocity, InitialAlignment
+from inertial_estimation.tilt.observer import Feet, Look, TiltObserver
 
 UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
 TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of what is left [rad, m/s]
@@ -149,7 +148,8 @@ class TwoStageObserver(TiltObserver):
         self._start(self.state.bias)
 
     def _start(self, bias: Array) -> None:
-        self.alignment, self._contacts = InitialAlignment(self._radius), ContactVelocity(self._radius)
+        self.aligning, self._alignment = True, InitialAlignment(self._radius)
+        self._contacts = ContactVelocity(self._radius)
         up = np.array([0.0, 0.0, 1.0])
         self._intermediate = up
         self.state = TiltState(np.zeros(3), up, bias, np.zeros(3), np.zeros((ERRORS, ERRORS)))
@@ -162,8 +162,8 @@ class TwoStageObserver(TiltObserver):
             gain = min(look.imu.time / REST_TIME, 1.0)
             bias += gain * (look.imu.rate - bias)
             self._bias_sigma = max(self._bias_sigma * (1.0 - gain), KNOWN_BIAS)
-        if self.alignment is not None:
-            self._align(self.alignment, h, rate, force, feet)
+        if self.aligning:
+            self._align(h, rate, force, feet)
             return
         self._contacts.turn(h, rate)
         seen = None if feet is None else self._contacts.look(feet, vertical)
@@ -175,15 +175,14 @@ class TwoStageObserver(TiltObserver):
         tilt = (self._bias_sigma * self.bias_sensitivity) ** 2 + TILT_NOISE**2
         P[:] = np.diag(np.repeat([CONTACT_NOISE**2, tilt, self._bias_sigma**2, 0.0], 3))
 
-    def _align(
-        self, alignment: InitialAlignment, h: float, rate: Array, force: Array, feet: Feet | None
-    ) -> None:
+    def _align(self, h: float, rate: Array, force: Array, feet: Feet | None) -> None:
+        alignment = self._alignment
         alignment.turn(h, rate, force)
         if feet is not None:
             alignment.see(feet, self.state.vertical)
         if alignment.time >= STARTUP:
             self.state.velocity[:], self._intermediate, _shown = alignment.solve()
-            self.state.vertical[:], self.alignment = self._intermediate, None
+            self.state.vertical[:], self.aligning = self._intermediate, False
 
     def doubt_bias(self) -> None:
         """Make the bias as uncertain as at the start."""

@@ -36,7 +36,7 @@ from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
 from inertial_estimation.tilt.base_estimator import ObserverStep, tilt_observer
 from inertial_estimation.tilt.config import OBSERVERS, TiltPipelineConfig
-from inertial_estimation.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.tilt.initial_alignment import ContactVelocity
 from inertial_estimation.tilt.observer import Look
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun

@@ -14,8 +14,7 @@ from inertial_estimation.inputs.robot_streams import Stream
 from inertial_estimation.models.robot_config import RobotConfig, WrenchAxes, robot_from_config
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
-from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
-from inertial_estimation.spatial.vectors import DEGREES
+from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pitch_yaw
 
 FEET = ("left_foot", "right_foot")
 TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)

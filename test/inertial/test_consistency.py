@@ -10,7 +10,7 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.unknowns import BodyPrior, Unknowns
+from inertial_estimation.inertial.posterior import BodyPrior, Unknowns
 
 pytestmark = pytest.mark.monte_carlo
 SEEDS = 50

@@ -7,10 +7,8 @@ import pytest
 from scipy.optimize import minimize
 from support.inertial_scenes import MEMORY, ArmScene
 
-from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.information import GroupedInformation
-from inertial_estimation.inertial.posterior import most_probable
-from inertial_estimation.inertial.unknowns import LinearPrior, Unknowns
+from inertial_estimation.inertial.filter import GroupedInformation, InformationFilter
+from inertial_estimation.inertial.posterior import LinearPrior, Unknowns, most_probable
 from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 
 PAYLOAD = (2.0, (0.02, -0.01, 0.1))

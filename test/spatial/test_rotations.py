@@ -6,18 +6,27 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
 
 from inertial_estimation.spatial.rotations import (
+    add,
+    combine,
+    cross,
+    dot,
     exp_so3,
     left_jacobian_so3,
     log_so3,
+    matrix,
+    norm,
+    normalised,
     quaternion_from_rotation,
     roll_pitch_of,
+    rotation,
     rotation_from_quaternion,
     rotation_from_roll_pitch_yaw,
     skews,
+    times,
+    vector,
     with_vertical,
     yaw_of,
 )
-from inertial_estimation.spatial.vectors import vector
 
 small = st.floats(-1e-6, 1e-6)
 vectors = arrays(float, 3, elements=st.one_of(st.floats(-3, 3), small))
@@ -105,3 +114,27 @@ def test_a_rotation_with_the_opposite_vertical_is_a_rotation_all_the_same():
     np.testing.assert_allclose(aligned @ aligned.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(aligned), 1.0)
     np.testing.assert_allclose(aligned[0], R[0], atol=1e-12)
+
+
+TINY_TO_LARGE = st.sampled_from([0.0, 1e-12, 1e-6, 1e-4, 1e-3, 1.0, 3.1])
+
+
+@given(st.integers(0, 10**6), TINY_TO_LARGE)
+def test_rotations_products_and_sums_are_those_of_scipy_and_numpy(seed, size):
+    rng = np.random.default_rng(seed)
+    (phi, a, b), k = rng.normal(size=(3, 3)), float(rng.normal())
+    R, x, y = Rotation.from_rotvec(size * phi).as_matrix(), vector(a), vector(b)
+    np.testing.assert_allclose(rotation(vector(size * phi)), R, atol=1e-12)
+    pairs = [(times(matrix(R), x), R @ a), (cross(x, y), np.cross(a, b)), (dot(x, y), a @ b)]
+    pairs += [(norm(x), np.linalg.norm(a)), (normalised(x), a / np.linalg.norm(a))]
+    pairs += [(add(x, y), a + b), (combine(x, k, y), a + k * b)]
+    for found, expected in pairs:
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [9.9e-5, 1.01e-4, 1e-3])
+def test_small_rotations_of_tuples_are_exact_to_the_last_digits(size):
+    """On either side of where the series takes over."""
+    phi = size * np.array([0.6, -0.48, 0.64])
+    R = Rotation.from_rotvec(phi).as_matrix()
+    np.testing.assert_allclose(rotation(vector(phi)), R, rtol=0.0, atol=1e-15)

@@ -6,9 +6,8 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.inertial.cause_table import CauseTable, InputNames
-from inertial_estimation.inertial.information import RowBlock
-from inertial_estimation.inertial.noise import NoiseScale, row_groups
-from inertial_estimation.inertial.unknowns import BodyPrior, Unknowns
+from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
+from inertial_estimation.inertial.posterior import BodyPrior, Unknowns
 from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
