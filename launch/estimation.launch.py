@@ -1,8 +1,8 @@
 """The estimators on a robot: `ros2 launch inertial_estimation estimation.launch.py robot:=talos`.
 
 Where a parameter file has sections for inertial_ekf and for trunk_payload, trunk_inertia:=trunk_payload
-selects the node whose trunk inertia goes to the controller; alongside:=true runs the other one too, on
-separate topics.
+selects the node whose trunk inertia goes to the controller. The other one runs only where nodes:= names it,
+on separate topics.
 """
 
 import os
@@ -31,11 +31,7 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
         "Robot description, a path or example-robot-data:NAME; empty: parameter file, or topic.",
         None,
     ),
-    "params_file": (
-        "",
-        "Parameter files read after the robot's, separated by commas; the last wins.",
-        None,
-    ),
+    "params_file": ("", "Parameter files read after the robot's, separated by commas; the last wins.", None),
     "namespace": ("", "Namespace of nodes and topics.", None),
     "remap": (
         "",
@@ -48,11 +44,7 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
         f"Node whose trunk inertia the controller uses; empty: {EKF} where it is configured.",
         ["", *SOURCES],
     ),
-    "alongside": (
-        "false",
-        "Whether the trunk estimator that is not selected by trunk_inertia runs too, on separate topics.",
-        SWITCH,
-    ),
+    "nodes": ("", "Estimators to start, separated by commas; empty: those in the parameter file.", None),
     "trigger": (
         "",
         "What makes a node process its inputs: a timer or their arrival; empty: as in the parameter file.",
@@ -64,11 +56,6 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
     "enclaves": ("false", "Whether each node starts with its enclave of config/sros2.", SWITCH),
 }
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {
-    "nodes": (
-        "",
-        "Nodes to start, separated by commas; empty: those in the parameter file.",
-        None,
-    ),
     "use_sim_time": ("false", "Whether the nodes use the time of /clock.", SWITCH),
     "managed": ("false", "Whether nodes start unconfigured, to be activated by a lifecycle manager.", SWITCH),
 }
@@ -118,7 +105,7 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     trunk = trunk_link(files) if source == TRUNK_PAYLOAD else ""
     return [
         make_node(name, value, {**overrides, **chosen_parameters(name, value)}, remappings(name, trunk))
-        for name in chosen_nodes(value["nodes"], value["robot"], source, value["alongside"] == "true")
+        for name in chosen_nodes(value["nodes"], value["robot"], source)
     ]
 
 
@@ -213,31 +200,24 @@ def trunk_link(files: list[str]) -> str:
     return str(trunk)
 
 
-def chosen_nodes(text: str, robot: str, source: str = "", alongside: bool = False) -> list[str]:
+def chosen_nodes(text: str, robot: str, source: str) -> list[str]:
     """Return the nodes to start: those named, or those with a section in the parameter file.
 
     Args:
         text: Names separated by commas; empty: by the file.
         robot: Name or path of the parameter file.
-        source: Node whose trunk inertia the controller uses.
-        alongside: Whether the other estimator of the trunk starts as well.
+        source: Node whose trunk inertia the controller uses, which runs alone by the file.
     """
     if not text:
-        idle = set() if alongside else {*SOURCES} - {source or trunk_source(robot, "")}
-        return [name for name in nodes_of(robot) if name not in idle]
+        sections = files_of.nodes_in(files_of.parameter_file(robot))
+        found = [name for name in NODES if name in sections and (name not in SOURCES or name == source)]
+        if not found:
+            raise RuntimeError(f"'{robot}' has a section for none of {', '.join(NODES)}")
+        return found
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in NODES]
     if unknown or not names:
         raise RuntimeError(f"no node {', '.join(unknown) or '(none given)'}; there are {', '.join(NODES)}")
-    return names
-
-
-def nodes_of(robot: str) -> list[str]:
-    """Return the nodes with a section in the parameter file of a robot."""
-    sections = files_of.nodes_in(files_of.parameter_file(robot))
-    names = [name for name in NODES if name in sections]
-    if not names:
-        raise RuntimeError(f"'{robot}' has a section for none of {', '.join(NODES)}")
     return names
 
 

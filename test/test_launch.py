@@ -51,7 +51,7 @@ def test_every_argument_is_described(name):
         ({"robot": "hyq"}, ["tilt_observer", "inertial_ekf"]),
         ({"robot": "hyq", "trunk_inertia": "trunk_payload"}, ["tilt_observer", "trunk_payload"]),
         ({"robot": "go2", "trunk_inertia": "trunk_payload"}, ["tilt_observer", "trunk_payload"]),
-        ({"robot": "hyq", "alongside": "true"}, ["tilt_observer", "inertial_ekf", "trunk_payload"]),
+        ({"robot": "hyq", "nodes": "trunk_payload, inertial_ekf"}, ["trunk_payload", "inertial_ekf"]),
     ],
 )
 def test_nodes_are_those_of_the_parameter_file(given, expected):
@@ -92,7 +92,7 @@ def topics_by_node(monkeypatch, **given):
 @pytest.mark.parametrize("source", ["inertial_ekf", "trunk_payload"])
 def test_the_controller_hears_of_the_trunk_and_is_held_by_one_node_only(monkeypatch, source):
     heard = {"link_inertias/trunk", "hold", "base_reference"}
-    topics = topics_by_node(monkeypatch, trunk_inertia=source, alongside="true")
+    topics = topics_by_node(monkeypatch, trunk_inertia=source, nodes="inertial_ekf,trunk_payload")
     by = {name: heard & set(published) for name, published in topics.items()}
     expected = {"inertial_ekf": {"link_inertias/trunk"}, "trunk_payload": heard}
     assert by == {name: expected[name] if name == source else set() for name in by}
@@ -131,16 +131,10 @@ def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nod
     assert words[words.index("play") + 1] == "/data/bag"
     assert words[words.index("--rate") + 1] == "2.0"
     assert words[words.index("--subscribers") + 1] == nodes
-    assert not {"--loop", "--clock-rate"} & set(words)
-    words = player_of(bag="/data/bag", robot=robot, loop="true", clock_rate="50")
+    assert "--loop" not in words
+    words = player_of(bag="/data/bag", robot=robot, loop="true", nodes="tilt_observer")
     assert "--loop" in words
-    assert words[words.index("--clock-rate") + 1] == "50"
-
-
-def test_without_ros2_its_player_is_refused(monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    with pytest.raises(RuntimeError, match="needs the command ros2"):
-        player_of(bag="/data/bag", robot="icub", player="ros2_bag")
+    assert words[words.index("--subscribers") + 1] == "1"
 
 
 class RecordedNode:
@@ -195,8 +189,10 @@ def test_a_trigger_that_is_given_goes_to_every_node_but_the_simulator(monkeypatc
     estimation = load("estimation")
     monkeypatch.setattr(estimation, "Node", RecordedNode)
     for trigger, expected in (("", None), ("arrival", "arrival")):
-        nodes = estimation.start_nodes(context(robot="hyq", alongside="true", trigger=trigger))
-        assert [node.overrides.get("trigger") for node in nodes] == [expected] * 3
+        nodes = estimation.start_nodes(
+            context(robot="hyq", nodes="tilt_observer,inertial_ekf", trigger=trigger)
+        )
+        assert [node.overrides.get("trigger") for node in nodes] == [expected] * 2
 
 
 def test_all_nodes_are_remapped_and_the_simulator_too(monkeypatch):

@@ -5,22 +5,22 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
-    progress_words,
+    progress_bar,
     recording_with_warnings,
 )
 from inertial_estimation.configuration.config_file import ALL_NODES, load_configs, parse_overrides
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
-from inertial_estimation.files.outputs import result_folder, write_json
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.offline.calibration_setup import (
     CalibrationSetup,
     calibration_setup,
@@ -47,7 +47,7 @@ FIGURES = ("heights.png", "offsets.png")
 def run(args: argparse.Namespace) -> int:
     """Read postures, calibrate, write the files and print a summary."""
     own, shared = _overrides(args.param)
-    folder = arguments.check_output(args)
+    folder = check_output_folder(args.output, overwrite=args.overwrite)
     config = build_config(CalibrationConfig, own, where="--param")
     file = load_configs(args.config).overridden(shared)
     setup = calibration_setup(file, urdf=args.urdf)
@@ -59,21 +59,21 @@ def run(args: argparse.Namespace) -> int:
         write_combinations=args.write_combinations,
         exact_description=getattr(args, "exact_description", False),
     )
-    with progress_words("calibrate") as show:
-        report = calibrate(task, show)
+    with progress_bar("calibrate", math.nan) as show:
+        report = calibrate(task, partial(show, 0.0))
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     print_warnings(report.warnings)
-    with result_folder(folder, (OFFSETS, REPORT, *FIGURES)) as partial:
+    with result_folder(folder, (OFFSETS, REPORT, *FIGURES)) as unfinished:
         written = [
-            write_offsets(partial / OFFSETS, report, setup.known_offsets),
-            write_json(partial / REPORT, {**report.values(), "known_offsets_rad": setup.known_offsets}),
+            write_offsets(unfinished / OFFSETS, report, setup.known_offsets),
+            write_json(unfinished / REPORT, {**report.values(), "known_offsets_rad": setup.known_offsets}),
         ]
         if not args.no_figures:
             with drawing("figures", "matplotlib"):
                 from inertial_estimation.plots.calibration_figures import write_calibration_figures
 
-                written += write_calibration_figures(partial, report)
+                written += write_calibration_figures(unfinished, report)
     print("\n".join(_summary(report)))
     if setup.known_offsets:
         print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
@@ -98,13 +98,23 @@ def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
     is_bag = args.source.suffix.lower() != ".csv"
-    remap = arguments.parse_remappings(args.remap)
+    remap = dict(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
     setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imus]
     moving = setup.chain(setup.robot.base_link, frames).moving
     if is_bag:
-        table = _bag_postures(args, setup, remap, imus, moving)
+        with recording_with_warnings(args.source) as recording:
+            table = read_bag_postures(
+                recording,
+                setup.robot,
+                setup.config,
+                joint_topic=remap.get("/joint_states", "/joint_states"),
+                imu_topics=imus,
+                interval_s=args.interval,
+                held_out_interval_s=args.held_out_interval or None,
+                joints=moving,
+            )
     else:
         columns = [f"{link}/{name}" for link in imus for name in (*QUATERNION, *VERTICAL)]
         table = read_postures(args.source, setup.robot, moving, measured=columns)
@@ -121,33 +131,8 @@ def _flat_feet(
     return task, table
 
 
-def _bag_postures(
-    args: argparse.Namespace,
-    setup: CalibrationSetup,
-    remap: Mapping[str, str],
-    imus: Mapping[str, str],
-    moving: tuple[str, ...],
-) -> PostureTable:
-    if args.interval <= 0.0 or args.held_out_interval < 0.0:
-        raise ConfigurationError(
-            f"--interval is {args.interval:g} s and --held-out-interval {args.held_out_interval:g} s, "
-            "expected more than 0, and at least 0"
-        )
-    with recording_with_warnings(args.source) as recording:
-        return read_bag_postures(
-            recording,
-            setup.robot,
-            setup.config,
-            joint_topic=remap.get("/joint_states", "/joint_states"),
-            imu_topics=imus,
-            interval_s=args.interval,
-            held_out_interval_s=args.held_out_interval or None,
-            joints=moving,
-        )
-
-
 def _imu_topics(
-    given: list[str] | None, setup: CalibrationSetup, remap: Mapping[str, str], *, is_bag: bool
+    given: list[str], setup: CalibrationSetup, remap: Mapping[str, str], *, is_bag: bool
 ) -> dict[str, str]:
     if given == [NO_IMU]:
         return {}

@@ -2,13 +2,13 @@
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from inertial_estimation.commands import arguments
-from inertial_estimation.commands.terminal import drawing, print_warnings
+from inertial_estimation.commands.terminal import drawing, print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
 from inertial_estimation.configuration.pipelines import replay_topics
@@ -16,13 +16,19 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.description import description_doubts
 from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json, fixed_parameters
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
-from inertial_estimation.files.outputs import output_file, result_folder, write_json, write_text
+from inertial_estimation.errors import InertialEstimationError, RecordingError, one_line
+from inertial_estimation.files.outputs import (
+    check_output_folder,
+    output_file,
+    result_folder,
+    write_json,
+    write_text,
+)
 from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.robot_match import joints_that_are_missing
 from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.signals import NANOSECONDS, seconds
 
@@ -42,9 +48,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     if args.output:
-        arguments.check_output(args)
+        check_output_folder(args.output, overwrite=args.overwrite)
     fix = output_file(args.fix, ".yaml", "--fix") if args.fix else None
-    config, urdf = _robot(args)
+    file = load_configs(args.config).overridden(checked_overrides(args.param, list(NODE_CONFIGS)))
+    if file.nodes:
+        file.check_nodes(list(NODE_CONFIGS))
+    config = robot_config(file)
+    urdf = read_urdf(args.urdf or config.urdf, folder=Path(file.name).parent)
     setup = robot_from_config(config, urdf)
     print_warnings(urdf_warnings(urdf))
     diagnosis = diagnose(_streams(args, config, setup), setup, config)
@@ -65,31 +75,20 @@ def _run(args: argparse.Namespace) -> int:
     return WRONG if wrong else 0
 
 
-def _robot(args: argparse.Namespace) -> tuple[RobotConfig, str]:
-    """Return the robot's parameters and its description."""
-    file = load_configs(args.config).overridden(checked_overrides(args.param, list(NODE_CONFIGS)))
-    if file.nodes:
-        file.check_nodes(list(NODE_CONFIGS))
-    config = robot_config(file)
-    return config, read_urdf(args.urdf or config.urdf, folder=Path(file.name).parent)
-
-
 def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:
     """Read the inputs of the requested part of the recording."""
-    topics = replay_topics(parameter_values(config), arguments.parse_remappings(args.remap))
-    with BagRecording(args.bag) as recording:
-        print_warnings(recording.warnings)
+    topics = replay_topics(parameter_values(config), dict(args.remap))
+    with recording_with_warnings(args.bag) as recording:
         total_s = seconds(recording.end_ns - recording.start_ns)
-        if total_s <= 0.0:
-            raise RecordingError(f"'{recording.name}' has messages of one moment alone, expected some 20 s")
-        if not 0.0 <= args.start < total_s or args.duration <= 0.0:
-            raise ConfigurationError(
-                f"--start is {args.start:g} s and --duration {args.duration:g} s, expected a part of the "
-                f"recording of {total_s:.1f} s"
+        if args.start >= total_s:
+            raise RecordingError(
+                f"'{recording.name}' has {total_s:.1f} s, expected more than --start and some 20 s"
             )
+        joints_that_are_missing(recording, topics, setup.robot, config)
         begin = recording.start_ns + round(args.start * NANOSECONDS)
-        end = begin + round(args.duration * NANOSECONDS)
-        return read_streams(recording, topics, setup, config, (begin, end))
+        return read_streams(
+            recording, topics, setup, config, (begin, begin + round(args.duration * NANOSECONDS))
+        )
 
 
 def _print(results: list[Finding]) -> None:
@@ -113,11 +112,7 @@ def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argp
         print(f"fix          {path}: {', '.join(values)}")
         return
     print("fix          nothing that was found can be set by parameters; no file is written")
-    try:
-        with path.open(encoding="utf-8") as file:
-            earlier = file.readline().startswith(FIX_HEAD)
-    except (OSError, UnicodeDecodeError):
-        earlier = False
-    if earlier:
-        path.unlink()
-        print(f"fix          {path}, written by an earlier check, is removed")
+    with suppress(OSError, UnicodeDecodeError):
+        if path.read_text(encoding="utf-8").startswith(FIX_HEAD):
+            path.unlink()
+            print(f"fix          {path}, written by an earlier check, is removed")

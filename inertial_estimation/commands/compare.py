@@ -4,12 +4,11 @@ import argparse
 import csv
 import io
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
 from inertial_estimation.comparison.comparison import Comparison, Row, compare
 from inertial_estimation.comparison.results import read_results, value_text
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import result_folder, write_text
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
@@ -19,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the results, print and write the comparison."""
     if len(args.folders) < 2:
         raise ConfigurationError("one folder has nothing to be compared with, expected at least two")
-    folder = None if args.output is None else arguments.check_output(args)
+    folder = None if args.output is None else check_output_folder(args.output, overwrite=args.overwrite)
     comparison = compare(read_results(args.folders))
     print_warnings(comparison.warnings)
     names = [f"{row.name} [{row.unit}]" if row.unit else row.name for row in comparison.rows]

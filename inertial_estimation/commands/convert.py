@@ -1,10 +1,8 @@
 """The command `convert`: tables of numbers to a recording."""
 
 import argparse
-import math
 
 from inertial_estimation.commands.terminal import print_warnings
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.table_conversion import convert_tables, read_text_table
 from inertial_estimation.signals import seconds
@@ -12,8 +10,6 @@ from inertial_estimation.signals import seconds
 
 def run(args: argparse.Namespace) -> int:
     """Read the tables, write the recording and print what it holds."""
-    if not math.isfinite(args.rate) or args.rate < 0.0:
-        raise ConfigurationError(f"--rate is {args.rate:g} Hz, expected a positive number")
     folder = check_bag_folder(args.output, overwrite=args.overwrite)
     tables = [read_text_table(path) for path in args.tables]
     recording, remarks = convert_tables(tables, args.maps, joints=args.joints, rate=args.rate)

@@ -4,18 +4,22 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from enum import Enum
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.configuration.config_file import find_config
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    INERTIAL_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
 from inertial_estimation.configuration.node_options import ARRIVAL
-from inertial_estimation.errors import InertialEstimationError, RecordingError, listing
+from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
@@ -24,24 +28,20 @@ from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 if TYPE_CHECKING:
     from inertial_estimation.ros.monitors import DemoMonitor
 
-SIMULATOR = "simulator"
-ANSWERING = ("tilt_observer", "inertial_ekf", "whole_body_controller")
-NODES = (*ANSWERING, SIMULATOR)
+ANSWERING = (TILT_NODE, INERTIAL_NODE, CONTROLLER_NODE)
 PARAMETER_FILES = ("talos", "payload_demo")
-LOCKSTEP_TIMEOUT_S = 10.0  # for the controller's answer, wall clock: other programs may use the machine
 STARTUP_TIMEOUT_S = 90.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
-FILTER_TIMEOUT_S = 10.0  # wall time in which the filter has to reach the end of the run
-SIMULATION = "simulator: simulation"
-COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
+ANSWER_TIMEOUT_S = 10.0  # wall time for a command, and for the filter at the end: others use the machine, too
+SIMULATION, COMMANDS = "simulator: simulation", "simulator: joint_torque_commands"
 
 
 def node_command(node: str, *, adaptation: bool) -> list[str]:
     """Return the command that starts a node in lockstep, the controller with the estimates or not."""
     values: dict[str, Any] = {"use_sim_time": True, "trigger": ARRIVAL}  # by timer every tick would wait
-    if node == SIMULATOR:
-        values = {"lockstep": True, "lockstep_timeout": LOCKSTEP_TIMEOUT_S, "real_time_factor": 0.0}
-    elif node == "whole_body_controller":
+    if node == SIMULATOR_NODE:
+        values = {"lockstep": True, "lockstep_timeout": ANSWER_TIMEOUT_S, "real_time_factor": 0.0}
+    elif node == CONTROLLER_NODE:
         values["inertias.applied"] = adaptation
     files = [word for name in PARAMETER_FILES for word in ("--params-file", str(find_config(name)))]
     given = [f"{node}:{name}:={json.dumps(value)}" for name, value in values.items()]
@@ -50,38 +50,26 @@ def node_command(node: str, *, adaptation: bool) -> list[str]:
     return [sys.executable, "-c", call, "--ros-args", *files, *options, "--log-level", "warn"]
 
 
-class DemoPhase(Enum):
-    """Progress of a run."""
-
-    STARTING = "starting"
-    HOISTED = "hoisted"
-    RELEASED = "released"
-    LOADED = "loaded"
-    OVER = "over"
-
-
 class DemoRun:
     """One run, from the start of its nodes to their end.
 
     Attributes:
         adaptation: Whether the controller uses the estimated inertias.
-        phase: How far it is.
+        over: Whether it is finished.
         wall_s: Wall time since its nodes were started, until it is over [s].
     """
 
     def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
         """Initialise the run of a scene on a ROS domain of its own."""
-        self.adaptation = adaptation
-        self.phase = DemoPhase.STARTING
-        self.wall_s = 0.0
+        self.adaptation, self.over, self.wall_s = adaptation, False, 0.0
         self._scene, self._domain_id = scene, domain_id
         self._record = LiveRecord()
         self._released_ns: int | None = None
         self._begin_s, self._deadline_s = 0.0, math.inf  # wall times [s]
         self._open = ExitStack()
         self._processes: ProcessGroup | None = None
-        self._start_simulator: Callable[[], None] | None = None
         self._listener: DemoMonitor | None = None
+        self._simulating = False
 
     @contextmanager
     def nodes(self) -> Iterator[None]:
@@ -90,24 +78,16 @@ class DemoRun:
         self._deadline_s = self._begin_s + STARTUP_TIMEOUT_S
         with self._open as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-            self._processes = processes = stack.enter_context(ProcessGroup(folder))
-            environment = {"ROS_DOMAIN_ID": str(self._domain_id)}
-
-            def start(node: str) -> None:
-                command = node_command(node, adaptation=self.adaptation)
-                processes.start(node, command, environment=environment)
-
+            self._processes = stack.enter_context(ProcessGroup(folder))
             for node in ANSWERING:
-                start(node)
-            self._start_simulator = partial(start, SIMULATOR)
+                self._start(node)
             yield
 
     def listen(self) -> None:
         """Start receiving the messages of the nodes."""
         from inertial_estimation.ros.monitors import listen
 
-        links, joints, domain_id = [self._scene.link], [self._scene.joint], self._domain_id
-        monitor = listen(self._record, links, joints, domain_id)
+        monitor = listen(self._record, self._scene.link, self._scene.joint, self._domain_id)
         self._listener = self._open.enter_context(monitor)
 
     def poll(self) -> None:
@@ -116,29 +96,23 @@ class DemoRun:
         It never waits for them: the queues of another run, which go on filling, hold a fraction of a second.
 
         Raises:
-            InertialEstimationError: If a node has ended, another program publishes on topics of the run, or
-                the simulation did not begin.
+            ~inertial_estimation.errors.InertialEstimationError: If a node has ended, or the simulation did
+                not begin.
         """
         if self.over or self._listener is None or self._processes is None:
             return
-        now_s = time.monotonic()
         self._processes.check()
         self._listener.take()
-        contested = self._listener.contested()
-        if contested:
-            raise InertialEstimationError(
-                f"another program publishes {listing(contested)} in ROS domain {self._domain_id}, too: "
-                "end it, or set ROS_DOMAIN_ID to another one"
-            )
-        if self._start_simulator is not None and all(self._record.reports[node] for node in ANSWERING):
-            self._start_simulator()  # a filter that started later would learn the weight as part of the robot
-            self._start_simulator = None
-        self.wall_s = now_s - self._begin_s
-        self._advance(now_s)
+        if not self._simulating and all(self._record.reports[node] for node in ANSWERING):
+            self._start(
+                SIMULATOR_NODE
+            )  # a filter that started later would learn the weight as part of the robot
+            self._simulating = True
+        self._advance(time.monotonic())
         if self.over:
             if self._released_ns is None or self.simulated_s <= 0.0:
-                said = self._processes.output() or "; ".join(self.complaints) or "none"
-                raise RecordingError(f"the simulation did not begin; output of the nodes: {said}")
+                output = self._processes.output() or "; ".join(self.complaints) or "none"
+                raise RecordingError(f"the simulation did not begin; output of the nodes: {output}")
             self._processes.terminate()
 
     def response(self) -> PayloadResponse | None:
@@ -150,15 +124,13 @@ class DemoRun:
         )
 
     @property
-    def awaited(self) -> list[str]:
-        """Nodes that have not been found yet."""
-        found = () if self._listener is None else self._listener.get_node_names()
-        return [node for node in NODES if node not in found]
-
-    @property
-    def over(self) -> bool:
-        """Whether the run is finished."""
-        return self.phase is DemoPhase.OVER
+    def phase(self) -> str:
+        """What it does now."""
+        if self.over:
+            return "over"
+        if self._released_ns is None:
+            return "on its hoist" if self._record.joints.get(self._scene.joint) else "starting 4 nodes"
+        return "loaded" if self.simulated_s >= self._scene.time_s else "released"
 
     @property
     def simulated_s(self) -> float:
@@ -171,14 +143,14 @@ class DemoRun:
         return {
             "adaptation": self.adaptation,
             "fallen": self._fallen,
-            "command_timeouts": int(self._record.facts.get((COMMANDS, TIMEOUTS), 0)),
+            "command_timeouts": int(self._record.facts.get((COMMANDS, "time-outs"), 0)),
             "complaints": dict(self._record.complaints),
             "wall_s": round(self.wall_s, 1),
         }
 
     @property
     def ended_early(self) -> str:
-        """Why the run has ended before its time, for people; empty where it has not."""
+        """Why the run has ended before its time; empty where it has not."""
         if self._fallen:
             return f"the robot fell, {self.simulated_s:.1f} s after its release"
         if self._filter_reached_end():
@@ -190,26 +162,24 @@ class DemoRun:
         """What the nodes complained of when the run ended."""
         return [f"{part}: {text}" for part, text in self._record.complaints.items()]
 
+    def _start(self, node: str) -> None:
+        assert self._processes is not None
+        command = node_command(node, adaptation=self.adaptation)
+        self._processes.start(node, command, ROS_DOMAIN_ID=str(self._domain_id))
+
     @property
     def _fallen(self) -> bool:
         return self._record.facts.get((SIMULATION, FALLEN)) == "true"
 
     def _advance(self, now_s: float) -> None:
+        self.wall_s = now_s - self._begin_s
         released_at = self._record.facts.get((SIMULATION, RELEASED_AT))
         if self._released_ns is None and released_at is not None:
             self._released_ns = round(float(released_at) * NANOSECONDS)
             self._deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
-        if self._released_ns is not None:
-            # diagnostics tell of the release up to a second late: the weight may be on already
-            reported = self.phase in (DemoPhase.RELEASED, DemoPhase.LOADED)
-            loaded = reported and self.simulated_s >= self._scene.time_s
-            self.phase = DemoPhase.LOADED if loaded else DemoPhase.RELEASED
-            if self.simulated_s >= self._scene.duration_s:
-                self._deadline_s = min(self._deadline_s, now_s + FILTER_TIMEOUT_S)
-        elif self._record.joints.get(self._scene.joint):
-            self.phase = DemoPhase.HOISTED
-        if self._fallen or self._filter_reached_end() or now_s > self._deadline_s:
-            self.phase = DemoPhase.OVER
+        if self._released_ns is not None and self.simulated_s >= self._scene.duration_s:
+            self._deadline_s = min(self._deadline_s, now_s + ANSWER_TIMEOUT_S)
+        self.over = self._fallen or self._filter_reached_end() or now_s > self._deadline_s
 
     def _filter_reached_end(self) -> bool:
         """Whether both the joint and the inertia were received to the end of the run."""

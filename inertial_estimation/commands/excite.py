@@ -4,11 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import result_folder, write_json
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.identification_setup import load_identification
@@ -21,9 +19,7 @@ BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.
 
 def run(args: argparse.Namespace) -> int:
     """Design the motion, write the files and print a summary."""
-    if args.compare_random < 0 or args.seed < 0:
-        raise ConfigurationError("--compare-random and --seed are expected not to be negative")
-    folder = arguments.check_output(args)
+    folder = check_output_folder(args.output, overwrite=args.overwrite)
     given = {spec.name: getattr(args, spec.name) for spec in iterate_parameters(ExcitationConfig)}
     config = build_config(ExcitationConfig, {n: v for n, v in given.items() if v is not None})
     identification, beside = load_identification(args.config, args.param, args.links)

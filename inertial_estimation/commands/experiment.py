@@ -25,8 +25,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.name is None:
         raise ConfigurationError("no experiment is named; 'experiment --list' lists them")
-    if args.seeds is not None and args.seeds < 1:
-        raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
     args.output = check_output_folder(args.output, shared=True)
     chosen = None if args.name == ALL else find_experiment(args.name)
     with Workers(args.jobs) as workers:

@@ -7,27 +7,23 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.export.robot_writer import RobotWriter
-from inertial_estimation.files.outputs import result_folder, write_table, write_text
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table, write_text
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 from inertial_estimation.models.urdf_inertia import MOMENTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-MOST_SAMPLES = 100_000
 TABLE_FILE = "samples.csv"
 COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", *MOMENTS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the estimated robot, draw and write."""
-    if not 0 <= args.samples <= MOST_SAMPLES:
-        raise ConfigurationError(f"--samples is {args.samples}, expected 0 to {MOST_SAMPLES}")
-    folder = arguments.check_output(args)
+    folder = check_output_folder(args.output, overwrite=args.overwrite)
     model = _read(args.results)
     writer = RobotWriter(model, args.format, args.model)
     print_warnings(writer.warnings)

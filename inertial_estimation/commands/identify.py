@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
     drawing,
@@ -22,7 +21,7 @@ from inertial_estimation.commands.terminal import (
 from inertial_estimation.configuration.node_names import IDENTIFICATION
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
@@ -48,18 +47,18 @@ from inertial_estimation.offline.identification_setup import (
 )
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values
+from inertial_estimation.recordings.robot_match import joints_that_are_missing
 from inertial_estimation.signals import seconds
 
-DEFAULT_METHOD = "consistent"
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
 SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
 
 
 def run(args: argparse.Namespace) -> int:
     """Stream the recordings, identify, write the files and print a summary."""
-    method_named(args.method or DEFAULT_METHOD)
+    method_named(args.method)
     _check_arguments(args)
-    folder = arguments.check_output(args)
+    folder = check_output_folder(args.output, overwrite=args.overwrite)
     config, folder_of_urdf = _config(args)
     urdf = read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf)
     identifier = Identifier(config, urdf)
@@ -80,12 +79,14 @@ def run(args: argparse.Namespace) -> int:
 def _identified(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier
 ) -> IdentificationRun:
-    method = args.method or DEFAULT_METHOD
-    topics = identification_topics(config, arguments.parse_remappings(args.remap))
+    topics = identification_topics(config, dict(args.remap))
     with ExitStack() as stack:
         training = [stack.enter_context(recording_with_warnings(bag)) for bag in args.bags]
         bare = [stack.enter_context(recording_with_warnings(bag)) for bag in args.unloaded]
         validation = [stack.enter_context(recording_with_warnings(bag)) for bag in args.validate]
+        for recording in (*training, *bare, *validation):
+            missing = joints_that_are_missing(recording, topics, identifier.robot, config.robot)
+            print_warnings([missing] if missing else [])
         streams, unloaded, held_out = (
             [block_stream(recording, topics, identifier, config) for recording in recordings]
             for recordings in (training, bare, validation)
@@ -110,8 +111,8 @@ def _identified(
                 identifier,
                 streams,
                 held_out,
-                methods=list(METHODS) if args.compare else [method],
-                chosen=method,
+                methods=list(METHODS) if args.compare else [args.method],
+                chosen=args.method,
                 unloaded=unloaded,
                 split_s=args.split,
                 progress=progress,

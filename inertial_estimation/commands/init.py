@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import math
+import sys
 import tempfile
 from pathlib import Path
 
@@ -34,6 +35,7 @@ KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]
 def run(args: argparse.Namespace) -> int:
     """Survey the robot, show what was found, write the file and try it."""
     output = _checked_output(args)
+    _step("reading the description")
     source = _source(args.urdf)
     urdf = read_urdf(source)
     if source != args.urdf:
@@ -42,8 +44,10 @@ def run(args: argparse.Namespace) -> int:
     beside = [path.parent, *path.parents[1:3]] if path.is_absolute() else []  # where meshes may be
     names = (_names(given) for given in (args.soles, args.links, args.lock, args.unlock))
     wishes = Wishes(args.kind, args.imu, *names)
+    _step("looking for sensors, soles, locked joints and a posture to stand in")
     survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(SEED))
-    print("\n".join(findings(survey)))
+    print("\n".join(findings(survey)), flush=True)
+    _step("examining masses and inertias")
     for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot, np.random.default_rng(SEED))]:
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
@@ -55,6 +59,11 @@ def run(args: argparse.Namespace) -> int:
     write_text(output, text)
     print(f"written:   {output}\n\nnext:      {_next(simulated, args.output)}")
     return 0
+
+
+def _step(what: str) -> None:
+    """Show on stderr what is done now: a large robot takes some seconds for each step."""
+    print(f"init: {what}", file=sys.stderr, flush=True)
 
 
 def _names(given: list[str]) -> tuple[str, ...]:
@@ -93,6 +102,7 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
     """
     with tempfile.TemporaryDirectory(prefix="inertial_estimation_") as folder:
         file = write_text(Path(folder) / "robot.yaml", text)
+        _step("building the estimators from the file")
         build_pipelines(load_config_file(file))
         lacking = [name for name in FOR_TRIAL if importlib.util.find_spec(name) is None]
         if not (trial and survey.can_stand) or lacking:
@@ -105,6 +115,7 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
 def _simulated(file: Path) -> tuple[str, bool]:
     from inertial_estimation.closed_loop.loop_watch import try_robot
 
+    _step("simulating the robot for a second")
     try:
         trial = try_robot(str(file))
     except InertialEstimationError as error:

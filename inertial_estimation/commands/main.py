@@ -36,8 +36,6 @@ COMMANDS = {
     "monitor": "show live nodes in a table in the terminal",
 }
 WRONG_USE = 2  # exit code
-# commands whose matrices are too small for threads of the linear algebra
-SINGLE_THREADED = ("replay", "tune", "experiment", "excite", "init", "simulate")
 
 
 class Terminated(SystemExit):
@@ -60,13 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
         parser = _parser()
-        if parser.parse_args(given).version:
-            print(__version__)
-            return 0
+        parser.parse_args(given)
         parser.print_help()
         return WRONG_USE
-    if chosen in SINGLE_THREADED:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when numpy is imported
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # small matrices; read when numpy is imported
     try:
         with unwound_by_signals():
             args = command_parser(chosen).parse_args(given[1:])
@@ -133,7 +128,7 @@ def _parser() -> CommandParser:
         epilog="Exit codes: 0 done; 1 not done, a line on stderr says why, or the answer is no; 2 wrong use.",
     )
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     return parser
 
 
@@ -143,7 +138,6 @@ def _complete() -> None:
 
     words = os.environ.get("COMP_LINE", "").split()
     parser = argparse.ArgumentParser()
-    parser.add_argument("--version", action="store_true", help="print the version")
     parsers = parser.add_subparsers()
     for name, text in COMMANDS.items():
         command = parsers.add_parser(name, help=text)
@@ -157,8 +151,6 @@ def _in_one_line(command: str, error: Exception) -> str:
     if not isinstance(error, ModuleNotFoundError):
         return one_line(error, limit=4000)
     missing = error.name or ""
-    if missing.startswith("inertial_estimation"):
-        return f"this installation lacks {missing}"
     return (
         f"the command '{command}' needs the Python package '{missing}'; "
         f"pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
@@ -167,11 +159,11 @@ def _in_one_line(command: str, error: Exception) -> str:
 
 def _discard_output() -> None:
     """Let what cannot be printed, as its reader is gone, go nowhere, instead of into an error at the end."""
-    with suppress(OSError, ValueError):
+    try:
         sys.stdout.flush()
-        return
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -1,31 +1,23 @@
 """The command `monitor`: live nodes in a table."""
 
 import argparse
-import math
 import os
-import select
 import signal
-import sys
-import termios
-import tty
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.live import Live
 
 from inertial_estimation.commands.monitor_view import monitor_view
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.recordings.watch_record import WatchRecord
 
 PERIOD_S = 0.5  # between two tables
-ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
+ENOUGH_S = 5 * PERIOD_S  # of listening for one table: two reports of every node, rates over many messages
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch until the key q or a signal; SIGINT and SIGTERM end it cleanly."""
-    if not 0.0 < args.wait < math.inf:
-        raise ConfigurationError(f"--wait is {args.wait} s, expected more than 0 s")
+    """Watch until a signal; SIGINT and SIGTERM end it cleanly."""
     from inertial_estimation.ros.monitors import watched  # rclpy is missing on many a desk
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -36,13 +28,11 @@ def run(args: argparse.Namespace) -> int:
     times = watched(record, args.namespace)
     try:
         if args.once:
-            console.print(monitor_view(record, _listened(times, record, args), title))
+            console.print(monitor_view(record, _listened(times, record, args, domain), title))
         elif console.is_terminal:
-            with Live(console=console, screen=True, auto_refresh=False) as live, _pressed_keys() as keys:
+            with Live(console=console, screen=True, auto_refresh=False) as live:
                 for now_s in _due(times):
-                    live.update(monitor_view(record, now_s, f"{title}   q ends"), refresh=True)
-                    if "q" in keys():
-                        break
+                    live.update(monitor_view(record, now_s, title), refresh=True)
         else:
             for now_s in _due(times):
                 console.print(monitor_view(record, now_s, title), "\n", sep="")
@@ -60,26 +50,7 @@ def _due(times: Iterator[float]) -> Iterator[float]:
             yield now_s
 
 
-@contextmanager
-def _pressed_keys() -> Iterator[Callable[[], str]]:
-    """Read single keys while the context lasts; the function returns those pressed since its last call."""
-    if not sys.stdin.isatty():
-        yield lambda: ""
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    tty.setcbreak(terminal)
-    try:
-        yield lambda: os.read(terminal, 64).decode(errors="replace") if _waits(terminal) else ""
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _waits(file: int) -> bool:
-    return bool(select.select([file], [], [], 0.0)[0])
-
-
-def _listened(times: Iterator[float], record: WatchRecord, args: argparse.Namespace) -> float:
+def _listened(times: Iterator[float], record: WatchRecord, args: argparse.Namespace, domain: str) -> float:
     """Receive messages until every node has reported for some time, and return the time then [s]."""
     begin_s = found_s = now_s = next(times)
     known = 0
@@ -93,6 +64,6 @@ def _listened(times: Iterator[float], record: WatchRecord, args: argparse.Namesp
     if not record.nodes:
         raise InertialEstimationError(
             f"no node found in namespace '{args.namespace}' within {args.wait:g} s; do the nodes run with "
-            f"the same ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?"
+            f"the same ROS_DOMAIN_ID ({domain})?"
         )
     return now_s

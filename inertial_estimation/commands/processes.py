@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 from inertial_estimation.errors import InertialEstimationError
 
@@ -23,27 +23,13 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     """
 
     def __init__(self, folder: Path, *, patience_s: float = 5.0) -> None:
-        """Initialise without processes.
-
-        Args:
-            folder: Where their output goes, a file each.
-            patience_s: Time for all of them to end after SIGTERM [s].
-        """
-        self._folder = folder
-        self._patience_s = patience_s
+        """Take the folder for their output, and the time for all of them to end after SIGTERM [s]."""
+        self._folder, self._patience_s = folder, patience_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._told = False  # to end
+        self._terminated = False
 
-    def start(
-        self, name: str, command: list[str], *, environment: dict[str, str] | None = None
-    ) -> "subprocess.Popen[bytes]":
-        """Start one process, its output into a file.
-
-        Args:
-            name: Name of the process and of that file.
-            command: Program and arguments.
-            environment: Environment variables in addition to those of this process.
-        """
+    def start(self, name: str, command: list[str], **environment: str) -> "subprocess.Popen[bytes]":
+        """Start one process with further environment variables, its output in the file NAME.log."""
         parent = os.getpid()
 
         def end_with_parent() -> None:  # only calls what needs no lock that another thread may hold
@@ -58,18 +44,14 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})},
+                env={**os.environ, **environment},
                 start_new_session=True,  # a Ctrl-C in the terminal reaches only this process, which ends them
                 preexec_fn=end_with_parent,
             )
         return process
 
     def check(self) -> None:
-        """Check that every process runs.
-
-        Raises:
-            InertialEstimationError: If one has ended; the message contains its last output.
-        """
+        """Raise InertialEstimationError, with its last output, if a process has ended."""
         for name, process in self._processes.items():
             if process.poll() is not None:
                 words = self._log(name)[-2000:] or "it has printed nothing"
@@ -77,8 +59,8 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
 
     def terminate(self) -> None:
         """Tell all processes to end, and do not wait for them: that is left to the end of the context."""
-        if not self._told:  # a second signal would interrupt what the first has begun
-            self._told = True
+        if not self._terminated:  # a second signal would interrupt what the first has begun
+            self._terminated = True
             for process in self._processes.values():
                 process.terminate()  # has no effect on a process that has ended
 
@@ -87,9 +69,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
         logs = {name: self._log(name) for name in self._processes}
         return "\n".join(f"{name}: {log}" for name, log in logs.items() if log)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: Any) -> None:
         try:
             self.terminate()
             deadline = time.monotonic() + self._patience_s

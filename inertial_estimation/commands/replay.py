@@ -1,8 +1,8 @@
 """The command `replay`: a recording through the estimators."""
 
 import argparse
+from pathlib import Path
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
 from inertial_estimation.commands.terminal import (
@@ -11,20 +11,19 @@ from inertial_estimation.commands.terminal import (
     progress_bar,
     recording_with_warnings,
 )
-from inertial_estimation.commands.viewer_files import replay_view
+from inertial_estimation.commands.viewer_files import checked_rrd, replay_view
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import result_folder, write_json, write_text
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.robot_match import joints_that_are_missing
 from inertial_estimation.replay.node_outputs import write_estimates_bag
-from inertial_estimation.replay.reference import ReplayReference, read_reference
-from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
-from inertial_estimation.replay.results import replay_results
+from inertial_estimation.replay.reference import read_reference
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.tables import (
     ESTIMATES_BAG,
     METRICS_FILE,
@@ -43,78 +42,65 @@ def run(args: argparse.Namespace) -> int:
     """Replay the recording, compute the metrics and write the files."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
-    folder, rrd = arguments.check_output(args), arguments.checked_rrd(args)
+    folder = check_output_folder(args.output, overwrite=args.overwrite)
+    rrd = checked_rrd(args.rrd)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
     with recording_with_warnings(args.bag) as recording:
-        topic, reference = _reference(recording, args)
         pipelines = build_pipelines(config, urdf=args.urdf, only=args.only)
-        print_warnings(pipelines.urdf_warnings)
+        topics = pipelines.topics(dict(args.remap))
+        setup, robot_config = pipelines.robot
+        missing = joints_that_are_missing(recording, topics, setup.robot, robot_config)
+        print_warnings([*pipelines.urdf_warnings, *([missing] if missing else [])])
         if pipelines.tilt is not None:
             print_warnings(pipelines.tilt.config.without_effect)
-        topics = pipelines.topics(arguments.parse_remappings(args.remap))
+        length_s = seconds(recording.end_ns - recording.start_ns) - args.start
+        if args.settle and args.settle >= length_s:
+            raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
+        topic, reference = read_reference(recording, args.bag, args.reference, args.trusted, args.settle)
         view = replay_view(rrd, recording, topics, pipelines, reference)
-        watcher = None if view is None else view.moments
-        result = _replayed(recording, topics, pipelines, args, watcher)
+        with progress_bar("replay", length_s, "s") as progress:
+            result = replay_recording(
+                recording,
+                topics,
+                tilt=pipelines.tilt,
+                inertial=pipelines.inertial,
+                payload=pipelines.payload,
+                robot=pipelines.robot,
+                start_s=args.start,
+                hold_out_s=args.hold_out,
+                progress=progress,
+                watcher=None if view is None else view.moments,
+            )
         held_out_s = args.hold_out  # from which on the filter does not learn
         hold_out_ns = None if held_out_s is None else result.start_ns + round(held_out_s * NANOSECONDS)
         evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
         if view is not None:
             view.write(evaluation.errors.get("tilt"))
         print_input_warnings(result)
-        evaluation.metrics["provenance"] = provenance(
-            args,
-            OPTIONS,
-            bags=[args.bag],
-            urdf=(str(pipelines.values["urdf"]), pipelines.urdf),
-            parameters=pipelines.parameters,
+        source = str(pipelines.values["urdf"]), pipelines.urdf
+        evaluation.metrics["provenance"] = record = provenance(
+            args, OPTIONS, bags=[args.bag], urdf=source, parameters=pipelines.parameters
         )
-        evaluation.metrics["provenance"]["options"]["reference"] = topic  # the one that was found
+        record["options"]["reference"] = topic  # the one that was found
         with result_folder(folder, OWN_FILES) as partial:
-            if args.format != "mcap":
-                for name, table in evaluation.tables.items():
-                    write_result_table(partial / name, table)
-                if evaluation.links and pipelines.inertial is not None:
-                    write_text(partial / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
+            _write(partial, args, evaluation, pipelines)
             if args.format != "csv":
                 inputs = [*topics.present_in(recording.topics), *([topic] if topic else [])]
                 write_estimates_bag(partial / ESTIMATES_BAG, recording, inputs, result, pipelines)
-            write_json(partial / METRICS_FILE, evaluation.metrics)
-            if not args.no_figures:
-                with drawing("report"):
-                    from inertial_estimation.plots.replay_report import write_replay_report
-
-                    write_replay_report(partial / REPORT_FILE, evaluation)
     print_summary(folder, evaluation, result.checks)
     return 0
 
 
-def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:
-    """Return the topic of the reference and what the replay is compared with."""
-    topic, reference = read_reference(recording, args.bag, args.reference, args.trusted, args.settle)
-    length_s = seconds(recording.end_ns - recording.start_ns) - args.start
-    if args.settle and not 0.0 <= args.settle < length_s:
-        raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
-    return topic, reference
+def _write(folder: Path, args: argparse.Namespace, evaluation: ReplayResults, pipelines: Pipelines) -> None:
+    """Write tables, metrics and report."""
+    if args.format != "mcap":
+        for name, table in evaluation.tables.items():
+            write_result_table(folder / name, table)
+        if evaluation.links and pipelines.inertial is not None:
+            write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
+    write_json(folder / METRICS_FILE, evaluation.metrics)
+    if not args.no_figures:
+        with drawing("report"):
+            from inertial_estimation.plots.replay_report import write_replay_report
 
-
-def _replayed(
-    recording: BagRecording,
-    topics: RecordedTopics,
-    pipelines: Pipelines,
-    args: argparse.Namespace,
-    watcher: ReplayWatcher | None,
-) -> ReplayRun:
-    length_s = seconds(recording.end_ns - recording.start_ns) - args.start
-    with progress_bar("replay", length_s, "s") as progress:
-        return replay_recording(
-            recording,
-            topics,
-            tilt=pipelines.tilt,
-            inertial=pipelines.inertial,
-            payload=pipelines.payload,
-            robot=pipelines.robot,
-            start_s=args.start,
-            hold_out_s=args.hold_out,
-            progress=progress,
-            watcher=watcher,
-        )
+            write_replay_report(folder / REPORT_FILE, evaluation)

@@ -13,10 +13,7 @@ from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.results import BASE_ERRORS, NOISE_BAND, ReplayResults, nis_sentence
 
-AXES = ("x", "y", "z")
 INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
-MOST_LINKS = 40  # lines of the table of links
-WIDEST = 160  # characters of a line on an input
 
 
 def print_input_warnings(result: ReplayRun) -> None:
@@ -31,7 +28,7 @@ def print_input_warnings(result: ReplayRun) -> None:
         said = []
         for health in wrong or result.health:
             drops = [f"{name} ({n})" for name, n in health.values.items() if name.startswith("dropped: ")]
-            said.append(one_line(", ".join((f"{health.name}: {health.message}", *drops)), limit=WIDEST))
+            said.append(one_line(", ".join((f"{health.name}: {health.message}", *drops)), limit=160))
         print("\n".join(dict.fromkeys(said)), file=sys.stderr)
     if not estimated:
         raise RecordingError("the estimators gave no estimate on this recording")
@@ -103,7 +100,7 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
     truth = metrics.get("truth", {}).get("links", {})
     links = metrics["links"]
     width = max(map(len, links), default=0)
-    for name, link in list(links.items())[:MOST_LINKS]:
+    for name, link in links.items():
         uninformed = "  not measured by this recording" if "mass" in link["not_informed"] else ""
         true = truth.get(name)
         error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
@@ -112,8 +109,6 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
             f"  {name:<{width}}  {link['mass_kg']:8.3f} +- {link['mass_sigma_kg']:.3f} kg  "
             f"payload {link['payload_kg']:+.3f}{error}{uninformed}"
         )
-    if len(links) > MOST_LINKS:
-        print(f"  ... {len(links) - MOST_LINKS} more in metrics.json")
 
 
 def _print_innovations(metrics: Mapping[str, Any]) -> None:
@@ -129,10 +124,9 @@ def _print_innovations(metrics: Mapping[str, Any]) -> None:
 
 def _print_trunk(metrics: Mapping[str, Any]) -> None:
     trunk = metrics["trunk"]
-    measured = [f"com_{axis}" not in trunk["not_informed"] for axis in AXES]
     com = "  ".join(
-        f"{1e3 * value:.1f}" if known else f"{axis} not measured"
-        for axis, value, known in zip(AXES, trunk["com_m"], measured, strict=True)
+        f"{axis} not measured" if f"com_{axis}" in trunk["not_informed"] else f"{1e3 * value:.1f}"
+        for axis, value in zip("xyz", trunk["com_m"], strict=True)
     )
     true = metrics.get("truth", {}).get("trunk")
     error = f"  truth {true['true_mass_kg']:.3f}" if true else ""

@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.errors import InertialEstimationError
 
 DOMAINS = range(1, 101)  # 0 is everybody's; the ports of higher ones may belong to other programs
-LARGEST = 232  # domain that ROS 2 knows
-DOMAIN, RANGE = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _counter = itertools.count(13 * os.getpid())  # not the one just left, where a dead node may linger
 _kept: list[IO[str]] = []  # locks of this process, until it ends
 
@@ -44,28 +42,12 @@ def talk_apart() -> int:
     Raises:
         InertialEstimationError: If all domains are in use.
     """
-    os.environ[RANGE] = "LOCALHOST"
-    given = given_domain()
-    if given is not None:
-        return given
-    file, domain = _lock(DOMAINS)
-    _kept.append(file)
-    os.environ[DOMAIN] = str(domain)
-    return domain
-
-
-def given_domain() -> int | None:
-    """Return the domain of ``ROS_DOMAIN_ID``; None where it is not set.
-
-    Raises:
-        ConfigurationError: If it is no number of a domain.
-    """
-    text = os.environ.get(DOMAIN)
-    if not text:
-        return None
-    if not (text.isdecimal() and int(text) <= LARGEST):
-        raise ConfigurationError(f"{DOMAIN} is '{text}', expected a number from 0 to {LARGEST}")
-    return int(text)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    if not os.environ.get("ROS_DOMAIN_ID"):
+        file, domain = _lock(DOMAINS)
+        _kept.append(file)
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+    return int(os.environ["ROS_DOMAIN_ID"])
 
 
 def _lock(domains: Sequence[int]) -> tuple[IO[str], int]:

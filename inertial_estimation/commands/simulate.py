@@ -12,9 +12,8 @@ from inertial_estimation.closed_loop.loop_recording import LoopRecording, TruthR
 from inertial_estimation.closed_loop.loop_watch import FallWatch, LoopAccuracy
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledSwing, ScheduledWalk
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.terminal import progress_bar
-from inertial_estimation.commands.viewer_files import simulation_view
+from inertial_estimation.commands.viewer_files import checked_rrd, simulation_view
 from inertial_estimation.configuration.config_file import ALL_NODES
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
@@ -35,15 +34,8 @@ SLICE_S = 0.1  # between two updates of progress, and looks at the truth [s]
 
 def run(args: argparse.Namespace) -> int:
     """Simulate the robot, record its readings and write them."""
-    if args.swing is not None and not 0.0 <= args.swing <= 3.2:
-        raise ConfigurationError(f"--swing is {args.swing:g} rad, expected 0 to 3.2")
-    if args.duration <= 0.0 or args.hoist < 0.0:
-        raise ConfigurationError(
-            f"--duration is {args.duration:g} s and --hoist {args.hoist:g} s, expected a positive duration "
-            "and no negative time on the hoist"
-        )
     check_bag_folder(args.output, overwrite=args.overwrite)
-    rrd = arguments.checked_rrd(args)
+    rrd = checked_rrd(args.rrd)
     robot = _robot(args)
     disturbances = [parse_disturbance(text) for text in args.disturbance]
     disturbed = sorted({disturbance.link for disturbance in disturbances})

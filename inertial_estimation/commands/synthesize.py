@@ -1,7 +1,7 @@
 """The command `synthesize`: a recording with known truth."""
 
 import argparse
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import robot_config
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
@@ -25,22 +24,11 @@ from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 def run(args: argparse.Namespace) -> int:
     """Compute the motion and its measurements, and write them as a recording."""
-    if not 0.0 <= args.dropped < 1.0:
-        raise ConfigurationError(f"--dropped is {args.dropped}, expected a share in [0, 1)")
-    if args.rate <= 0.0 or args.duration <= 0.0:
-        raise ConfigurationError(
-            f"--rate is {args.rate:g} Hz and --duration {args.duration:g} s, expected both to be positive"
-        )
     check_bag_folder(args.output, overwrite=args.overwrite)
     motion_rng, noise_rng, robot_rng = map(np.random.default_rng, np.random.SeedSequence(args.seed).spawn(3))
     robot, urdf = _robot(args, robot_rng)
     truth = _truth(args, robot, urdf, motion_rng)
-    noise = replace(
-        NOISE_FREE if args.noise_free else REALISTIC,
-        joint_delay_s=args.delay,
-        wrench_delay_s=args.delay,
-        dropped=args.dropped,
-    )
+    noise = NOISE_FREE if args.noise_free else REALISTIC
     recording = measure(truth, noise, noise_rng, robot)
     frames = {"/imu/data": truth.imu.frame if truth.imu is not None else "", "/ground_truth/pose": "world"}
     summary = json_text(_truth_summary(truth, noise, args.seed))

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inertial_estimation.recordings.recording import BagRecording
 
-WIDEST = 32  # characters of a column in a table
+WIDEST = 32  # characters of a column in a table, or of a bar
 LINE_PERIOD_S = 10.0  # between two lines in a pipe; what takes less prints none
-BAR_PERIOD_S, BAR_WIDTH = 0.1, 24  # of a bar on a terminal: [s], characters
 
 
 @contextmanager
@@ -32,7 +31,7 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
         A function to call with the completed amount, and on request with what is done now.
     """
     live, begin_s = sys.stderr.isatty(), time.monotonic()
-    period_s = BAR_PERIOD_S if live else LINE_PERIOD_S
+    period_s = 0.1 if live else LINE_PERIOD_S
     next_s = begin_s if live else begin_s + period_s
 
     def show(done: float, what: str = "") -> None:
@@ -45,13 +44,10 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
         if not math.isnan(total):
             share = min(done / total, 1.0) if total > 0.0 else 1.0
             amount = f"{done:.1f} of {total:.1f} {unit}, " if unit not in ("", "%") else ""
-            words += [f"[{'#' * round(share * BAR_WIDTH):<{BAR_WIDTH}}]"] if live else []
+            words += [f"[{'#' * round(share * WIDEST):<{WIDEST}}]"] if live else []
             words += [f"{100.0 * share:.0f} % ({amount}{now_s - begin_s:.0f} s)"]
-        if live or math.isnan(total):
-            words.append(what)
-        line = " ".join(words)
-        width = shutil.get_terminal_size().columns - 1
-        form = f"\r\x1b[K{line[:width]}" if live else f"{line}\n"
+        line = " ".join([*words, what] if live or math.isnan(total) else words)
+        form = f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}" if live else f"{line}\n"
         print(form, end="", file=sys.stderr, flush=True)
 
     try:
@@ -59,13 +55,6 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
     finally:
         if live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def progress_words(title: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done, where it is not known how much is left; yields a function to call with it."""
-    with progress_bar(title, math.nan) as show:
-        yield lambda what: show(0.0, what)
 
 
 def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:
@@ -93,20 +82,14 @@ def print_warnings(sentences: Iterable[str]) -> None:
 
 @contextmanager
 def recording_with_warnings(path: str | Path) -> Iterator[BagRecording]:
-    """Open a bag, print what of it is missing, and at the end what was found damaged while it was read.
-
-    Raises:
-        ~inertial_estimation.errors.RecordingError: If there is no bag, or no message of it can be read.
-    """
+    """Open a bag, and print at the end what of it is missing, or was found damaged while it was read."""
     from inertial_estimation.recordings.recording import BagRecording
 
     with BagRecording(path) as recording:
-        known = len(recording.warnings)
-        print_warnings(recording.warnings)
         try:
             yield recording
         finally:
-            print_warnings(recording.warnings[known:])
+            print_warnings(recording.warnings)
 
 
 @contextmanager

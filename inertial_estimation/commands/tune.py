@@ -1,23 +1,23 @@
 """The command `tune`: better parameters of the estimators from recordings."""
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.commands import arguments
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
-    progress_words,
+    progress_bar,
     recording_with_warnings,
 )
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.files.outputs import result_folder, write_json, write_text
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.tuning.outcome import (
@@ -39,7 +39,7 @@ TUNED_FILE, JSON_FILE, REPORT_FILE = "tuned.yaml", "tuning.json", "report.html"
 def run(args: argparse.Namespace) -> int:
     """Read the recordings, search, judge and write the files."""
     _check_arguments(args)
-    folder = arguments.check_output(args)
+    folder = check_output_folder(args.output, overwrite=args.overwrite)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
     runs, references = _recordings(args, config)
     first = runs[0]
@@ -48,11 +48,11 @@ def run(args: argparse.Namespace) -> int:
     source = provenance(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
     results: list[TuningResult] = []
     changes: list[tuple[str, str, Any]] = []
-    with Workers(args.jobs) as workers, progress_words("tune") as show:
+    with Workers(args.jobs) as workers, progress_bar("tune", math.nan) as show:
         for node in NODES:
             own = [variation for variation in variations if variation.node == node]
             if own:
-                show(f"{args.trials} trials of {node}")
+                show(0.0, f"{args.trials} trials of {node}")
                 on = [run.overridden(changes) for run in runs]
                 options = {"trials": args.trials, "seed": args.seed, "settle_s": args.settle}
                 results.append(tuned(on, references, own, workers=workers, **options))
@@ -77,12 +77,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise ConfigurationError(
             f"--trusted is given {len(args.trusted)} times for {len(args.bags)} bags, expected one for each"
         )
-    if args.trials < 1:
-        raise ConfigurationError(f"--trials is {args.trials}, expected at least 1")
-    if args.settle < 0.0 or args.start < 0.0:
-        raise ConfigurationError(
-            f"--settle is {args.settle:g} s and --start {args.start:g} s, expected neither to be negative"
-        )
     paths = [Path(bag).resolve() for bag in args.bags]
     if len(set(paths)) < len(paths):
         raise RecordingError("a bag is given more than once: its data would count twice")
@@ -92,7 +86,7 @@ def _recordings(
     args: argparse.Namespace, config: ConfigFile
 ) -> tuple[list[RecordedRun], list[ReplayReference]]:
     runs, references = [], []
-    remappings = arguments.parse_remappings(args.remap)
+    remappings = dict(args.remap)
     for number, bag in enumerate(args.bags):
         with recording_with_warnings(bag) as recording:
             reference = ReplayReference()

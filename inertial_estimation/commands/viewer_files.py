@@ -1,10 +1,11 @@
-"""Recordings for the viewer (``--rrd``) of a replay or a simulation.
+"""Recordings for the viewer (``--rrd``) of a replay and a simulation.
 
 Packages of the simulation and the viewer, which a command may do without, are imported where they are used.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inertial_estimation.errors import MissingDependencyError
+from inertial_estimation.files.outputs import output_file
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
 from inertial_estimation.signals import ContactLoad, seconds
@@ -26,6 +29,23 @@ if TYPE_CHECKING:
     from inertial_estimation.simulation.sensors import SensorReadings
     from inertial_estimation.view.moments import Truth
     from inertial_estimation.view.robot_view import RecordedRun
+
+
+def checked_rrd(path: Path | None) -> Path | None:
+    """Return the file of ``--rrd`` if it can be written; None without the option.
+
+    Raises:
+        MissingDependencyError: If the viewer's package is not installed.
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
+    """
+    if path is None:
+        return None
+    try:
+        importlib.import_module("rerun")
+    except ImportError as error:
+        needed = "--rrd needs the extra 'view': pip install 'inertial_estimation[view]'"
+        raise MissingDependencyError(needed) from error
+    return output_file(path, ".rrd", "--rrd")
 
 
 def replay_view(

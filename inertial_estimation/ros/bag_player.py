@@ -18,7 +18,9 @@ from inertial_estimation.ros.messages import clock_to_msg, message_class
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-SUBSCRIPTION_SETTLING_S = 1.0  # time without a new subscription after which playing starts [s]
+SETTLING_S = 1.0  # without a new subscription, after which playing starts [s]
+LONGEST_WAIT_S = 60.0  # for subscribers that are asked for
+CLOCK_RATE = 200.0  # of /clock by the wall clock [Hz]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 
@@ -28,18 +30,8 @@ class PlayOptions:
 
     rate: float = 1.0  # speed, as a multiple of real time
     loop: bool = False  # whether to restart at the end
-    clock_rate: float = 200.0  # of /clock by the wall clock [Hz]; 0 publishes none
-    wait: float = 5.0  # longest time to wait for subscriptions [s]
-    subscribers: int = 1  # that one of the topics needs before playing starts
+    subscribers: int = 0  # that one of the topics needs before playing starts
     remap: Mapping[str, str] = field(default_factory=dict)  # new topic names by recorded ones
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.rate <= 1000.0:
-            raise ConfigurationError(f"rate is {self.rate}, expected a value in (0, 1000]")
-        if self.subscribers < 1:
-            raise ConfigurationError(f"subscribers is {self.subscribers}, expected at least 1")
-        if not 0.0 <= self.clock_rate <= 10000.0:
-            raise ConfigurationError(f"clock rate is {self.clock_rate} Hz, expected a value in [0, 10000]")
 
 
 class BagPlayer:
@@ -58,7 +50,7 @@ class BagPlayer:
                 raise ConfigurationError(f"no topic '{topic}' to remap in '{recording.name}'{hint}")
         self._node, self._recording, self._options = node, recording, options
         self._publishers = self._create_publishers()
-        self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT) if options.clock_rate else None
+        self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT)
 
     def play(self) -> int:
         """Play to the end, or endlessly when looping; return the number of messages published."""
@@ -76,15 +68,12 @@ class BagPlayer:
         for topic, message_type in self._recording.topics.items():
             if topic == "/clock":
                 continue
+            name = self._options.remap.get(topic, topic)
+            qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
             try:
-                found = message_class(message_type)
+                publishers[topic] = self._node.create_publisher(message_class(message_type), name, qos)
             except ConfigurationError:
                 unknown.append(f"{topic} [{message_type}]")
-                continue
-            qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
-            name = self._options.remap.get(topic, topic)
-            try:
-                publishers[topic] = self._node.create_publisher(found, name, qos)
             except (NameValidationException, RuntimeError) as error:  # or of a topic of another type
                 raise ConfigurationError(f"cannot publish '{topic}' as '{name}': {one_line(error)}") from None
         if unknown:
@@ -94,28 +83,26 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
-        """Wait until there are subscribers and no new ones appear, at most for the configured time."""
+        """Wait until there are the subscribers that are asked for, and no new ones appear."""
         begin = since = time.monotonic()
-        found = 0
-        while time.monotonic() - begin < self._options.wait:
-            counts = [publisher.get_subscription_count() for publisher in self._publishers.values()]
-            if sum(counts) != found:
-                found, since = sum(counts), time.monotonic()
-            enough = max(counts, default=0) >= self._options.subscribers
-            if enough and time.monotonic() - since > SUBSCRIPTION_SETTLING_S:
-                return
+        counts = [0]
+        while (now := time.monotonic()) - since < SETTLING_S or (
+            max(counts) < self._options.subscribers and now - begin < LONGEST_WAIT_S
+        ):
+            before, counts = counts, [one.get_subscription_count() for one in self._publishers.values()]
+            if sum(counts) != sum(before):
+                since = now
             time.sleep(0.05)
 
     def _play_once(self) -> int:
         played = 0
-        start_ns, rate = self._recording.start_ns, self._options.rate
-        start = time.monotonic()
+        start_ns, start = self._recording.start_ns, time.monotonic()
         for topic, log_ns, data in self._events():
-            pause = start + seconds(log_ns - start_ns) / rate - time.monotonic()
+            pause = start + seconds(log_ns - start_ns) / self._options.rate - time.monotonic()
             if pause > 0.0:
                 time.sleep(pause)
             if topic is None:
-                self._publish_clock(log_ns)
+                self._clock.publish(clock_to_msg(log_ns))
             else:
                 self._publishers[topic].publish(data)
                 played += 1
@@ -123,29 +110,19 @@ class BagPlayer:
 
     def _events(self) -> Iterator[tuple[str | None, int, bytes]]:
         """Yield the messages in order, with the ticks of the clock (topic None) between them."""
-        step_ns = 0
-        if self._clock is not None:
-            step_ns = max(1, int(NANOSECONDS * self._options.rate / self._options.clock_rate))
+        step_ns = max(1, int(NANOSECONDS * self._options.rate / CLOCK_RATE))
         next_ns = self._recording.start_ns
         for topic, _type, log_ns, data in self._recording.raw_messages(set(self._publishers)):
-            while step_ns and next_ns <= log_ns:
+            while next_ns <= log_ns:
                 yield None, next_ns, b""
                 next_ns += step_ns
             yield topic, log_ns, bytes(data)
-
-    def _publish_clock(self, now_ns: int) -> None:
-        assert self._clock is not None
-        self._clock.publish(clock_to_msg(now_ns))
 
 
 def play_bag(path: str, options: PlayOptions) -> int:
     """Play a rosbag2, a folder or file, through a node of its own; return the number of messages published.
 
-    Signals are left to the caller.
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
-        ~inertial_estimation.errors.RecordingError: If there is no recording, or nothing of it can be played.
+    Signals are left to the caller; errors are those of `BagPlayer`.
     """
     with BagRecording(path) as recording:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -34,8 +34,7 @@ from inertial_estimation.signals import Health, JointReading
 
 OWN_NODES = frozenset({TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE, SIMULATOR_NODE, CONTROLLER_NODE})
 TELEMETRY = "/telemetry"
-TAKE_PERIOD = 0.05  # [s]
-FIND_PERIOD = 1.0  # [s]
+TAKE_PERIOD, FIND_PERIOD = 0.05, 1.0  # [s]
 
 
 class PolledNode(Node):
@@ -56,79 +55,48 @@ class PolledNode(Node):
                 subscription.callback(taken[0])
 
     def _hear(
-        self,
-        message_type: type,
-        topic: str,
-        heard: Callable[[Any], None],
-        qos: QoSProfile = SENSOR_INPUT,
-        *,
-        raw: bool = True,
+        self, kind: type, topic: str, heard: Any, qos: QoSProfile = SENSOR_INPUT, *, raw: bool = True
     ) -> None:
         quiet = {"event_callbacks": NO_INPUT_EVENTS}
-        self.create_subscription(message_type, topic, lambda msg: heard(msg), qos, raw=raw, **quiet)
+        self.create_subscription(kind, topic, lambda msg: heard(msg), qos, raw=raw, **quiet)
 
 
 class DemoMonitor(PolledNode):
-    """Records the messages that the nodes of a demo publish.
+    """Records what the nodes of a demo publish: the inertias of a link, the position of a joint, reports."""
 
-    Attributes:
-        record: The messages received so far.
-    """
-
-    def __init__(
-        self,
-        record: LiveRecord,
-        links: Sequence[str],
-        joints: Sequence[str],
-        context: Context | None = None,
-    ) -> None:
+    def __init__(self, record: LiveRecord, link: str, joint: str, context: Context) -> None:
         super().__init__("demo_monitor", self._on_diagnostics, context)
-        self.record = record
-        self._awaited: list[str] = []
-        for link in links:
-            heard = record.inertias.setdefault(link, []).append
-            self._listen(InertiaStamped, f"link_inertias/{topic_token(link)}", heard)
-        record.joints = {joint: [] for joint in joints}
+        self._record, self._joint = record, joint
+        keep = record.inertias.setdefault(link, []).append
+        self._listen(InertiaStamped, f"link_inertias/{topic_token(link)}", keep)
+        self._positions = record.joints.setdefault(joint, [])
         self._listen(JointState, "joint_states", self._on_joints)
 
-    def contested(self) -> list[str]:
-        """Return the topics that more than one node publishes: another program talks in this domain."""
-        topics = dict.fromkeys([*self._awaited, "/clock", "joint_torque_commands"])
-        return [topic for topic in topics if self.count_publishers(topic) > 1]
-
     def _listen(self, message_type: type, topic: str, heard: Callable[[Any], None]) -> None:
-        self._awaited.append(topic)
         read = message_reader(message_type)
         self._hear(message_type, topic, lambda data: heard(read(data)))
 
     def _on_joints(self, reading: JointReading) -> None:
-        for joint, series in self.record.joints.items():
-            if joint in reading.names:
-                series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))
+        place = reading.names.index(self._joint)
+        self._positions.append((reading.stamp_ns, float(reading.position[place])))
 
     def _on_diagnostics(self, msg: DiagnosticArray) -> None:
-        self.record.reports.update({status.name.partition(":")[0] for status in msg.status})
+        self._record.reports.update({status.name.partition(":")[0] for status in msg.status})
         for status in msg.status:
             if health_from_msg(status)[1].level:
-                self.record.complaints[status.name] = status.message
+                self._record.complaints[status.name] = status.message
             else:
-                self.record.complaints.pop(status.name, None)
-            for item in status.values:
-                self.record.facts[status.name, item.key] = item.value
+                self._record.complaints.pop(status.name, None)
+            self._record.facts.update({(status.name, item.key): item.value for item in status.values})
 
 
 @contextmanager
-def listen(
-    record: LiveRecord, links: Sequence[str], joints: Sequence[str], domain_id: int
-) -> Iterator[DemoMonitor]:
-    """Yield a monitor in a context of its own, in a ROS domain, whose `take` is to be called often.
-
-    It records the estimates of links and the positions of joints.
-    """
+def listen(record: LiveRecord, link: str, joint: str, domain_id: int) -> Iterator[DemoMonitor]:
+    """Yield a monitor in a context of its own, in a ROS domain, whose `take` is to be called often."""
     context = Context()
     rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = DemoMonitor(record, links, joints, context)
+        node = DemoMonitor(record, link, joint, context)
         yield node
         node.destroy_node()
     finally:

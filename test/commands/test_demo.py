@@ -6,14 +6,13 @@ import re
 import signal
 import sys
 import time
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from inertial_estimation.commands import demo, demo_run
-from inertial_estimation.commands.demo_run import NODES, SIMULATION, DemoRun
+from inertial_estimation.commands import demo_run
+from inertial_estimation.commands.demo_run import ANSWERING, SIMULATION, DemoRun
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.replay.payload_response import PayloadScene
@@ -21,18 +20,16 @@ from inertial_estimation.signals import LinkInertia
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 
 pytest.importorskip("example_robot_data")
+SCENE = PayloadScene("elbow", -1.3, "forearm", 5.0, 2.0, 1.0, 4.0)
+RELEASED = 1.5
 
 
-@pytest.fixture
-def results() -> Path:
-    """Files of the demo that .ci/run has run, `output.txt` with what it has printed among them."""
+def test_demo_holds_the_weight_with_adaptation_and_sags_without() -> None:
+    """Judges the files of the demo that .ci/run has run, `output.txt` with what it has printed among them."""
     made = os.environ.get("INERTIAL_ESTIMATION_DEMO")
     if not made:
         pytest.skip("judges the demo of .ci/run; by hand: INERTIAL_ESTIMATION_DEMO=FOLDER of `demo --output`")
-    return Path(made)
-
-
-def test_demo_holds_the_weight_with_adaptation_and_sags_without(results: Path) -> None:
+    results = Path(made)
     without, adapted = json.loads((results / "demo.json").read_text())["runs"]
     assert (without["adaptation"], adapted["adaptation"]) == (False, True)
     assert without["elbow_error_at_end_rad"] > 0.3
@@ -51,43 +48,19 @@ def test_demo_needs_time_for_the_weight() -> None:
     assert main(["demo", "--duration", "0.5"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("program", "expected"),
-    [
-        ("raise SystemExit('no URDF')", "node ended with code 1: no URDF"),
-        ("pass", "node ended with code 0: it has printed nothing"),
-    ],
-)
-def test_ended_process_is_reported_with_its_last_words(tmp_path: Path, program: str, expected: str) -> None:
-    with ProcessGroup(tmp_path) as group:
-        group.start("node", [sys.executable, "-c", program]).wait()
-        with pytest.raises(InertialEstimationError, match=expected):
-            group.check()
-
-
-SCENE = PayloadScene("elbow", -1.3, "forearm", 5.0, 2.0, 1.0, 4.0)
-RELEASED = 1.5
-
-
 class Listened:
     """What a run of the demo hears, in place of live nodes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-        self.others: list[str] = []
         self._now = 100.0
         monkeypatch.setattr(demo_run.time, "monotonic", lambda: self._now)
+        monkeypatch.setattr(DemoRun, "_start", lambda _run, _node: None)
         self.run = DemoRun(SCENE, adaptation=True, domain_id=7)
         self.record = self.run._record
         self.run._processes, self.run._listener = ProcessGroup(folder), self
 
     def take(self) -> None:
-        self.record.reports.update(NODES)
-
-    def get_node_names(self) -> list[str]:
-        return list(NODES)
-
-    def contested(self) -> list[str]:
-        return self.others
+        self.record.reports.update(ANSWERING)
 
     def hears(self, until_s: float) -> None:
         """Let robot and filter report up to a time since the release; a second passes."""
@@ -129,34 +102,18 @@ def test_a_run_whose_time_has_passed_has_ended_early(listened: Listened) -> None
     assert listened.run.ended_early == "ended 2.0 of 4 s after the release"
 
 
-def test_another_publisher_ends_a_run(listened: Listened) -> None:
-    listened.hears(0.5)
-    listened.others = ["joint_states"]
-    with pytest.raises(InertialEstimationError, match=r"publishes joint_states in ROS domain 7, too"):
-        listened.hears(1.0)
-
-
-def test_the_demo_obeys_the_domain_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for package in ("rclpy", "mujoco", "proxsuite"):
-        pytest.importorskip(package)
-    domains = []
-
-    class Built(Exception):
-        pass
-
-    def build(*_arguments: object, domain_id: int, **_options: object) -> None:
-        domains.append(domain_id)
-        raise Built
-
-    monkeypatch.setattr(demo, "DemoRun", build)
-    monkeypatch.setattr(demo, "warm_up", lambda: 0)
-    monkeypatch.setenv("ROS_DOMAIN_ID", "77")
-    arguments = Namespace(output=tmp_path, duration=4.5, no_adaptation=False)
-    with pytest.raises(Built):
-        demo.run(arguments)
-    assert domains == [77]
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("raise SystemExit('no URDF')", "node ended with code 1: no URDF"),
+        ("pass", "node ended with code 0: it has printed nothing"),
+    ],
+)
+def test_ended_process_is_reported_with_its_last_words(tmp_path: Path, program: str, expected: str) -> None:
+    with ProcessGroup(tmp_path) as group:
+        group.start("node", [sys.executable, "-c", program]).wait()
+        with pytest.raises(InertialEstimationError, match=expected):
+            group.check()
 
 
 def test_processes_told_to_end_are_waited_for_at_the_end_alone(tmp_path: Path) -> None:

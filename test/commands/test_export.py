@@ -77,8 +77,3 @@ def test_what_cannot_be_drawn_from_is_refused_in_a_line(tmp_path, capsys, text, 
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-def test_a_negative_number_of_samples_is_refused(results, tmp_path, capsys):
-    assert main(["export", str(results), "--output", str(tmp_path / "out"), "--samples", "-1"]) == 1
-    assert "expected 0 to" in capsys.readouterr().err

@@ -121,9 +121,9 @@ def test_errors_are_one_line(
     urdf: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert init(urdf, "--no-trial", *options) == 1
-    said = capsys.readouterr().err
-    assert re.search(message, said)
-    assert said.count("\n") == 1
+    *steps, said = capsys.readouterr().err.splitlines()
+    assert message in said
+    assert all(line.startswith("init: ") for line in steps)
 
 
 def test_xacro_is_refused_with_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +153,7 @@ MUTATIONS = (
 )  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.lists(
         st.tuples(st.integers(0, len(MUTATIONS) - 1), st.integers(0, 12)), min_size=1, max_size=4
@@ -169,9 +169,9 @@ def test_odd_description_gives_a_readable_file_or_one_line(
     path.write_text(text)
     output.unlink(missing_ok=True)
     code = init(path, "--no-trial", "--output", str(output))
-    said = capsys.readouterr().err
+    said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("init: ")]
     assert code in (0, 1)
     assert output.is_file() == (code == 0)
-    assert said.count("\n") == code, said
+    assert len(said) == code, said
     if code == 0:
         assert load_config_file(output).has("inertial_ekf")

@@ -254,7 +254,6 @@ def test_only_the_estimators_that_are_named_run(talos_bag: Path, tmp_path: Path)
     [
         (["--remap", "imu/data:=/torso/imu"], "no topic '/torso/imu'"),
         (["--remap", "gps:=/a"], "no input 'gps'"),
-        (["--remap", "gps"], "expected from:=to"),
         (["--only", "tilt_observr"], "did you mean 'tilt_observer'?"),
         (["--only", "trunk_payload"], "has no section for 'trunk_payload'"),
         (["--param", "inertial_ekf.links=[hand_of_god]"], "no link 'hand_of_god'"),
@@ -269,11 +268,9 @@ def test_only_the_estimators_that_are_named_run(talos_bag: Path, tmp_path: Path)
             ["--reference", "/ground_truth/pose", "--trusted", "flags.csv"],
             "2 flags, expected one for each of",
         ),
-        (["--start", "-1"], "--start -1 s is before the start"),
         (["--start", "100"], "--start 100 s is past the end"),
-        (["--hold-out", "-1"], "--hold-out is -1 s, expected a time from the start (0 s) to the end (7.0 s)"),
         (["--start", "3", "--hold-out", "2"], "from the start (3 s)"),
-        (["--settle", "-1"], "--settle is -1 s, expected 0 to"),
+        (["--settle", "99"], "--settle is 99 s, expected 0 to 7.0 s"),
         (["--urdf", "nofile"], "no robot description 'nofile'; looked in"),
     ],
 )
@@ -291,6 +288,19 @@ def test_what_does_not_fit_is_refused_in_one_line(
     assert message in line
     assert line.count("nofile") <= 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["replay", "check", "identify"])
+def test_a_recording_of_another_robot_is_named(
+    talos_bag: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--config", "hyq", "--output", str(tmp_path / "out")]
+    assert main([command, str(talos_bag), *arguments]) == 1 + (command == "check")
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "is of another robot: it has 32 joints (arm_left_1_joint, " in said
+    assert "expected are 12 joints (lf_haa_joint, " in said
+    assert "0 match; give the --config of its robot" in said
+    assert len(said) < 600
 
 
 @pytest.mark.parametrize(("seen", "words"), [(0.21, "a simulation has less"), (5.0, "5.0 times too small;")])

@@ -101,8 +101,6 @@ def test_same_seed_writes_the_same_recording(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dropped", "1.5"], "expected a share"),
-        (["--rate", "0"], "positive"),
         (["--payload-link", "tail"], "no link 'tail'"),
         (["--payload-mass", "0"], "expected a positive one"),
     ],

@@ -110,7 +110,6 @@ def test_the_parameter_file_has_what_has_changed(scene, results):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--trials", "0"], "--trials is 0, expected at least 1"),
         (["--trusted", "flags.csv"], "--trusted needs --reference"),
         (["--settle", "15"], "expected at least 24 s, of which the first 15 s are not scored"),
         (["--vary", "noise.torque=1:2"], "no parameter 'noise.torque' of tilt_observer"),

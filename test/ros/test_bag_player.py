@@ -53,7 +53,15 @@ def bag(request, tmp_path):
 def play(world, *arguments, **variables):
     environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain), **variables}
     environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", "--wait", "60", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "inertial_estimation.commands.main",
+        "play",
+        "--subscribers",
+        "1",
+        *arguments,
+    ]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
@@ -61,7 +69,7 @@ def play(world, *arguments, **variables):
 def test_plays_every_message_with_its_clock(world, bag):
     imu = world.listen(Imu, "waist/imu", 200)
     clock = world.listen(Clock, "/clock", 200)
-    process = play(world, str(bag), "--rate", "2", "--remap", "/imu/data:=/waist/imu", "--clock-rate", "100")
+    process = play(world, str(bag), "--rate", "2", "--remap", "/imu/data:=/waist/imu")
     try:
         world.run(lambda: process.poll() is not None, sensors=False)
         world.run(lambda: len(imu) == COUNT, sensors=False, timeout=5.0)
@@ -73,9 +81,7 @@ def test_plays_every_message_with_its_clock(world, bag):
     times = [stamp_from_msg(msg.clock) for msg in clock]
     assert times == sorted(times)
     assert START <= times[0] < times[-1] <= START + COUNT * STEP
-    assert np.diff(times) == pytest.approx(20_000_000)  # 100 Hz of the wall clock at twice the speed
-
-    assert len(imu) == COUNT
+    assert np.diff(times) == pytest.approx(10_000_000)  # 200 Hz of the wall clock at twice the speed
 
 
 @pytest.mark.parametrize("bag", ["mcap"], indirect=True)
@@ -91,19 +97,9 @@ def test_loops_until_a_signal(world, bag):
         process.kill()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--rate", "0"], "rate is 0.0, expected"),
-        (["--remap", "/imu:=/b"], "did you mean '/imu/data'"),
-        (["--remap", "imu"], "'imu' is no remapping"),
-    ],
-)
-def test_wrong_arguments_are_named(bag, arguments, expected, capsys):
-    assert main(["play", str(bag), *arguments]) == 1
-    assert expected in capsys.readouterr().err
-
-
-def test_a_missing_bag_is_named(tmp_path, capsys):
-    assert main(["play", str(tmp_path / "none")]) == 1
+@pytest.mark.parametrize("bag", ["mcap"], indirect=True)
+def test_a_topic_or_a_bag_that_is_not_there_is_named(bag, capsys):
+    assert main(["play", str(bag), "--remap", "/imu:=/b"]) == 1
+    assert "did you mean '/imu/data'" in capsys.readouterr().err
+    assert main(["play", str(bag / "none")]) == 1
     assert "none" in capsys.readouterr().err

@@ -172,7 +172,7 @@ def test_estimates_of_a_namespaced_and_remapped_run_are_those_of_the_plain_one(l
         outputs = ("base_orientation", f"link_inertias/{LINK}")
         there = [partial(world.node.count_publishers, f"{namespace}/{topic}") for topic in outputs]
         assert world.run(lambda there=there: all(count() for count in there), sensors=False, timeout=LONGEST)
-        waiting = ["--rate", "0.5", "--wait", "60", "--subscribers", "2"]
+        waiting = ["--rate", "0.5", "--subscribers", "2"]
         player = launches.play("play.log", bag, *waiting, *of_player)
         assert launches.ends(player, timeout=LONGEST) == 0, launches.output("launch.log")
         world.run(lambda: False, sensors=False, timeout=1.0)

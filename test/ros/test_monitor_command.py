@@ -1,11 +1,9 @@
 """The command `monitor` on live nodes: finds them, prints, ends cleanly."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
-import termios
 import time
 
 import pytest
@@ -109,17 +107,3 @@ def test_without_rich_it_says_what_to_install(world, tmp_path, monkeypatch):
     assert monitor.returncode == 1
     assert "needs the Python package 'rich'" in err
     assert "pip install" in err
-
-
-def test_the_key_q_ends_it_on_a_terminal_which_is_as_before(world):
-    master, terminal = pty.openpty()
-    before = termios.tcgetattr(terminal)
-    monitor = start_monitor(world, stdin=terminal, stdout=terminal)
-    shown = b""
-    while b"q ends" not in shown:
-        shown += os.read(master, 4096)
-    os.write(master, b"q")
-    assert monitor.wait(30.0) == 0
-    assert termios.tcgetattr(terminal) == before
-    os.close(master)
-    os.close(terminal)
