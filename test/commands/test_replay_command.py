@@ -297,7 +297,7 @@ def test_a_recording_of_another_robot_is_named(
     arguments = ["--config", "hyq", "--output", str(tmp_path / "out")]
     assert main([command, str(talos_bag), *arguments]) == 1 + (command == "check")
     said = capsys.readouterr().err.splitlines()[-1]
-    assert "is of another robot: it has 32 joints (arm_left_1_joint, " in said
+    assert "is of another robot: it has 32 joints (leg_left_1_joint, " in said
     assert "expected are 12 joints (lf_haa_joint, " in said
     assert "0 match; give the --config of its robot" in said
     assert len(said) < 600
