@@ -24,7 +24,7 @@ from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.marker_messages import payload_radius
 from inertial_estimation.signals import BaseState
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.disturbances import parse_disturbance
 from inertial_estimation.simulation.robot_build import build_robot, robot_spec
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -45,7 +45,6 @@ OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # defaul
         estimation.SWITCH,
     ),
     "adaptation": ("true", "Whether the controller uses the estimated inertias.", estimation.SWITCH),
-    "viewer": ("false", "Whether to show the robot in a window; needs a display.", estimation.SWITCH),
 }
 ARGUMENTS = {**estimation.ARGUMENTS, **OWN_ARGUMENTS}
 
@@ -75,8 +74,8 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def simulator_parameters(value: dict[str, str]) -> dict[str, Any]:
     """Return the simulator's parameters that replace those of the files."""
-    parameters: dict[str, Any] = {name: value[name] == "true" for name in ("lockstep", "viewer")}
-    parameters["real_time_factor"] = float(value["real_time_factor"])
+    lockstep, factor = value["lockstep"] == "true", float(value["real_time_factor"])
+    parameters: dict[str, Any] = {"lockstep": lockstep, "real_time_factor": factor}
     disturbances = [text.strip() for text in value["disturbances"].split(";") if text.strip()]
     return {**parameters, "disturbances": disturbances} if disturbances else parameters
 

@@ -165,7 +165,7 @@ NODES_OF_SIMULATION = ("simulator", "whole_body_controller")
 
 def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monkeypatch):
     simulator, controller, estimators = simulation_nodes(monkeypatch)
-    assert simulator.overrides == {"lockstep": True, "viewer": False, "real_time_factor": 1.0}
+    assert simulator.overrides == {"lockstep": True, "real_time_factor": 1.0}
     assert controller.overrides == {"use_sim_time": True, "trigger": "arrival"}
     assert estimators["trigger"] == "arrival"
     assert [Path(file).stem for file in simulator.given["parameters"][:-1]] == ["talos"]
@@ -176,7 +176,7 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
         "params_file": "payload_demo",
     }
     simulator, controller, estimators = simulation_nodes(monkeypatch, **given)
-    assert simulator.overrides == {"lockstep": False, "viewer": False, "real_time_factor": 0.5}
+    assert simulator.overrides == {"lockstep": False, "real_time_factor": 0.5}
     assert controller.overrides == {"use_sim_time": True, "inertias.applied": False}
     assert estimators["trigger"] == ""
     assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]

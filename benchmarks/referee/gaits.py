@@ -7,6 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.referee.gait_motion import BaseMotion, FootMotion, Gait, gait_motion
+from benchmarks.referee.gait_sensors import (
+    START_NS,
+    GaitReadings,
+    GaitSensors,
+    feet_at_rest,
+    gait_readings,
+    gait_recording,
+)
 from benchmarks.referee.row import Better, Row, over_seeds
 from inertial_estimation import (
     build_config,
@@ -16,15 +25,6 @@ from inertial_estimation import (
     replay_recording,
 )
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-from inertial_estimation.synthetic.gait_sensors import (
-    START_NS,
-    GaitReadings,
-    GaitSensors,
-    feet_at_rest,
-    gait_readings,
-    gait_recording,
-)
-from inertial_estimation.synthetic.synthetic_gait import BaseMotion, FootMotion, Gait, gait_motion
 
 RATE_HZ, LENGTH_S = 500.0, 10.0
 BEGUN_S = 4.0  # from which on the error counts: 2 s of rest, 1 s of fading in

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.referee.commands import checked, ran, written
+from benchmarks.referee.gait_sensors import gait_recording
 from benchmarks.referee.gaits import RATE_HZ, quadruped, readings_of, tilt_errors
 from benchmarks.referee.ordinary import case
 from inertial_estimation import (
@@ -19,7 +20,6 @@ from inertial_estimation import (
 )
 from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.bag_writer import BagWriter
-from inertial_estimation.synthetic.gait_sensors import gait_recording
 
 ROBOT, IMU_TOPIC = "go2", "/imu/data"
 LENGTH_S, COUNTED_FROM_S = 8.0, 4.0  # 2 s of rest, 1 s of fading in

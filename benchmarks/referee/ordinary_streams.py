@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.referee.commands import ran, written
+from benchmarks.referee.gait_motion import gait_motion
+from benchmarks.referee.gait_sensors import feet_at_rest, gait_readings, gait_recording
 from benchmarks.referee.gaits import GAITS, RATE_HZ, quadruped, readings_of
 from benchmarks.referee.ordinary import case
 from inertial_estimation import JointReading, WrenchSample, build_pipelines, replay_recording
 from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.bag_writer import BagWriter
-from inertial_estimation.synthetic.gait_sensors import feet_at_rest, gait_readings, gait_recording
-from inertial_estimation.synthetic.synthetic_gait import gait_motion
 
 LENGTH_S = 6.0
 TILT = ("--config", "go2", "--only", "tilt_observer", "--no-figures")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.referee.commands import checked, ran, result, written
+from benchmarks.referee.gait_sensors import gait_recording
 from benchmarks.referee.gaits import readings_of
 from benchmarks.referee.ordinary import case
 from benchmarks.referee.robots import arm
@@ -15,7 +16,6 @@ from inertial_estimation import REALISTIC, ImuSample, Timing, measure, synthetic
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.simulation.config import SensorNoise
-from inertial_estimation.synthetic.gait_sensors import gait_recording
 
 GRAVITY, DEGREES = 9.80665, 180.0 / np.pi
 SERVO_NM = 2.94  # torque of a small servo at 100 %

@@ -165,8 +165,8 @@ def replay(seed: int) -> list[Row]:
 def trials(seed: int) -> list[Row]:
     """Return the time of a trial of the observer by `tune`, over VQF over the same readings."""
     from benchmarks.referee.commands import ran, written
+    from benchmarks.referee.gait_sensors import gait_recording
     from benchmarks.referee.gaits import readings_of
-    from inertial_estimation.synthetic.gait_sensors import gait_recording
 
     if importlib.util.find_spec("vqf") is None:
         raise SkippedError("vqf is not installed")

@@ -45,11 +45,11 @@ def icub_starts(seed: int) -> list[Row]:
 
 def gait_starts(robot: str, gait: str, seed: int) -> list[Row]:
     """Return those of a synthetic gait."""
+    from benchmarks.referee.gait_sensors import START_NS, gait_recording
     from benchmarks.referee.gaits import BEGUN_S as WALKING_S
     from benchmarks.referee.gaits import quadruped, readings_of
     from inertial_estimation import build_pipelines
     from inertial_estimation.replay.metrics import interpolated
-    from inertial_estimation.synthetic.gait_sensors import START_NS, gait_recording
 
     setup, readings = readings_of(robot, gait, seed, WALKING_S + 12.0)
     file = quadruped(robot)[0].overridden([("tilt_observer", "contact.source", "wrench")])

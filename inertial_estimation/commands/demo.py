@@ -22,8 +22,7 @@ from inertial_estimation.errors import ConfigurationError, MissingDependencyErro
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
-from inertial_estimation.simulation.disturbances import Attachment
+from inertial_estimation.simulation.disturbances import Attachment, parse_disturbance
 
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"

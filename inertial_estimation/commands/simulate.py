@@ -25,7 +25,7 @@ from inertial_estimation.recordings.bag_writer import check_bag_folder, write_re
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.config import NOISE_FREE, SimulationConfig
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.disturbances import parse_disturbance
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 SWING = 0.3  # of an arm [rad]

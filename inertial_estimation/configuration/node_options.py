@@ -72,13 +72,6 @@ class SimulatorOptions(NodeOptions):
         "Disturbances of the simulated robot, a YAML mapping as text each (for example "
         "'{kind: push, link: base, force: [50, 0, 0], start: 4}'); times count from the release.",
     )
-    world_frame: str = parameter("world", "Name of the world frame (z up) of the published ground truth.")
-    base_frame: str = parameter(
-        "", "Name of the base frame in published messages; empty takes the root link of the URDF."
-    )
-    viewer: bool = parameter(
-        False, "Whether the simulated robot is shown in MuJoCo's viewer; needs a display."
-    )
 
 
 @dataclass(frozen=True)

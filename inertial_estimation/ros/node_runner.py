@@ -64,7 +64,7 @@ def _run_class(module: str, name: str) -> int:
     # The matrices of a step are small: threads of the linear algebra cost more than they save, and ten times
     # as much where other programs need the processors. Read when numpy is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # MuJoCo would import glfw, which starts a process of its own; the viewer imports it when it is wanted.
+    # MuJoCo would import glfw, which starts a process of its own.
     os.environ.setdefault("MUJOCO_GL", "disable")
     try:
         return run_node(getattr(importlib.import_module(f"inertial_estimation.ros.{module}"), name))

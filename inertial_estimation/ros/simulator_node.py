@@ -27,18 +27,15 @@ from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.signals import NANOSECONDS, Health, StampedInertia, seconds
 from inertial_estimation.simulation.config import SimulationConfig
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.disturbances import parse_disturbance
 from inertial_estimation.simulation.driver import SimulationDriver
-from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.viewer import RobotViewer
 
 AddOutput = Callable[[type[Any], str], Publisher]
 FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]
 LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-outs [s]
 CLOCK_PERIOD_NS = NANOSECONDS // 100  # between two messages of /clock, in simulated time
-VIEWER_PERIOD = 1.0 / 30.0  # between two frames of the viewer [s]
 
 
 class SensorOutputs:
@@ -69,13 +66,9 @@ class SensorOutputs:
 class GroundTruthOutputs:
     """Publishes the true base state and the true inertias of links while they have subscribers."""
 
-    def __init__(
-        self, add_output: AddOutput, options: SimulatorOptions, simulation: Simulation, links: Sequence[str]
-    ) -> None:
+    def __init__(self, add_output: AddOutput, simulation: Simulation, links: Sequence[str]) -> None:
         """Create the publishers; the inertias are those of some links."""
         self._simulation = simulation
-        self._world_frame = options.world_frame
-        self._base_frame = options.base_frame or simulation.robot.base_link
         self._odometry = add_output(Odometry, "ground_truth/odom")
         self._inertias = {
             link: add_output(InertiaStamped, f"ground_truth/link_inertias/{topic_token(link)}")
@@ -88,7 +81,7 @@ class GroundTruthOutputs:
         if not any(publisher.get_subscription_count() for publisher in publishers):
             return
         truth = self._simulation.truth(tuple(self._inertias))
-        odometry = base_state_to_msg(truth.base, Odometry(), self._world_frame, self._base_frame)
+        odometry = base_state_to_msg(truth.base, Odometry(), "world", self._simulation.robot.base_link)
         self._odometry.publish(odometry)
         for link, publisher in self._inertias.items():
             inertia = StampedInertia(truth.stamp_ns, truth.inertias[link])
@@ -125,16 +118,13 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self._clock_output, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
         self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
-        self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
+        self._truth_outputs = GroundTruthOutputs(self.add_output, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
         self.listen(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._timer: Any = None
         self._set_timer()
-        if self._options.viewer:
-            self._viewer = RobotViewer(self.simulation.robot, terrain_from_config(config.ground, config.seed))
-            self.add_timer(VIEWER_PERIOD, self._show)
 
     def _on_inputs(self) -> None:
         if self._options.pacing.lockstep:
@@ -167,11 +157,6 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._truth_outputs.publish()
         for readings in arrived:
             self._sensor_outputs.publish(readings)
-
-    def _show(self) -> None:
-        if self._viewer.is_open:
-            truth = self.simulation.truth()
-            self._viewer.show(truth.base, truth.q)
 
     def _set_timer(self) -> None:
         idle = LOCKSTEP_PERIOD if self._options.pacing.lockstep else FREE_RUN_PERIOD

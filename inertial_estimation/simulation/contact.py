@@ -9,7 +9,7 @@ K and D are the same across as along, so a sticking point is an isotropic spring
 takes the forces at its end (backward Euler), so light feet on stiff ground are stable at a step of 1 ms: with
 the points' velocities u = J v, A = J M^-1 J', the forces k of the springs at its beginning and b = D + h K
 
-    f = P (k - b u'),   u' = u_free + h A f,
+    f = P t,   t = k - b u',   u' = u_free + h A f,
 
 with P by mode: the identity for a sticking point, zero for one that leaves, and for a slipping one the
 projection on its normal force and Coulomb's force across it. All vectors are in ground axes (two tangents,
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dgesv, dposv
+from scipy.linalg.lapack import dgesv
 
 from inertial_estimation.models.robot_config import ContactFrames, contact_points
 from inertial_estimation.models.robot_model import RobotModel
@@ -39,7 +39,7 @@ Flags = NDArray[np.bool_]
 
 
 def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -> tuple[Array, Flags]:
-    """Compute the forces and the set of slipping points.
+    """Compute the forces and the set of slipping points, by alternating between modes and forces.
 
     Args:
         hbA: h b A, shape (3 m, 3 m).
@@ -48,13 +48,23 @@ def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -
         mu: Coulomb friction coefficient.
 
     Returns:
-        Forces [N], shape (3 m,), and whether each point slips, shape (m,).
+        Forces [N], shape (m, 3), and whether each point slips, shape (m,).
     """
-    force = _sticking_forces(hbA, right, candidates)
-    x, y, z = force.reshape(-1, 3).T
-    if all(((z >= 0.0) & (x * x + y * y <= mu**2 * z * z)).tolist()):
-        return force, np.zeros(len(candidates), dtype=bool)
-    return _solve_modes(hbA, right, candidates, mu, force)
+    sticks, slips = candidates, np.zeros(len(candidates), dtype=bool)
+    direction = np.zeros((len(candidates), 2))
+    for _ in range(MAX_SOLVES):
+        trial = _trial_forces(hbA, right, sticks, slips, mu * direction)
+        size = np.hypot(trial[:, 0], trial[:, 1])
+        loaded = candidates & (trial[:, 2] > 0.0)
+        before = sticks, slips, direction
+        slips = loaded & (size > mu * trial[:, 2])
+        sticks = loaded & ~slips
+        direction = trial[:, :2] / np.maximum(size, SMALLEST_FORCE)[:, None]
+        turn = np.abs((direction - before[2])[slips]).max(initial=0.0)
+        same = (sticks == before[0]).all() and (slips == before[1]).all()
+        if same and turn < DIRECTION_TOLERANCE:
+            break
+    return friction_cone_forces(trial, candidates, mu), slips
 
 
 def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
@@ -71,53 +81,20 @@ def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
     f_n = np.maximum(trial[:, 2], 0.0) * touching
     size = np.hypot(trial[:, 0], trial[:, 1])
     scale = np.minimum(mu * f_n / np.maximum(size, SMALLEST_FORCE), 1.0)
-    force: Array = trial * scale[:, None]
-    force[:, 2] = f_n
-    return force
-
-
-def _solve_modes(
-    hbA: Array, right: Array, candidates: Flags, mu: float, sticking: Array
-) -> tuple[Array, Flags]:
-    """Alternate between modes and forces, starting with the forces of sticking candidates."""
-    m = len(candidates)
-    modes, direction, trial = (candidates.tolist(), [False] * m), np.zeros((m, 2)), sticking.reshape(m, 3)
-    for solves in range(1, MAX_SOLVES + 1):
-        size = np.hypot(trial[:, 0], trial[:, 1])
-        loaded = candidates & (trial[:, 2] > 0.0)
-        slips = loaded & (size > mu * trial[:, 2])
-        found = loaded.tolist(), slips.tolist()
-        turned = trial[:, :2] / np.maximum(size, SMALLEST_FORCE)[:, None]
-        turn = np.abs((turned - direction)[slips]).max(initial=0.0)
-        if (found == modes and turn < DIRECTION_TOLERANCE) or solves == MAX_SOLVES:
-            break
-        modes, direction = found, turned
-        trial = _trial_forces(hbA, right, loaded & ~slips, slips, mu * direction)
-    return friction_cone_forces(trial, candidates, mu).ravel(), slips
+    return np.column_stack([trial[:, :2] * scale[:, None], f_n])
 
 
 def _trial_forces(hbA: Array, right: Array, sticks: Flags, slips: Flags, mu_direction: Array) -> Array:
-    """Forces of springs and dampers at the end of a step with given modes, shape (m, 3)."""
+    """Return t, the forces of springs and dampers at the end of a step with given modes, shape (m, 3)."""
     m = len(sticks)
     P = np.zeros((m, 3, 3))
     P[sticks] = np.eye(3)
     P[slips, 2, 2] = 1.0
     P[slips, :2, 2] = mu_direction[slips]
-    left = (P @ hbA.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
-    left.ravel()[:: 3 * m + 1] += 1.0
+    left = np.eye(3 * m) + (P @ hbA.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
     force = dgesv(left, (P @ right.reshape(m, 3, 1)).ravel())[2]
     trial: Array = (right - hbA @ force).reshape(m, 3)
     return trial
-
-
-def _sticking_forces(hbA: Array, right: Array, candidates: Flags) -> Array:
-    """Forces with which all candidates stick, shape (3 m,); zero at the other points."""
-    rows = np.repeat(candidates, 3).nonzero()[0]
-    left = hbA.copy() if len(rows) == len(hbA) else hbA[rows[:, None], rows]
-    left.ravel()[:: len(left) + 1] += 1.0
-    force = np.zeros(len(right))
-    force[rows] = dposv(left, right[rows])[1]
-    return force
 
 
 class ContactPoints:
@@ -133,25 +110,17 @@ class ContactPoints:
     """
 
     def __init__(self, model: Any, bodies: Sequence[int], points_B: Array, terrain: Terrain) -> None:
-        """Attach the points to their bodies.
-
-        Args:
-            model: MuJoCo's model.
-            bodies: Body of each of the n points.
-            points_B: The points in their bodies [m], shape (n, 3).
-            terrain: Shape of the ground.
-        """
+        """Attach n points to their bodies in MuJoCo's model, in whose frames they are [m], shape (n, 3)."""
         n = len(bodies)
         self._model, self._terrain = model, terrain
         self._margin = MAX_APPROACH_SPEED * model.opt.timestep
         self._bodies = np.array(bodies, dtype=int)
-        self._points_B = np.asarray(points_B, dtype=float).reshape(n, 3, 1)
+        self._points_B = np.reshape(points_B, (n, 3, 1))
         self._axes: Array | None = None  # of the ground at the near points; None: those of the world
-        self._buffer = np.zeros((3 * n, model.nv))
-        self.position_W = np.zeros((n, 3))
-        self.depth = np.zeros(n)
+        self._buffer = np.zeros((n, 3, model.nv))
+        self.position_W, self.depth = np.zeros((n, 3)), np.zeros(n)
         self.near = np.zeros(0, dtype=int)
-        self.jacobian = self._buffer[:0]
+        self.jacobian = np.zeros((0, model.nv))
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -164,25 +133,19 @@ class ContactPoints:
     def locate(self, data: Any) -> None:
         """Find points, depths and Jacobians of a state whose kinematics are known."""
         R = data.xmat.reshape(-1, 3, 3)[self._bodies]
-        p: Array = data.xpos[self._bodies] + (R @ self._points_B)[:, :, 0]
-        self.position_W = p
-        if self._terrain.level:
-            self.depth = -p[:, 2]
-        else:
+        p = self.position_W = data.xpos[self._bodies] + (R @ self._points_B)[:, :, 0]
+        self.depth = -p[:, 2]
+        if not self._terrain.level:
             height, normals = self._terrain.surface(p[:, :2])
             self.depth = (height - p[:, 2]) * normals[:, 2]
         self.near = (self.depth > -self._margin).nonzero()[0]
-        for row, k in enumerate(self.near.tolist()):
-            rows = self._buffer[3 * row : 3 * row + 3]
+        for rows, k in zip(self._buffer, self.near.tolist(), strict=False):
             mujoco.mj_jac(self._model, data, rows, None, p[k], self._bodies[k])
-        m = len(self.near)
-        self.jacobian = self._buffer[: 3 * m]
-        if self._terrain.level:
-            return
-        self._axes = ground_axes(normals[self.near])
-        if m:
-            nv = self._model.nv
-            self._buffer[: 3 * m] = (self._axes @ self.jacobian.reshape(m, 3, nv)).reshape(3 * m, nv)
+        J = self._buffer[: len(self.near)]
+        if not self._terrain.level:
+            self._axes = ground_axes(normals[self.near])
+            J = self._axes @ J
+        self.jacobian = J.reshape(-1, self._model.nv)
 
     def velocity(self, data: Any) -> Array:
         """Return the velocities of the near points in ground axes [m/s], shape (m, 3)."""
@@ -190,13 +153,9 @@ class ContactPoints:
         return velocity
 
     def displacement(self, origin_W: Array) -> Array:
-        """Return the displacements from n given points to the near points in ground axes [m], shape (m, 3).
-
-        Args:
-            origin_W: One point in the world for each contact point [m], shape (n, 3).
-        """
-        way: Array = self.position_W[self.near] - origin_W[self.near]
-        return way if self._axes is None else (self._axes @ way[:, :, None])[:, :, 0]
+        """Return the displacements from n given points, shape (n, 3), to the near ones in ground axes [m]."""
+        moved: Array = self.position_W[self.near] - origin_W[self.near]
+        return moved if self._axes is None else (self._axes @ moved[:, :, None])[:, :, 0]
 
     def in_world(self, vectors: Array) -> Array:
         """Transform vectors at the near points from ground axes to world axes, shape (m, 3)."""
@@ -212,18 +171,12 @@ class GroundContact:
     """
 
     def __init__(self, points: ContactPoints, config: GroundConfig) -> None:
-        """Start with every anchor at the origin; `anchor_here` moves them to the points.
-
-        Args:
-            points: The contact points.
-            config: Stiffness, damping, friction.
-        """
+        """Start with every anchor at the origin; `anchor_here` moves them to the points."""
         n = len(points)
-        self.points = points
-        self.stiffness = config.stiffness
+        self.points, self.stiffness = points, config.stiffness
         self._damping, self._mu = config.damping, config.friction
         self._anchor_W = np.zeros((n, 3))
-        self._slip_force = np.zeros((n, 2))
+        self._slip_force = np.zeros((n, 3))
         self._slipping = np.zeros(n, dtype=bool)
 
     def anchor_here(self) -> None:
@@ -233,23 +186,21 @@ class GroundContact:
 
     def follow(self, data: Any) -> None:
         """Move the anchors of free points with the points, and drag those of slipping points."""
-        points = self.points
+        points, near = self.points, self.points.near
         free = points.depth <= 0.0
-        if any(free.tolist()):
-            self._anchor_W[free] = points.position_W[free]
-        if not any(self._slipping.tolist()):
-            return
-        slips = self._slipping[points.near] & ~free[points.near]
-        way = np.zeros((len(points.near), 3))
-        way[:, :2] = self._slip_force[points.near] + self._damping * points.velocity(data)[:, :2]
-        moved = points.near[slips]
-        self._anchor_W[moved] = points.position_W[moved] + points.in_world(way)[slips] / self.stiffness
+        self._anchor_W[free] = points.position_W[free]
+        slips = self._slipping[near] & ~free[near]
+        if any(slips.tolist()):
+            stretch = (self._slip_force[near] + self._damping * points.velocity(data)) * (1.0, 1.0, 0.0)
+            moved = near[slips]
+            self._anchor_W[moved] = (
+                points.position_W[moved] + points.in_world(stretch)[slips] / self.stiffness
+            )
 
     def resting_forces(self) -> Array:
         """Return the spring forces on the near points of a robot at rest [N], shape (m, 3)."""
-        springs = self._springs()
-        springs[self.points.depth[self.points.near] <= 0.0] = 0.0
-        return springs
+        touching = self.points.depth[self.points.near] > 0.0
+        return self._springs() * touching[:, None]
 
     def forces(self, data: Any) -> Array:
         """Return the forces on the near points at this instant, in ground axes [N], shape (m, 3)."""
@@ -274,21 +225,14 @@ class GroundContact:
         Returns:
             Forces [N], shape (3 m,).
         """
+        near, depth = self.points.near, self.points.depth[self.points.near]
+        deepest = np.maximum(depth, depth - h * np.minimum(u[2::3], u_free[2::3]))  # before its end
         self._slipping[:] = False
-        near = self.points.near
-        depth = self.points.depth[near]
-        candidates = depth > 0.0
-        if not all(candidates.tolist()):  # some may touch before the end of the step
-            candidates |= depth - h * np.minimum(u[2::3], u_free[2::3]) > 0.0
-        if not any(candidates.tolist()):
-            return np.zeros(len(u))
         b = self._damping + h * self.stiffness
         right = self._springs().ravel() - b * u_free
-        force, slips = end_of_step_forces(h * b * A, right, candidates, self._mu)
-        if any(slips.tolist()):
-            self._slipping[near] = slips
-            self._slip_force[near] = force.reshape(-1, 3)[:, :2]
-        return force
+        force, self._slipping[near] = end_of_step_forces(h * b * A, right, deepest > 0.0, self._mu)
+        self._slip_force[near] = force
+        return force.ravel()
 
     def _springs(self) -> Array:
         """K times depth along the normal, minus K times the displacement from the anchor, shape (m, 3)."""
@@ -310,12 +254,6 @@ def make_contact_points(
     robot: RobotModel, contacts: Sequence[ContactFrames], built: BuiltRobot, config: SimulationConfig
 ) -> tuple[ContactPoints, tuple[ContactPatch, ...]]:
     """Place the contact points of a robot: the corners of its soles, or the origins of its contact frames.
-
-    Args:
-        robot: The robot.
-        contacts: Its contacts.
-        built: Its MuJoCo model.
-        config: Stance and ground.
 
     Returns:
         All points, and for each contact which of them are its own.

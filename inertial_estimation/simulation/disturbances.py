@@ -1,16 +1,24 @@
-"""Disturbances of a robot: masses that change, payloads, pushes, impacts.
+"""Disturbances of a robot: masses that change, payloads, pushes, impacts; as values and as YAML mappings.
+
+{kind: mass, link: arm_left_5_link, wave: square, offset: 4.5, amplitude: 3, frequency: 1, start: 8}
+{kind: ball, link: arm_left_5_link, mass: 5.44, at: [0, 0, 0.05], start: 2, stop: 10}
+{kind: push, link: torso_2_link, force: [100, 0, 0], start: 4, duration: 0.1, at: [0, 0, 0.3]}
+{kind: impact, link: torso_2_link, impulse: [10, 0, 0], start: 4}
 
 All times count from the release of the robot [s]; a mass or payload that begins at zero is present before it.
+The keys of a kind are the arguments of what it builds; the point of application `point_L` is called `at`.
 """
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
+from inertial_estimation.files.yaml_file import load_yaml
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -19,6 +27,23 @@ FOREVER = math.inf
 WAVES = ("sine", "square", "step")
 FRAMES = ("world", "link")
 TIME_ROUNDING = 1e-9  # tolerance of times, so that a wave changes at the step nearest to its time [s]
+IMPACT_S = 1e-3  # in which an impact gives its impulse
+TWELVE_POUNDS = 5.44  # [kg]
+STEEL_DENSITY = 7850.0  # [kg/m^3]
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ConfigurationError(otherwise)
+
+
+def _expect_times(link: str, start: float, stop: float) -> None:
+    said = f"a disturbance of '{link}' lasts from {start:g} to {stop:g} s, expected a stop after the start"
+    _expect(math.isfinite(start) and stop > start, said)
+
+
+def _during(time: float, start: float, stop: float) -> bool:
+    return start - TIME_ROUNDING <= time < stop - TIME_ROUNDING
 
 
 @dataclass(frozen=True)
@@ -53,23 +78,19 @@ class MassWaveform:
     stop: float = FOREVER
 
     def __post_init__(self) -> None:
-        if self.wave not in WAVES:
-            raise ConfigurationError(
-                f"wave '{self.wave}' of '{self.link}', expected one of {', '.join(WAVES)}"
-            )
-        _check_times(self.link, self.start, self.stop)
-        if not (math.isfinite(self.frequency) and math.isfinite(self.phase)):
-            raise ConfigurationError(f"frequency or phase of the mass of '{self.link}' is not finite")
+        _expect(self.wave in WAVES, f"wave '{self.wave}' of '{self.link}', expected one of {listing(WAVES)}")
+        _expect_times(self.link, self.start, self.stop)
         least = self.offset + (self.amplitude if self.wave == "step" else -abs(self.amplitude))
-        if not (least > 0.0 and math.isfinite(self.offset + abs(self.amplitude))):
-            raise ConfigurationError(
-                f"the mass of '{self.link}' falls to {least:g} kg (offset {self.offset:g} kg, amplitude "
-                f"{self.amplitude:g} kg), expected a finite mass above zero"
-            )
+        numbers = (self.offset, self.amplitude, self.frequency, self.phase)
+        _expect(
+            least > 0.0 and all(map(math.isfinite, numbers)),
+            f"the mass of '{self.link}' falls to {least:g} kg (offset, amplitude, frequency and phase "
+            f"{listing(f'{number:g}' for number in numbers)}), expected a finite one above zero",
+        )
 
     def mass(self, time: float) -> float | None:
         """Return the mass at a time [kg], None for the nominal mass."""
-        if not self.start - TIME_ROUNDING <= time < self.stop - TIME_ROUNDING:
+        if not _during(time, self.start, self.stop):
             return None
         if self.wave == "step":
             return self.offset + self.amplitude
@@ -97,20 +118,24 @@ class Attachment:
     stop: float = FOREVER
 
     def __post_init__(self) -> None:
-        _check_times(self.link, self.start, self.stop)
-        value = InertialParameters(self.body.mass, self.body.com_L, self.body.inertia_Lcm)
-        violations = value.violations()
-        if violations or not math.isfinite(self.body.mass):
-            raise ConfigurationError(f"no body can be attached to '{self.link}': {'; '.join(violations)}")
+        _expect_times(self.link, self.start, self.stop)
+        violations = self.inertia.violations()
+        consistent = not violations and math.isfinite(self.body.mass)
+        _expect(consistent, f"no body can be attached to '{self.link}': {'; '.join(violations)}")
 
     @property
     def link(self) -> str:
         """Link to which the body is attached."""
         return self.body.link
 
-    def present(self, time: float) -> bool:
-        """Return whether the body is attached at a time [s]."""
-        return self.start - TIME_ROUNDING <= time < self.stop - TIME_ROUNDING
+    @property
+    def inertia(self) -> InertialParameters:
+        """The body's inertia, in the frame of that link."""
+        return InertialParameters(self.body.mass, self.body.com_L, self.body.inertia_Lcm)
+
+    def mass(self, time: float) -> float | None:
+        """Return the mass that is attached at a time [kg], None for none."""
+        return self.body.mass if _during(time, self.start, self.stop) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +164,13 @@ class Push:
     def __post_init__(self) -> None:
         for name in ("force", "point_L"):
             object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
-        _check_blow(self, self.start, self.force)
-        if not (self.duration > 0.0 and math.isfinite(self.duration)):
-            raise ConfigurationError(f"a push lasts {self.duration:g} s, expected more than zero")
+        numbers = [self.start, self.duration, *self.force, *self.point_L]
+        said = f"a push or impact on '{self.link}'"
+        _expect(
+            self.frame in FRAMES, f"{said} in the frame '{self.frame}', expected one of {listing(FRAMES)}"
+        )
+        _expect(bool(np.isfinite(numbers).all()), f"{said} is not finite: {numbers}")
+        _expect(self.duration > 0.0, f"{said} lasts {self.duration:g} s, expected more than zero")
 
     def force_at(self, time: float, step: float) -> Array | None:
         """Return the mean force [N] over the step that begins at a time, None without a force."""
@@ -149,78 +178,16 @@ class Push:
         return None if overlap <= TIME_ROUNDING else np.asarray(self.force) * min(1.0, overlap / step)
 
 
-@dataclass(frozen=True, eq=False)
-class Impact:
-    """An impulse on a point of a link within one step.
-
-    Attributes:
-        link: Name of the link.
-        impulse: Impulse [Ns], shape (3,).
-        start: When it acts [s].
-        point_L: Point of application in the link frame [m], shape (3,).
-        frame: Axes of the impulse: "world" or "link".
-
-    Raises:
-        ConfigurationError: If it is not finite or the frame is unknown.
-    """
-
-    link: str
-    impulse: Vector
-    start: float
-    point_L: Vector = (0.0, 0.0, 0.0)
-    frame: str = "world"
-
-    def __post_init__(self) -> None:
-        for name in ("impulse", "point_L"):
-            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
-        _check_blow(self, self.start, self.impulse)
-
-    def force_at(self, time: float, step: float) -> Array | None:
-        """Return the force [N] over the step that begins at a time, None without a force."""
-        return (
-            np.asarray(self.impulse) / step
-            if time - TIME_ROUNDING <= self.start < time + step - TIME_ROUNDING
-            else None
-        )
-
-
-Disturbance = MassWaveform | Attachment | Push | Impact
-
-
-def _check_times(link: str, start: float, stop: float) -> None:
-    if not (math.isfinite(start) and stop > start):
-        raise ConfigurationError(
-            f"a disturbance of '{link}' lasts from {start:g} to {stop:g} s, expected a stop after the start"
-        )
-
-
-def _check_blow(blow: Push | Impact, start: float, strength: Any) -> None:
-    if blow.frame not in FRAMES:
-        raise ConfigurationError(
-            f"frame '{blow.frame}' of a push or impact on '{blow.link}', expected one of {', '.join(FRAMES)}"
-        )
-    numbers = np.concatenate([[start], strength, np.asarray(blow.point_L)])
-    if not np.isfinite(numbers).all():
-        raise ConfigurationError(f"a push or impact on '{blow.link}' is not finite: {numbers.tolist()}")
-
-
-TWELVE_POUNDS = 5.44  # [kg]
-STEEL_DENSITY = 7850.0  # [kg/m^3]
+Disturbance = MassWaveform | Attachment | Push
 
 
 def ball(link: str, mass: float, com_L: Sequence[float] | Vector) -> LinkInertia:
-    """Return a solid steel ball of a mass, its centre at a point of a link.
-
-    Args:
-        link: Link it is attached to.
-        mass: Mass [kg].
-        com_L: Its centre in the link frame [m].
+    """Return a solid steel ball of a mass [kg], its centre at a point of a link [m].
 
     Raises:
         ConfigurationError: If the mass is not positive.
     """
-    if not (mass > 0.0 and math.isfinite(mass)):
-        raise ConfigurationError(f"the payload's mass is {mass} kg, expected a positive one")
+    _expect(mass > 0.0 and math.isfinite(mass), f"the payload's mass is {mass} kg, expected a positive one")
     radius = (3.0 * mass / (4.0 * np.pi * STEEL_DENSITY)) ** (1.0 / 3.0)
     return LinkInertia(link, mass, np.array(com_L, dtype=float), 0.4 * mass * radius**2 * np.eye(3))
 
@@ -228,16 +195,101 @@ def ball(link: str, mass: float, com_L: Sequence[float] | Vector) -> LinkInertia
 def attached_ball(
     link: str, mass: float, point_L: Vector = (0.0, 0.0, 0.0), start: float = 0.0, stop: float = FOREVER
 ) -> Attachment:
-    """Return a solid steel ball that is attached to a link for a limited time.
-
-    Args:
-        link: Link it is attached to.
-        mass: Mass [kg].
-        point_L: Its centre in the link frame [m].
-        start: When it is attached, from the release [s].
-        stop: When it is removed, from the release [s].
+    """Return a solid steel ball that is attached to a link, its centre at a point, for a limited time.
 
     Raises:
         ConfigurationError: If the mass is not positive, or it is removed before it is attached.
     """
-    return Attachment(ball(link, mass, np.asarray(point_L, dtype=float)), start, stop)
+    return Attachment(ball(link, mass, point_L), start, stop)
+
+
+def impact(
+    link: str, impulse: Vector, start: float, point_L: Vector = (0.0, 0.0, 0.0), frame: str = "world"
+) -> Push:
+    """Return the push that gives an impulse [Ns], shape (3,), within a millisecond.
+
+    Raises:
+        ConfigurationError: If it is not finite or the frame is unknown.
+    """
+    return Push(link, np.asarray(impulse, dtype=float) / IMPACT_S, start, IMPACT_S, point_L, frame)
+
+
+KINDS: Mapping[str, Callable[..., Disturbance]] = {
+    "mass": MassWaveform,
+    "ball": attached_ball,
+    "push": Push,
+    "impact": impact,
+}
+EXAMPLE = "{kind: ball, link: trunk, mass: 5, start: 2}"
+YAML_KEYS = {"point_L": "at"}  # keys of arguments that have another name in YAML
+
+
+def parse_disturbance(text: str) -> Disturbance:
+    """Read one disturbance from a YAML mapping.
+
+    Args:
+        text: For instance ``{kind: ball, link: trunk, mass: 10, at: [-0.5, 0.2, 0], start: 5}``.
+
+    Returns:
+        The disturbance.
+
+    Raises:
+        ConfigurationError: If the text is not YAML, the kind or a key is unknown, a value is missing or has
+            the wrong type, or the disturbance itself is impossible.
+    """
+    shown = one_line(text, limit=200)
+    mapping = load_yaml(text, f"the disturbance '{shown}'")
+    _expect(
+        isinstance(mapping, Mapping), f"'{shown}' is no disturbance, expected a mapping such as {EXAMPLE}"
+    )
+    kind = str(mapping.get("kind"))
+    hint = did_you_mean(kind, KINDS, "there are")
+    _expect(kind in KINDS, f"no disturbance of kind '{kind}' in {shown}{hint}")
+    arguments = {
+        YAML_KEYS.get(name, name): a for name, a in inspect.signature(KINDS[kind]).parameters.items()
+    }
+    unknown = [str(key) for key in mapping if key not in {"kind", *arguments}]
+    _expect(not unknown, f"unknown {listing(unknown)} in {shown}; '{kind}' has {listing(arguments)}")
+    required = [key for key, argument in arguments.items() if argument.default is argument.empty]
+    missing = [key for key in required if key not in mapping]
+    _expect(not missing, f"{listing(missing)} missing in {shown}; '{kind}' needs {listing(required)}")
+    given = {key: argument for key, argument in arguments.items() if key in mapping}
+    try:
+        return KINDS[kind](**{a.name: _read(key, mapping[key], a) for key, a in given.items()})
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error} in {shown}") from error
+
+
+def _number(value: Any) -> float:
+    """A number, also as text: YAML 1.1 reads 1e3 as text."""
+    if isinstance(value, bool):
+        raise TypeError
+    return float(value)
+
+
+def _vector(value: Any) -> Vector:
+    x, y, z = map(_number, value if isinstance(value, list) else ())
+    return x, y, z
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+_READERS: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
+    str: (_text, "text"),
+    float: (_number, "a number"),
+    Vector: (_vector, "three numbers"),
+}
+"""Parser and expected form of a value, by the type of the argument."""
+
+
+def _read(key: str, value: Any, argument: inspect.Parameter) -> Any:
+    read, expected = _READERS[argument.annotation]
+    try:
+        return read(value)
+    except (TypeError, ValueError, OverflowError):
+        shown = one_line(repr(value), limit=80)
+        raise ConfigurationError(f"'{key}' is {shown}, expected {expected}") from None

@@ -1,15 +1,13 @@
-"""Shape of the ground: height and normal by a function of x and y."""
+"""Shape of the ground: heights and normals over x and y."""
 
 import math
 
 import numpy as np
 from numpy.random import Generator, default_rng
-from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import GroundConfig
 
-CORNER = np.array([[0], [1]])
 LATTICE_CELLS = 64  # number of cells after which the heights repeat
 STONE_EDGE = 0.2  # share of the distance between two stones over which one height leads to the next
 
@@ -24,15 +22,14 @@ class Terrain:
     level = True
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
-        """Return height and normal.
+        """Return heights [m], shape (n,), and unit normals, shape (n, 3), at points [m], shape (n, 2)."""
+        height, gradient = self._heights(xy)
+        normals = np.column_stack([-gradient, np.ones(len(xy))])
+        return height, normals / np.sqrt(1.0 + np.sum(gradient**2, axis=1))[:, None]
 
-        Args:
-            xy: Horizontal positions [m], shape (n, 2).
-
-        Returns:
-            Heights [m], shape (n,), and unit normals, shape (n, 3).
-        """
-        return np.zeros(len(xy)), np.tile([0.0, 0.0, 1.0], (len(xy), 1))
+    def _heights(self, xy: Array) -> tuple[Array, Array]:
+        """Return heights [m], shape (n,), and their gradients, shape (n, 2)."""
+        return np.zeros(len(xy)), np.zeros((len(xy), 2))
 
 
 class Ramp(Terrain):
@@ -42,14 +39,10 @@ class Ramp(Terrain):
 
     def __init__(self, slope: float, begin: float) -> None:
         self._tangent, self._begin = math.tan(slope), begin
-        self._normal = np.array([-math.sin(slope), 0.0, math.cos(slope)])
 
-    def surface(self, xy: Array) -> tuple[Array, Array]:
-        """Return height and normal; see `Terrain`."""
-        x = xy[:, 0] - self._begin
-        on_ramp = x > 0.0
-        normals = np.where(on_ramp[:, None], self._normal, np.array([0.0, 0.0, 1.0]))
-        return np.where(on_ramp, self._tangent * x, 0.0), normals
+    def _heights(self, xy: Array) -> tuple[Array, Array]:
+        tangent = np.where(xy[:, 0] > self._begin, self._tangent, 0.0)
+        return tangent * (xy[:, 0] - self._begin), tangent[:, None] * (1.0, 0.0)
 
 
 class RoughGround(Terrain):
@@ -65,33 +58,19 @@ class RoughGround(Terrain):
         self, roughness: float, cell: float, begin: float, rng: Generator, *, edge: float = 1.0
     ) -> None:
         self._cell, self._begin, self._edge = cell, begin, edge
-        self._heights = roughness * rng.uniform(-1.0, 1.0, (LATTICE_CELLS, LATTICE_CELLS))
+        self._lattice = roughness * rng.uniform(-1.0, 1.0, (LATTICE_CELLS, LATTICE_CELLS))
 
-    def surface(self, xy: Array) -> tuple[Array, Array]:
-        """Return height and normal; see `Terrain`."""
-        u = xy / self._cell
-        corner = np.floor(u)
-        s = u - corner
-        if self._edge < 1.0:
-            s = np.clip((s - 0.5) / self._edge + 0.5, 0.0, 1.0)
+    def _heights(self, xy: Array) -> tuple[Array, Array]:
+        corner = np.floor(xy / self._cell)
+        s = np.clip((xy / self._cell - corner - 0.5) / self._edge + 0.5, 0.0, 1.0)
         weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / (self._edge * self._cell)
-        h = self._corners(corner.astype(int))
-        wx, wy = weight.T
+        i, j = (k + np.array([[0], [1]]) for k in corner.astype(int).T)
+        h = self._lattice[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]  # of x, then of y
+        h *= (i * self._cell > self._begin)[:, None]
         along_x = h[1] - h[0]
-        low, high = h[0] + along_x * wx
-        height = low + (high - low) * wy
-        gx = slope[:, 0] * (along_x[0] + (along_x[1] - along_x[0]) * wy)
-        gy = slope[:, 1] * (high - low)
-        normals = np.ones((len(xy), 3))
-        normals[:, 0], normals[:, 1] = -gx, -gy
-        return height, normals / np.sqrt(1.0 + gx * gx + gy * gy)[:, None]
-
-    def _corners(self, node: NDArray[np.intp]) -> Array:
-        """Heights at the corners of the cells: of x then of y, shape (2, 2, n)."""
-        i, j = node[:, 0] + CORNER, node[:, 1] + CORNER
-        heights: Array = self._heights[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]
-        heights *= (i * self._cell > self._begin)[:, None]
-        return heights
+        low, high = h[0] + along_x * weight[:, 0]
+        gx = slope[:, 0] * (along_x[0] + (along_x[1] - along_x[0]) * weight[:, 1])
+        return low + (high - low) * weight[:, 1], np.column_stack([gx, slope[:, 1] * (high - low)])
 
 
 def ground_axes(normals: Array) -> Array:
@@ -103,13 +82,10 @@ def ground_axes(normals: Array) -> Array:
     Returns:
         Rotations from the world into these axes, shape (n, 3, 3).
     """
-    nx, ny, nz = normals.T
+    nx, _ny, nz = normals.T
     level = np.hypot(nx, nz)
-    axes = np.zeros((len(normals), 3, 3))
-    axes[:, 0, 0], axes[:, 0, 2] = nz / level, -nx / level
-    axes[:, 1, 0], axes[:, 1, 1], axes[:, 1, 2] = -nx * ny / level, level, -ny * nz / level
-    axes[:, 2] = normals
-    return axes
+    first = np.column_stack([nz / level, np.zeros(len(normals)), -nx / level])
+    return np.stack([first, np.cross(normals, first), normals], axis=1)
 
 
 def terrain_from_config(config: GroundConfig, seed: int = 0) -> Terrain:

@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.errors import InertialEstimationError, ModelError
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.simulation.actuators import JointActuators
 from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.contact import GroundContact, make_contact_points
@@ -15,6 +15,9 @@ from inertial_estimation.simulation.robot_build import build_robot
 from inertial_estimation.spatial import linear_algebra
 
 MAX_SPEED = 1e4  # norm of the generalised velocity above which the motion has diverged [m/s, rad/s]
+MAX_ITERATIONS = 60
+LARGEST_MOVE = 0.01  # largest change of the base pose in one iteration [m, rad]
+FORCE_TOLERANCE = 1e-10  # residual force and moment on the base, as a share of the weight
 
 
 class RobotPhysics:
@@ -28,14 +31,13 @@ class RobotPhysics:
         built: MuJoCo model and its mapping.
         data: MuJoCo's state.
         actuators: The joints' actuators.
-        points: Contact points.
-        patches: For each contact, which of the points are its own.
+        patches: For each contact, which of the contact points are its own.
         ground: Forces of the ground on the contact points.
         tau_link: Torques on the links as of the last `accelerate` or `rest` [Nm], shape (n_joints,).
     """
 
     def __init__(self, config: SimulationConfig, urdf: str) -> None:
-        """Build the robot with all joints at zero; `standing.stand_at_rest` puts it on the ground.
+        """Build the robot with all joints at zero; `stand_at_rest` puts it on the ground.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a name does not exist or a moving link has no inertia.
@@ -45,15 +47,12 @@ class RobotPhysics:
         self.robot, self.imu = setup.robot, setup.imu
         self.built = build_robot(self.robot, config.step)
         self.data: Any = mujoco.MjData(self.built.model)
-        self.actuators = JointActuators(
-            self.robot, config.actuators, config.step, config.robot.nominal_friction
-        )
-        self.points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
-        self.ground = GroundContact(self.points, config.ground)
+        friction = config.robot.nominal_friction
+        self.actuators = JointActuators(self.robot, config.actuators, config.step, friction)
+        points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
+        self.ground = GroundContact(points, config.ground)
         self.tau_link = np.zeros(self.robot.n_joints)
         self._pushes = np.zeros(self.model.nv)
-        self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
-        self._solved = np.zeros_like(self._rows)
         self._armature = np.zeros(0)  # last values written to MuJoCo's model
 
     @property
@@ -86,11 +85,12 @@ class RobotPhysics:
         linear = self.R_WB.T @ data.qacc[:3] - np.cross(data.qvel[3:6], self.R_WB.T @ data.qvel[:3])
         return np.concatenate([linear, data.qacc[3:6], joints])
 
-    def reset(self) -> None:
-        """Reset to the state at construction, without torques and forces; `refresh` must follow."""
-        mujoco.mj_resetData(self.model, self.data)
-        self.actuators.motors.reset()
-        self.clear_pushes()
+    def base_state(self, stamp_ns: int) -> BaseState:
+        """Return pose and twist of the base with a stamp [ns]; the origin at rest for a fixed base."""
+        still, qpos, qvel = np.zeros(3), self.data.qpos, self.data.qvel
+        if not self.robot.floating_base:
+            return BaseState(stamp_ns, np.array([0.0, 0.0, 0.0, 1.0]), still, still, still)
+        return BaseState(stamp_ns, qpos[[4, 5, 6, 3]], qpos[:3], self.R_WB.T @ qvel[:3], qvel[3:6])
 
     def refresh(self) -> None:
         """Compute kinematics, mass matrix, bias forces and contact points of the present state."""
@@ -101,16 +101,10 @@ class RobotPhysics:
             self.model.dof_armature[self.built.dof] = self._armature
         mujoco.mj_fwdPosition(self.model, data)
         mujoco.mj_fwdVelocity(self.model, data)
-        self.points.locate(data)
+        self.ground.points.locate(data)
 
     def push(self, body: int, point_W: Array, force_W: Array) -> None:
-        """Add a force that acts during the next step.
-
-        Args:
-            body: MuJoCo body.
-            point_W: Point of application [m], shape (3,).
-            force_W: Force [N], shape (3,).
-        """
+        """Add a force [N] on a point [m] of a MuJoCo body that acts during the next step."""
         mujoco.mj_applyFT(self.model, self.data, force_W, np.zeros(3), point_W, body, self._pushes)
 
     def clear_pushes(self) -> None:
@@ -124,7 +118,7 @@ class RobotPhysics:
             InertialEstimationError: If the motion diverges.
         """
         model, data, h = self.model, self.data, self.model.opt.timestep
-        self.actuators.motors.advance()
+        self.actuators.advance()
         qvel = data.qvel
         qvel += h * self._end_of_step_acceleration(qvel)
         if not float(qvel @ qvel) < MAX_SPEED**2:  # also true for NaN
@@ -138,17 +132,14 @@ class RobotPhysics:
 
     def _end_of_step_acceleration(self, qvel: Array) -> Array:
         """Acceleration with the ground forces at the end of the step, shape (nv,)."""
-        h, J = self.model.opt.timestep, self.points.jacobian
-        n = len(J)
-        rows, solved = self._rows[: n + 1], self._solved[: n + 1]
-        rows[:n] = J
-        rows[n] = self._driving_force()
-        mujoco.mj_solveM(self.model, self.data, solved, rows)
-        acceleration: Array = solved[n]
-        if n:
+        h, J = self.model.opt.timestep, self.ground.points.jacobian
+        solved = self._solve(np.vstack([J, self._driving_force()]))
+        MinvJt = solved[:-1]
+        acceleration: Array = solved[-1]
+        if len(J):
             u = J @ qvel
-            force = self.ground.end_of_step_forces(h, u, u + h * (J @ acceleration), J @ solved[:n].T)
-            acceleration = acceleration + force @ solved[:n]
+            force = self.ground.end_of_step_forces(h, u, u + h * (J @ acceleration), J @ MinvJt.T)
+            acceleration = acceleration + force @ MinvJt
         return acceleration
 
     def accelerate(self) -> Array:
@@ -160,10 +151,9 @@ class RobotPhysics:
             Forces of the ground on the contact points [N], world axes, shape (n, 3).
         """
         force = self.ground.forces(self.data)
-        driving = (self._driving_force() + force.ravel() @ self.points.jacobian)[None]
-        mujoco.mj_solveM(self.model, self.data, self._solved[:1], driving)
-        self.data.qacc[:] = self._solved[0]
-        self.tau_link = self.actuators.on_links(self._solved[0][self.built.dof])
+        driving = self._driving_force() + force.ravel() @ self.ground.points.jacobian
+        self.data.qacc[:] = self._solve(driving[None])[0]
+        self.tau_link = self.actuators.on_links(self.data.qacc[self.built.dof])
         mujoco.mj_rnePostConstraint(self.model, self.data)
         return self.ground.in_world(force)
 
@@ -174,12 +164,18 @@ class RobotPhysics:
             Forces of the ground on the contact points [N], world axes, shape (n, 3).
         """
         force = self.ground.resting_forces()
-        carried = self.data.qfrc_bias - force.ravel() @ self.points.jacobian
+        carried = self.data.qfrc_bias - force.ravel() @ self.ground.points.jacobian
         self.data.qacc[:] = 0.0
         self.tau_link = carried[self.built.dof]
         self.actuators.rest(self.tau_link)
         mujoco.mj_rnePostConstraint(self.model, self.data)
         return self.ground.in_world(force)
+
+    def _solve(self, rows: Array) -> Array:
+        """Return M^-1 of each row."""
+        solved = np.empty_like(rows)
+        mujoco.mj_solveM(self.model, self.data, solved, rows)
+        return solved
 
     def _driving_force(self) -> Array:
         """Generalised forces without those of the ground, shape (nv,)."""
@@ -188,14 +184,8 @@ class RobotPhysics:
         return force
 
 
-MAX_ITERATIONS = 60
-LARGEST_MOVE = 0.01  # largest change of the base pose in one iteration [m, rad]
-FIRST_DEPTH = 1e-3  # initial penetration of the lowest point [m]
-FORCE_TOLERANCE = 1e-10  # residual force and moment on the base, as a share of the weight
-
-
 def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
-    """Place the robot at rest in a posture, with the soles where the ground carries its weight.
+    """Reset the robot to rest in a posture, with the soles where the ground carries its weight.
 
     Args:
         physics: The robot.
@@ -204,9 +194,11 @@ def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
     Raises:
         ModelError: If the ground cannot carry the robot in this posture.
     """
-    physics.reset()
+    mujoco.mj_resetData(physics.model, physics.data)
+    physics.actuators.release()
+    physics.clear_pushes()
     physics.data.qpos[physics.built.qpos] = q
-    on_ground = physics.robot.floating_base and len(physics.points) > 0
+    on_ground = physics.robot.floating_base and len(physics.ground.points) > 0
     if on_ground:
         _put_on_ground(physics)
     physics.refresh()
@@ -216,19 +208,21 @@ def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
 
 
 def _put_on_ground(physics: RobotPhysics) -> None:
-    """Place the base upright at the origin, with the lowest contact point just below the surface."""
-    height, normal = physics.points.ground_below(np.zeros(3))
+    """Place the base upright at the origin, with the lowest contact point on the surface."""
+    points = physics.ground.points
+    height, normal = points.ground_below(np.zeros(3))
     w = np.sqrt(0.5 * (1.0 + normal[2]))  # the rotation that takes the vertical to the normal
     qpos: Any = physics.data.qpos
     qpos[:7] = [0.0, 0.0, height, w, -normal[1] / (2.0 * w), normal[0] / (2.0 * w), 0.0]
     physics.refresh()
-    lowest = float((physics.points.position_W @ normal).min()) - height * normal[2]
-    qpos[:3] -= (lowest + FIRST_DEPTH) * normal
+    lowest = float((points.position_W @ normal).min()) - height * normal[2]
+    qpos[:3] -= (lowest + 1e-3) * normal  # a millimetre deep, where the springs have begun to carry
 
 
 def _balance(physics: RobotPhysics) -> None:
     """Find the base pose at which the springs carry the resting robot, by Newton's method."""
-    points, ground, data = physics.points, physics.ground, physics.data
+    ground, data = physics.ground, physics.data
+    points = ground.points
     for _ in range(MAX_ITERATIONS):
         J = points.jacobian[:, :6]
         pull = ground.resting_forces().ravel() @ J - data.qfrc_bias[:6]

@@ -14,7 +14,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
-Index = slice | NDArray[np.intp]
 _PLACEHOLDER = {
     "mass": 1.0,
     "ipos": [0.1, 0.2, 0.3],
@@ -39,8 +38,8 @@ class BuiltRobot:
     model: Any
     bodies: tuple[int, ...]
     n_base: int
-    qpos: Index
-    dof: Index
+    qpos: NDArray[np.intp]
+    dof: NDArray[np.intp]
 
 
 def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
@@ -49,12 +48,8 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     Links that are fixed to one another are one body, as in `RobotModel`; its frame is that of the
     joint. Neither meshes nor any other geometry is read.
 
-    Args:
-        robot: The robot.
-        step: Step of the integration [s].
-
     Returns:
-        The model, gravity as in the robot's.
+        The model with a step of the integration [s], gravity as in the robot's.
 
     Raises:
         ModelError: If a body that moves has no inertia.
@@ -67,20 +62,15 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     for j in range(1, model.njoints):
         set_body_inertia(compiled, ids[j], InertialParameters.from_pinocchio(model.inertias[j]))
     names = robot.joint_names
-    qpos = _index([compiled.joint(name).qposadr[0] for name in names])
-    dof = _index([compiled.joint(name).dofadr[0] for name in names])
+    qpos = np.array([compiled.joint(name).qposadr[0] for name in names], dtype=int)
+    dof = np.array([compiled.joint(name).dofadr[0] for name in names], dtype=int)
     return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
 
 
 def robot_spec(robot: RobotModel, step: float) -> tuple[Any, list[Any]]:
-    """Return the bodies and joints of a robot as a MjSpec with placeholder inertias.
+    """Return the bodies and joints of a robot as a MjSpec, and in it the body of each Pinocchio joint.
 
-    Args:
-        robot: The robot.
-        step: Step of the integration [s].
-
-    Returns:
-        The MjSpec, and in it the body of each Pinocchio joint (0: the world).
+    Inertias are placeholders; the body of joint 0 is the world. The step is that of the integration [s].
     """
     model, spec = robot.model, mujoco.MjSpec()
     spec.option.timestep = step
@@ -89,12 +79,8 @@ def robot_spec(robot: RobotModel, step: float) -> tuple[Any, list[Any]]:
     bodies = [spec.worldbody]
     for j in range(1, model.njoints):
         placement = model.jointPlacements[j]
-        body = bodies[model.parents[j]].add_body(
-            name=f"body_{j}",
-            pos=placement.translation,
-            quat=_wxyz(placement.rotation),
-            **_PLACEHOLDER,
-        )
+        pose = {"pos": placement.translation, "quat": _wxyz(placement.rotation)}
+        body = bodies[model.parents[j]].add_body(name=f"body_{j}", **pose, **_PLACEHOLDER)
         bodies.append(body)
         _add_joint(body, model, j)
     return spec, bodies
@@ -118,13 +104,7 @@ def _check_inertias(robot: RobotModel) -> None:
 
 
 def set_body_inertia(model: Any, body: int, inertia: InertialParameters) -> None:
-    """Write the inertia of a body into a MuJoCo model.
-
-    Args:
-        model: The MuJoCo model.
-        body: Index of the body.
-        inertia: Inertia in the body's frame.
-    """
+    """Write the inertia of a body, in its frame, into a MuJoCo model."""
     moments, axes = linear_algebra.eigh(inertia.inertia_Fcm)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
@@ -138,24 +118,6 @@ def set_body_inertia(model: Any, body: int, inertia: InertialParameters) -> None
         model.body_subtreemass[body] += added
         body = model.body_parentid[body]
     model.body_subtreemass[0] += added
-
-
-def body_inertia(model: Any, body: int) -> InertialParameters:
-    """Read the inertia of a body, the inverse of `set_body_inertia`."""
-    R = np.empty(9)
-    mujoco.mju_quat2Mat(R, model.body_iquat[body])
-    axes = R.reshape(3, 3)
-    return InertialParameters(
-        float(model.body_mass[body]), model.body_ipos[body], axes @ np.diag(model.body_inertia[body]) @ axes.T
-    )
-
-
-def _index(addresses: list[int]) -> Index:
-    """Return a slice if the addresses are consecutive, which selects a view instead of a copy."""
-    first, n = (addresses[0], len(addresses)) if addresses else (0, 0)
-    if addresses == list(range(first, first + n)):
-        return slice(first, first + n)
-    return np.array(addresses, dtype=int)
 
 
 def _add_joint(body: Any, model: Any, j: int) -> None:

@@ -1,4 +1,4 @@
-"""Sensors of a simulated robot: what ideal ones read, their noise, and when readings arrive."""
+"""Sensors of a simulated robot: what ideal ones read, their errors, and when readings arrive."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -7,19 +7,13 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import JointCorrections
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
-from inertial_estimation.simulation.config import (
-    SensorConfig,
-    SimulationConfig,
-    period_in_steps,
-    step_ns,
-)
+from inertial_estimation.simulation.config import SensorNoise, SimulationConfig
 from inertial_estimation.simulation.physics import RobotPhysics
-from inertial_estimation.spatial.rotations import Vector, add, cross, skew, vector
+from inertial_estimation.spatial.rotations import add, cross, skew, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +33,49 @@ class SensorReadings:
     wrenches: Mapping[str, WrenchSample]
 
 
-class TrueReadings:
-    """Ideal sensors of a robot's physics, at its current state.
+class SensorErrors:
+    """Adds the errors of sensors to true values: of one instant, or of n of them along the first axis.
 
-    Attributes:
-        has_imu: Whether the robot has an IMU.
+    The generator advances equally for any standard deviations.
     """
 
-    def __init__(self, physics: RobotPhysics, config: SimulationConfig) -> None:
-        """Find the sensors of a robot."""
-        self._physics = physics
-        self._at_motor = config.sensors.effort_at == "motor"
-        self.has_imu = physics.imu is not None
-        if physics.imu is not None:
-            T_BI = physics.imu.T_JI
-            self._imu_body = physics.built.bodies[physics.imu.joint_id]
-            self._R_BI, self._lever = T_BI.rotation, vector(T_BI.translation)
+    def __init__(self, noise: SensorNoise, corrections: JointCorrections, rng: Generator) -> None:
+        """Take biases and noise, the corrections that a reader has to make, and the source of the noise."""
+        self._noise, self._corrections, self._rng = noise, corrections, rng
+
+    def imu(self, f_I: Array, w_I: Array) -> tuple[Array, Array]:
+        """Return specific force [m/s^2] and angular rate [rad/s] as they are read, shape (..., 3) each."""
+        f = self._white(f_I + np.array(self._noise.specific_force_bias), self._noise.specific_force)
+        return f, self._white(w_I + np.array(self._noise.angular_rate_bias), self._noise.angular_rate)
+
+    def joints(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+        """Return positions [rad], velocities [rad/s] and efforts [Nm] as they are read."""
+        noise, corrections = self._noise, self._corrections
+        q = self._white(q - corrections.offset, noise.position)
+        v = self._white(v, noise.velocity)
+        return q, v, self._white(tau / corrections.gain, noise.effort)
+
+    def wrench(self, wrench: Array) -> Array:
+        """Return a wrench as it is read [N, Nm], shape (..., 6)."""
+        force = self._white(wrench[..., :3], self._noise.force)
+        return np.concatenate([force, self._white(wrench[..., 3:], self._noise.torque)], axis=-1)
+
+    def arrive(self, n: int) -> list[bool]:
+        """Return which of n messages are not lost."""
+        kept: list[bool] = (self._rng.random(n) >= self._noise.dropped).tolist()
+        return kept
+
+    def _white(self, values: Array, sigma: float) -> Array:
+        noisy: Array = values + sigma * self._rng.standard_normal(values.shape)
+        return noisy
+
+
+class TrueReadings:
+    """Ideal sensors of a robot's physics, at its current state."""
+
+    def __init__(self, physics: RobotPhysics, effort_at: str) -> None:
+        """Find the sensors of a robot; its torque is sensed at the "link" or at the "motor"."""
+        self._physics, self._at_motor = physics, effort_at == "motor"
         self._contacts = []
         for patch in physics.patches:
             frame = physics.robot.model.frames[physics.robot.frame_id(patch.wrench_frame)]
@@ -62,16 +83,23 @@ class TrueReadings:
             resultant = np.hstack([np.vstack([np.eye(3), skew(p)]) for p in patch.points_F])
             self._contacts.append((patch.name, patch.where, body, R_BF, resultant))
 
-    def imu(self) -> tuple[Array, Array]:
-        """Return specific force [m/s^2] and angular rate [rad/s], IMU frame, shape (3,) each."""
-        model, data, body = self._physics.model, self._physics.data, self._imu_body
+    def imu(self) -> tuple[Array, Array] | None:
+        """Return specific force [m/s^2] and angular rate [rad/s], IMU frame, shape (3,); None without IMU."""
+        mount = self._physics.imu
+        if mount is None:
+            return None
+        model, data, body = (
+            self._physics.model,
+            self._physics.data,
+            self._physics.built.bodies[mount.joint_id],
+        )
         twist, acceleration = np.zeros((2, 6))
         mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, twist, 1)
         mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, acceleration, 1)
-        w, alpha = vector(twist[:3]), vector(acceleration[:3])
-        lever: Vector = self._lever
+        w, alpha, lever = vector(twist[:3]), vector(acceleration[:3]), vector(mount.T_JI.translation)
         turning = add(cross(alpha, lever), cross(w, cross(w, lever)))
-        return (acceleration[3:] + turning) @ self._R_BI, twist[:3] @ self._R_BI
+        R_BI = mount.T_JI.rotation
+        return (acceleration[3:] + turning) @ R_BI, twist[:3] @ R_BI
 
     def joints(self) -> tuple[Array, Array, Array]:
         """Return joint positions [rad], velocities [rad/s] and torques [Nm]."""
@@ -92,77 +120,6 @@ class TrueReadings:
         return found
 
 
-class NoisySensors:
-    """Reads the current state; the random generator advances equally for any standard deviations."""
-
-    def __init__(
-        self,
-        true: TrueReadings,
-        joint_names: tuple[str, ...],
-        config: SensorConfig,
-        corrections: JointCorrections,
-        seed: int,
-    ) -> None:
-        """Seed the noise.
-
-        Args:
-            true: Source of the true readings.
-            joint_names: Names of the joints.
-            config: Noise.
-            corrections: Offsets and gains that a reader has to correct: the readings are without.
-            seed: Seed of noise and lost messages.
-
-        Raises:
-            ConfigurationError: If a bias does not have three values.
-        """
-        noise = config.noise
-        self._true, self._names, self._corrections = true, joint_names, corrections
-        self._dropped = noise.dropped
-        self._rng = default_rng(seed)
-        for name in ("specific_force_bias", "angular_rate_bias"):
-            if len(getattr(noise, name)) != 3:
-                count = len(getattr(noise, name))
-                raise ConfigurationError(f"sensors.{name} has {count} values, expected three")
-        self._imu_bias = np.array([noise.specific_force_bias, noise.angular_rate_bias])
-        self._imu_sigma = np.array([[noise.specific_force], [noise.angular_rate]])
-        self._joint_sigma = np.array([[noise.position], [noise.velocity], [noise.effort]])
-        self._wrench_sigma = np.repeat([noise.force, noise.torque], 3)
-
-    def imu(self, stamp_ns: int, _forces_W: Array) -> ImuSample | None:
-        """Return a reading of the IMU with a stamp [ns]; None if it is lost or there is no IMU."""
-        if not self._true.has_imu:
-            return None
-        error = self._imu_bias + self._imu_sigma * self._rng.standard_normal((2, 3))
-        f, w = self._true.imu()
-        return ImuSample(stamp_ns, f + error[0], w + error[1]) if self._arrives() else None
-
-    def joints(self, stamp_ns: int, _forces_W: Array) -> JointReading | None:
-        """Return a reading of the joints with a stamp [ns]; None if it is lost."""
-        error = self._joint_sigma * self._rng.standard_normal((3, len(self._names)))
-        q, v, tau = self._true.joints()
-        q, tau = q - self._corrections.offset, tau / self._corrections.gain
-        if not self._arrives():
-            return None
-        return JointReading(stamp_ns, self._names, q + error[0], v + error[1], tau + error[2])
-
-    def wrenches(self, stamp_ns: int, forces_W: Array) -> dict[str, WrenchSample]:
-        """Return readings of force sensors with a stamp, those that are not lost, by contact.
-
-        Args:
-            stamp_ns: Stamp [ns].
-            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
-        """
-        found = {}
-        for name, wrench in self._true.wrenches(forces_W).items():
-            error = self._wrench_sigma * self._rng.standard_normal(6)
-            if self._arrives():
-                found[name] = WrenchSample(stamp_ns, wrench + error)
-        return found
-
-    def _arrives(self) -> bool:
-        return self._rng.random() >= self._dropped
-
-
 class SensorSuite:
     """Measures at the step to which a reading refers, and delivers it after its delay.
 
@@ -173,24 +130,29 @@ class SensorSuite:
         period: Steps from one reading to the next.
     """
 
-    def __init__(self, sensors: NoisySensors, config: SimulationConfig) -> None:
-        """Set rate and delays.
-
-        Args:
-            sensors: The sensors.
-            config: Rate and delays.
+    def __init__(
+        self,
+        true: TrueReadings,
+        joint_names: tuple[str, ...],
+        config: SimulationConfig,
+        corrections: JointCorrections,
+    ) -> None:
+        """Set rate, delays and errors, seeded by the configuration.
 
         Raises:
-            ConfigurationError: If period or delays are not a whole number of steps.
+            ~inertial_estimation.errors.ConfigurationError: If period or delays are no whole number of steps.
         """
-        self.period = period_in_steps(config)
-        self._start_ns, self._step_ns = config.start_ns, step_ns(config)
-        measures = {"imu": sensors.imu, "joint": sensors.joints, "wrench": sensors.wrenches}
+        noise = config.sensors.noise
+        self._true, self._names, self._step_ns = true, joint_names, config.step_ns
+        self._errors = SensorErrors(noise, corrections, default_rng(config.seed))
+        self.period = config.in_steps("sensors.rate", 1.0 / config.sensors.rate)
+        measures = {"imu": self._imu, "joint": self._joints, "wrench": self._wrenches}
+        delays = {kind: f"{kind}_delay_s" for kind in measures}
         # The order determines that of the noise samples.
         self._queues: list[tuple[int, Callable[[int, Array], Any], deque[Any]]] = [
-            (_delay_in_steps(kind, config), measure, deque()) for kind, measure in measures.items()
+            (config.in_steps(f"sensors.{delays[kind]}", getattr(noise, delays[kind])), measure, deque())
+            for kind, measure in measures.items()
         ]
-        self._due = {-delay % self.period for delay, _, _ in self._queues}
 
     def begin(self, forces_W: Array) -> None:
         """Measure the robot at rest, for readings that arrive before the first delayed measurement.
@@ -200,39 +162,45 @@ class SensorSuite:
         """
         for delay, measure, queue in self._queues:
             for arrival in range(self.period, delay + 1, self.period):
-                queue.append(measure(self._stamp(arrival), forces_W))
+                queue.append(measure(arrival * self._step_ns, forces_W))
 
-    def due(self, step: int) -> bool:
-        """Return whether any sensor measures at a step, counted from the beginning."""
-        return step % self.period in self._due
-
-    def measure(self, step: int, forces_W: Array) -> None:
-        """Measure the current state with the sensors that are due.
+    def measure(self, step: int, instant: Callable[[], Array]) -> None:
+        """Measure with the sensors that are due at a step since the beginning.
 
         Args:
             step: Steps since the beginning.
-            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
+            instant: Computes the accelerations of the current state, and returns the forces of the ground on
+                the contact points [N], shape (n, 3).
         """
         for delay, measure, queue in self._queues:
             if (step + delay) % self.period == 0:
-                queue.append(measure(self._stamp(step + delay), forces_W))
+                queue.append(measure((step + delay) * self._step_ns, instant()))
 
     def arrived(self, step: int) -> SensorReadings | None:
         """Return the readings that arrive at a step; None between two stamps."""
         if step % self.period:
             return None
         imu, joints, wrenches = (queue.popleft() for _, _, queue in self._queues)
-        return SensorReadings(self._stamp(step), imu, joints, wrenches)
+        return SensorReadings(step * self._step_ns, imu, joints, wrenches)
 
-    def _stamp(self, step: int) -> int:
-        return self._start_ns + step * self._step_ns
+    def _imu(self, stamp_ns: int, _forces_W: Array) -> ImuSample | None:
+        true = self._true.imu()
+        if true is None:
+            return None
+        sample = ImuSample(stamp_ns, *self._errors.imu(*true))
+        return sample if self._arrives() else None
 
+    def _joints(self, stamp_ns: int, _forces_W: Array) -> JointReading | None:
+        reading = JointReading(stamp_ns, self._names, *self._errors.joints(*self._true.joints()))
+        return reading if self._arrives() else None
 
-def _delay_in_steps(kind: str, config: SimulationConfig) -> int:
-    delay: float = getattr(config.sensors.noise, f"{kind}_delay_s")
-    steps = round(delay / config.step)
-    if abs(steps * config.step - delay) > 1e-9:
-        raise ConfigurationError(
-            f"sensors.{kind}_delay_s is {delay:g} s, expected a multiple of the step, {config.step:g} s"
-        )
-    return steps
+    def _wrenches(self, stamp_ns: int, forces_W: Array) -> dict[str, WrenchSample]:
+        found = {}
+        for name, wrench in self._true.wrenches(forces_W).items():
+            sample = WrenchSample(stamp_ns, self._errors.wrench(wrench))
+            if self._arrives():
+                found[name] = sample
+        return found
+
+    def _arrives(self) -> bool:
+        return self._errors.arrive(1)[0]

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -12,12 +11,15 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, lis
 from inertial_estimation.models.robot_config import joint_corrections, stance_positions
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, BaseState, LinkInertia, frozen_array
-from inertial_estimation.simulation.config import SimulationConfig, step_ns
-from inertial_estimation.simulation.disturbances import Attachment, Disturbance, Impact, MassWaveform, Push
+from inertial_estimation.simulation.config import SimulationConfig
+from inertial_estimation.simulation.disturbances import Attachment, Disturbance, MassWaveform, Push
 from inertial_estimation.simulation.physics import RobotPhysics, stand_at_rest
 from inertial_estimation.simulation.robot_build import set_body_inertia
-from inertial_estimation.simulation.sensors import NoisySensors, SensorReadings, SensorSuite, TrueReadings
+from inertial_estimation.simulation.sensors import SensorReadings, SensorSuite, TrueReadings
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
+FALLEN_UPRIGHT = 0.5  # smallest vertical component of the base's z axis before a fall, at 60 degrees
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class GroundTruth:
         q: Joint positions in the model's order [rad], shape (n_joints,).
         v: Joint velocities [rad/s], shape (n_joints,).
         a: Generalised acceleration in Pinocchio's coordinates, shape (nv,).
-        tau_motor: Motor torques, after limits and lag [Nm], shape (n_joints,).
+        tau_motor: Motor torques, after limits [Nm], shape (n_joints,).
         tau_link: Torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,).
         wrenches_C: Wrench of the ground by contact, in its frame [N, Nm], shape (6,) each.
         depths: Depths of each contact's points [m].
@@ -68,69 +70,50 @@ class DisturbedRobot:
     """Applies the masses, payloads and forces of disturbances to a robot."""
 
     def __init__(self, physics: RobotPhysics, disturbances: Sequence[Disturbance], step: float) -> None:
-        """Resolve the links.
-
-        Args:
-            physics: The robot.
-            disturbances: The disturbances of the robot.
-            step: Step of the integration, over which an impact lasts [s].
+        """Resolve the links; the step is that of the integration [s].
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a link does not exist.
-            ConfigurationError: If the body of a link whose inertia changes does not move.
+            ConfigurationError: If the body of a link whose inertia changes does not move, or two waveforms
+                overlap on one body.
         """
         self._physics, self._step = physics, step
-        self._bodies: dict[str, LinkBody] = {d.link: physics.robot.link_body(d.link) for d in disturbances}
-        inertial = [d for d in disturbances if isinstance(d, MassWaveform | Attachment)]
-        self._waves: dict[int, list[MassWaveform]] = {}
-        self._attached: dict[int, list[Attachment]] = {}
-        self._blows = [d for d in disturbances if isinstance(d, Push | Impact)]
-        for d in inertial:
-            joint = self._bodies[d.link].joint_id
-            if joint == 0:
+        self._pushes: list[tuple[Push, LinkBody]] = []
+        self._loads: dict[int, list[MassWaveform | Attachment]] = {}  # by joint
+        self._masses: dict[int, list[float | None]] = {}  # now, of each of them
+        for d in disturbances:
+            body = physics.robot.link_body(d.link)
+            if isinstance(d, Push):
+                self._pushes.append((d, body))
+            elif body.joint_id == 0:
                 raise ConfigurationError(f"link '{d.link}' is bolted to the world: its inertia has no effect")
-            if isinstance(d, MassWaveform):
-                self._waves.setdefault(joint, []).append(d)
             else:
-                self._attached.setdefault(joint, []).append(d)
-        for waves in self._waves.values():
-            _check_one_at_a_time(waves)
-        self._state: dict[int, tuple[Any, ...]] = {}
+                self._loads.setdefault(body.joint_id, []).append(d)
+        for loads in self._loads.values():
+            _check_one_at_a_time([load for load in loads if isinstance(load, MassWaveform)])
 
     def set_inertias(self, time: float) -> bool:
-        """Set the inertias of the bodies at a time.
-
-        Args:
-            time: Since the release [s].
-
-        Returns:
-            Whether any changed.
-        """
+        """Set the inertias of the bodies at a time since the release [s]; return whether any changed."""
         changed = False
-        for joint in self._waves.keys() | self._attached.keys():
-            mass = next((m for w in self._waves.get(joint, ()) if (m := w.mass(time)) is not None), None)
-            present = tuple(a.present(time) for a in self._attached.get(joint, ()))
-            state = (mass, present)
-            if state != self._state.get(joint):
-                self._state[joint] = state
+        for joint, loads in self._loads.items():
+            masses = [load.mass(time) for load in loads]
+            if masses != self._masses.get(joint):
+                self._masses[joint], changed = masses, True
                 set_body_inertia(self._physics.model, self._physics.built.bodies[joint], self._inertia(joint))
-                changed = True
         return changed
 
     def push(self, time: float) -> None:
         """Apply the forces of the step that begins at a time [s]."""
-        if not self._blows:
-            return
-        self._physics.clear_pushes()
-        for blow in self._blows:
-            force = blow.force_at(time, self._step)
+        if self._pushes:
+            self._physics.clear_pushes()
+        for push, body in self._pushes:
+            force = push.force_at(time, self._step)
             if force is None:
                 continue
-            body = self._bodies[blow.link]
             index = self._physics.built.bodies[body.joint_id]
             R_WJ = self._physics.data.xmat[index].reshape(3, 3)
-            point_W = self._physics.data.xpos[index] + R_WJ @ body.T_JL.act(np.asarray(blow.point_L))
-            force_W = R_WJ @ body.T_JL.rotation @ force if blow.frame == "link" else force
+            point_W = self._physics.data.xpos[index] + R_WJ @ body.T_JL.act(np.asarray(push.point_L))
+            force_W = R_WJ @ body.T_JL.rotation @ force if push.frame == "link" else force
             self._physics.push(index, point_W, force_W)
 
     def link_inertia(self, link: str) -> LinkInertia:
@@ -144,15 +127,16 @@ class DisturbedRobot:
         return LinkInertia(link, value.mass, value.com_F, value.inertia_Fcm)
 
     def _inertia(self, joint: int) -> InertialParameters:
-        nominal = InertialParameters.from_pinocchio(self._physics.robot.model.inertias[joint])
-        mass, present = self._state.get(joint, (None, ()))
-        vector = nominal.vector if mass is None else nominal.vector * (mass / nominal.mass)
-        for attachment, here in zip(self._attached.get(joint, ()), present, strict=False):
-            if here:
-                body = attachment.body
-                added = InertialParameters(body.mass, body.com_L, body.inertia_Lcm)
-                vector = vector + added.expressed_in(self._bodies[body.link].T_JL).vector
-        return InertialParameters.from_vector(vector)
+        """Return the present inertia of a body in the frame of its joint."""
+        robot = self._physics.robot
+        nominal = InertialParameters.from_pinocchio(robot.model.inertias[joint])
+        own, added = nominal.vector, np.zeros(10)
+        for load, mass in zip(self._loads.get(joint, ()), self._masses.get(joint, ()), strict=False):
+            if mass is not None and isinstance(load, MassWaveform):
+                own = nominal.vector * (mass / nominal.mass)
+            elif mass is not None and isinstance(load, Attachment):
+                added = added + load.inertia.expressed_in(robot.link_body(load.link).T_JL).vector
+        return InertialParameters.from_vector(own + added)
 
 
 def _check_one_at_a_time(waves: Sequence[MassWaveform]) -> None:
@@ -165,10 +149,6 @@ def _check_one_at_a_time(waves: Sequence[MassWaveform]) -> None:
             )
 
 
-FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
-FALLEN_UPRIGHT = np.cos(np.radians(60.0))  # smallest vertical component of the base's z axis before a fall
-
-
 class Simulation:
     """A simulated robot with ground, actuators, sensors and disturbances.
 
@@ -178,17 +158,11 @@ class Simulation:
 
     Attributes:
         robot: Model the names refer to.
-        stamp_ns: Time now [ns].
         released: Whether the hoist is gone.
     """
 
     def __init__(self, config: SimulationConfig, urdf: str, disturbances: Sequence[Disturbance] = ()) -> None:
-        """Build the robot and place it on the ground.
-
-        Args:
-            config: Parameters.
-            urdf: Text of the URDF; meshes are not needed.
-            disturbances: Disturbances of the robot; times count from its release.
+        """Build the robot from the text of a URDF, whose meshes are not needed, and place it on the ground.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist, a moving link
@@ -199,45 +173,40 @@ class Simulation:
         self._physics = RobotPhysics(config, urdf)
         self.robot: RobotModel = self._physics.robot
         self._stance = stance_positions(config.stance, self.robot)
-        self._physics.actuators.stops.check_stance(self._stance)
+        self._physics.actuators.check_stance(self._stance)
         self._disturbed = DisturbedRobot(self._physics, disturbances, config.step)
-        self._true = TrueReadings(self._physics, config)
-        offsets, gains = config.robot.joint_offsets, config.robot.drive_gains
-        self._corrections = joint_corrections(offsets, gains, self.robot)
-        self._step_ns = step_ns(config)
+        self._true = TrueReadings(self._physics, config.sensors.effort_at)
         self.reset()
 
     def reset(self) -> None:
         """Reset to the start, with the same initial state and the same noise."""
+        robot, config = self.robot, self._config
         self._steps, self._release_step, self.released = 0, 0, False
-        given = self.robot.joint_names, self._config.sensors, self._corrections, self._config.seed
-        sensors = NoisySensors(self._true, *given)
-        self._suite = SensorSuite(sensors, self._config)
+        corrections = joint_corrections(config.robot.joint_offsets, config.robot.drive_gains, robot)
+        self._suite = SensorSuite(self._true, robot.joint_names, config, corrections)
         self._disturbed.set_inertias(0.0)
-        self._physics.actuators.brake = 0.0
         stand_at_rest(self._physics, self._stance)
-        self._forces_W: Array | None = None
-        self._start_height = float(self._physics.data.qpos[2]) if self.robot.floating_base else 0.0
+        self._forces_W: Array | None = None  # of the ground at this instant; None: not computed yet
+        self._start_height = float(self._physics.data.qpos[2]) if robot.floating_base else 0.0
         self._suite.begin(self._instant())
 
     @property
     def stamp_ns(self) -> int:
         """Current simulated time [ns]."""
-        return self._config.start_ns + self._steps * self._step_ns
+        return self._steps * self._config.step_ns
 
     @property
     def period_ns(self) -> int:
         """Period of the readings [ns]."""
-        return self._suite.period * self._step_ns
+        return self._suite.period * self._config.step_ns
 
     @property
     def fallen(self) -> bool:
         """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
         if not self.robot.floating_base:
             return False
-        upright = float(self._physics.R_WB[2, 2])
         low = self._physics.data.qpos[2] < FALLEN_HEIGHT_SHARE * self._start_height
-        return bool(low or upright < FALLEN_UPRIGHT)
+        return bool(low or self._physics.R_WB[2, 2] < FALLEN_UPRIGHT)
 
     def apply(self, tau: Array) -> None:
         """Hold these joint torques until the next call; the first call releases the robot.
@@ -257,7 +226,7 @@ class Simulation:
             self._forces_W = None
             self.released, self._release_step = True, self._steps
         self._set_brake(0.0)
-        self._physics.actuators.motors.command(torques)
+        self._physics.actuators.command(torques)
 
     def brake(self, damping: float) -> None:
         """Brake all joints until the next `apply`: the motors give no torque, the brakes -damping v.
@@ -265,7 +234,7 @@ class Simulation:
         Args:
             damping: Damping of the brakes [Nms/rad].
         """
-        self._physics.actuators.motors.command(np.zeros(self.robot.n_joints))
+        self._physics.actuators.command(np.zeros(self.robot.n_joints))
         self._set_brake(damping)
 
     def advance(self, duration_ns: int) -> list[SensorReadings]:
@@ -282,10 +251,11 @@ class Simulation:
             ConfigurationError: If the duration is no multiple of the step.
             ~inertial_estimation.errors.InertialEstimationError: If the motion diverges.
         """
-        steps, rest = divmod(duration_ns, self._step_ns)
+        steps, rest = divmod(duration_ns, self._config.step_ns)
         if rest or steps < 0:
             raise ConfigurationError(
-                f"cannot advance by {duration_ns} ns, expected a multiple of the step, {self._step_ns} ns"
+                f"cannot advance by {duration_ns} ns, expected a multiple of the step, "
+                f"{self._config.step_ns} ns"
             )
         arrived: list[SensorReadings] = []
         for _ in range(steps):
@@ -296,10 +266,7 @@ class Simulation:
         return arrived
 
     def truth(self, links: Sequence[str] = ()) -> GroundTruth:
-        """Return the current true state.
-
-        Args:
-            links: Links whose bodies' inertias are wanted.
+        """Return the current true state, with the inertias of the bodies of some links.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a link does not exist.
@@ -307,32 +274,23 @@ class Simulation:
         physics, data = self._physics, self._physics.data
         forces = self._instant()
         mujoco.mj_subtreeVel(physics.model, data)
-        places = {patch.name: patch.where for patch in physics.patches}
-        base = self._base_state()
+        points, places = physics.ground.points, {patch.name: patch.where for patch in physics.patches}
         return GroundTruth(
             self.stamp_ns,
-            base,
+            physics.base_state(self.stamp_ns),
             physics.q,
             physics.v,
             physics.acceleration,
             physics.actuators.tau,
             physics.tau_link,
             self._true.wrenches(forces),
-            {name: physics.points.depth[where].copy() for name, where in places.items()},
-            {name: physics.points.position_W[where].copy() for name, where in places.items()},
+            {name: points.depth[where].copy() for name, where in places.items()},
+            {name: points.position_W[where].copy() for name, where in places.items()},
             {link: self._disturbed.link_inertia(link) for link in links},
             data.subtree_com[0],
             data.subtree_linvel[0],
             float(physics.model.body_mass[1:].sum()),
         )
-
-    def _base_state(self) -> BaseState:
-        physics, still = self._physics, np.zeros(3)
-        if not self.robot.floating_base:
-            return BaseState(self.stamp_ns, np.array([0.0, 0.0, 0.0, 1.0]), still, still, still)
-        qpos, qvel = physics.data.qpos, physics.data.qvel
-        v_WB_B = physics.R_WB.T @ qvel[:3]
-        return BaseState(self.stamp_ns, qpos[[4, 5, 6, 3]], qpos[:3], v_WB_B, qvel[3:6])
 
     def _set_brake(self, damping: float) -> None:
         physics = self._physics
@@ -342,16 +300,14 @@ class Simulation:
             self._forces_W = None
 
     def _step(self) -> None:
-        physics = self._physics
         if self.released:
             self._disturbed.push(self._time)
-            physics.step()
+            self._physics.step()
             self._forces_W = None
         self._steps += 1
         if self._disturbed.set_inertias(self._time):
-            physics.refresh()
-        if self._suite.due(self._steps):
-            self._suite.measure(self._steps, self._instant())
+            self._physics.refresh()
+        self._suite.measure(self._steps, self._instant)
 
     @property
     def _time(self) -> float:

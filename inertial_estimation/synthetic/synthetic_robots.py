@@ -139,26 +139,18 @@ def synthetic_truth(
         ~inertial_estimation.errors.ModelError: If the description lacks a name in use.
     """
     spec = synthetic_robot(name)
-    robot = RobotModel.from_urdf(
-        read_urdf(urdf or spec.urdf),
-        floating_base=spec.floating_base,
-        locked_joints=locked_joints or spec.locked_joints,
-    )
+    text, locked = read_urdf(urdf or spec.urdf), locked_joints or spec.locked_joints
+    robot = RobotModel.from_urdf(text, floating_base=spec.floating_base, locked_joints=locked)
     link = payload_link or spec.payload_link or robot.link_names[-1]
     robot.link_body(link)
     payload = None
     if payload_time_s is not None:
         payload = Attachment(ball(link, payload_mass, spec.payload_com_L), payload_time_s)
     if trajectory is not None:
-        return followed_truth(robot, trajectory, timing, payload=payload)
+        return followed_truth(robot, trajectory, timing, payload)
     if not spec.floating_base:
-        return arm_truth(robot, timing, rng, payload=payload)
+        return arm_truth(robot, timing, rng, payload)
+    imu = ImuMount.on(robot, spec.imu_link)
     return stance_truth(
-        robot,
-        timing,
-        rng,
-        contacts=spec.contacts,
-        imu=ImuMount.on(robot, spec.imu_link) if spec.imu_link else None,
-        motion=spec.motion,
-        payload=payload,
+        robot, timing, rng, contacts=spec.contacts, imu=imu, motion=spec.motion, payload=payload
     )

@@ -1,6 +1,6 @@
-"""From truth to a recording: noise, bias, delay and dropped samples from one seeded generator."""
+"""From truth to a recording: noise, bias, delay and lost samples from one seeded generator."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,9 +15,32 @@ from inertial_estimation.models.robot_config import RobotConfig, joint_correctio
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.simulation.config import SensorNoise
+from inertial_estimation.simulation.sensors import SensorErrors
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
-GROUND_TRUTH_TOPIC = "/ground_truth/pose"
+IMU_TOPIC, JOINTS_TOPIC, GROUND_TRUTH_TOPIC = "/imu/data", "/joint_states", "/ground_truth/pose"
+TYPES: dict[type, str] = {
+    ImuSample: IMU_TYPE,
+    JointReading: JOINT_STATE_TYPE,
+    WrenchSample: WRENCH_TYPE,
+    PoseSample: POSE_TYPE,
+}
+
+
+def wrench_topic(contact: str) -> str:
+    """Return the topic of a contact's wrench."""
+    return f"/{contact}/wrench"
+
+
+def recorded(samples: Iterable[tuple[str, Sample]], name: str) -> MemoryRecording:
+    """Return samples with their topics as a recording, in the order of their stamps; equal ones as they come.
+
+    Raises:
+        ~inertial_estimation.errors.RecordingError: If there are none.
+    """
+    entries = [RecordingEntry(topic, sample.stamp_ns, sample) for topic, sample in samples]
+    topics = {entry.topic: TYPES[type(entry.sample)] for entry in entries}
+    return MemoryRecording(tuple(sorted(entries, key=lambda entry: entry.log_ns)), topics, name)
 
 
 def measure(
@@ -40,81 +63,48 @@ def measure(
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If offsets, gains or friction do not fit the robot.
     """
-    topics = {"/joint_states": JOINT_STATE_TYPE}
-    given = config or RobotConfig()
-    entries = _kept("/joint_states", _joints(truth, noise, rng, given), noise.dropped, rng)
+    config = config or RobotConfig()
+    errors = SensorErrors(
+        noise, joint_corrections(config.joint_offsets, config.drive_gains, truth.robot), rng
+    )
+    samples: list[tuple[str, Sample]] = []
+
+    def record(topic: str, found: Sequence[Sample]) -> None:
+        kept = errors.arrive(len(found))
+        samples.extend((topic, sample) for sample, keep in zip(found, kept, strict=True) if keep)
+
+    names, stamps = truth.robot.joint_names, _stamps(truth, noise.joint_delay_s)
+    read = errors.joints(*_joints(truth, config))
+    record(JOINTS_TOPIC, [JointReading(t, names, *row) for t, *row in zip(stamps, *read, strict=True)])
     if truth.imu is not None:
-        topics["/imu/data"] = IMU_TYPE
-        entries += _kept("/imu/data", _imu(truth, noise, rng), noise.dropped, rng)
+        f = np.array([reading.specific_force_I for reading in truth.readings])
+        w = np.array([reading.angular_rate_I for reading in truth.readings])
+        stamps = _stamps(truth, noise.imu_delay_s)
+        record(IMU_TOPIC, [ImuSample(*row) for row in zip(stamps, *errors.imu(f, w), strict=True)])
     for index, contact in enumerate(truth.contacts):
-        topic = f"/{contact}/wrench"
-        topics[topic] = WRENCH_TYPE
-        entries += _kept(topic, _wrenches(truth, index, noise, rng), noise.dropped, rng)
+        wrenches = errors.wrench(np.array([reading.wrenches_C[index] for reading in truth.readings]))
+        stamps = _stamps(truth, noise.wrench_delay_s)
+        record(wrench_topic(contact), [WrenchSample(*row) for row in zip(stamps, wrenches, strict=True)])
     if truth.robot.floating_base:
-        topics[GROUND_TRUTH_TOPIC] = POSE_TYPE
-        entries += _kept(GROUND_TRUTH_TOPIC, _poses(truth), 0.0, rng)
-    entries.sort(key=lambda entry: entry.log_ns)  # stable: same-stamp order is that of the topics above
-    return MemoryRecording(tuple(entries), topics, "synthetic recording")
-
-
-def _kept(
-    topic: str, samples: Sequence[Sample], dropped: float, rng: np.random.Generator
-) -> list[RecordingEntry]:
-    kept = (rng.uniform(size=len(samples)) >= dropped).tolist()
-    return [
-        RecordingEntry(topic, sample.stamp_ns, sample)
-        for sample, keep in zip(samples, kept, strict=True)
-        if keep
-    ]
+        rows = zip(_stamps(truth, 0.0), truth.states, strict=True)
+        samples += [(GROUND_TRUTH_TOPIC, PoseSample(t, state.q[3:7], state.q[:3])) for t, state in rows]
+    return recorded(samples, "synthetic recording")
 
 
 def _stamps(truth: Truth, delay_s: float) -> list[int]:
-    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * NANOSECONDS)]
+    stamps: list[int] = (truth.stamps_ns + round(delay_s * NANOSECONDS)).tolist()
+    return stamps
 
 
-def _imu(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:
-    f = np.array([reading.specific_force_I for reading in truth.readings])
-    w = np.array([reading.angular_rate_I for reading in truth.readings])
-    f = f + np.array(noise.specific_force_bias) + _white(f, noise.specific_force, rng)
-    w = w + np.array(noise.angular_rate_bias) + _white(w, noise.angular_rate, rng)
-    stamps = _stamps(truth, noise.imu_delay_s)
-    return [ImuSample(*reading) for reading in zip(stamps, f, w, strict=True)]
-
-
-def _joints(truth: Truth, noise: SensorNoise, rng: np.random.Generator, config: RobotConfig) -> list[Sample]:
-    n = truth.robot.n_base
+def _joints(truth: Truth, config: RobotConfig) -> tuple[Array, Array, Array]:
+    """Return positions, velocities and torques of the motors of a robot with its friction."""
+    n, known = truth.robot.n_base, config.nominal_friction
     q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
     v = np.array([state.v[n:] for state in truth.states])
     a = np.array([state.a[n:] for state in truth.states])
     tau = np.array([reading.tau for reading in truth.readings])
-    _none, friction = friction_model(FrictionConfig(), truth.robot, config.nominal_friction)
+    _none, friction = friction_model(FrictionConfig(), truth.robot, known)
     if friction is not None:
-        sign = CoulombDirection(config.nominal_friction.law).along(
-            v, float(truth.times_s[1] - truth.times_s[0])
-        )
+        sign = CoulombDirection(known.law).along(v, float(truth.times_s[1] - truth.times_s[0]))
         tau = tau + friction.torques(q, v, a, sign, tau)
-    corrections = joint_corrections(config.joint_offsets, config.drive_gains, truth.robot)
-    q, tau = q - corrections.offset, tau / corrections.gain
-    q = q + _white(q, noise.position, rng)
-    v = v + _white(v, noise.velocity, rng)
-    tau = tau + _white(tau, noise.effort, rng)
-    names, stamps = truth.robot.joint_names, _stamps(truth, noise.joint_delay_s)
-    return [JointReading(t, names, *values) for t, *values in zip(stamps, q, v, tau, strict=True)]
-
-
-def _wrenches(truth: Truth, index: int, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:
-    wrench = np.array([reading.wrenches_C[index] for reading in truth.readings])
-    wrench[:, :3] += _white(wrench[:, :3], noise.force, rng)
-    wrench[:, 3:] += _white(wrench[:, 3:], noise.torque, rng)
-    return [WrenchSample(*w) for w in zip(_stamps(truth, noise.wrench_delay_s), wrench, strict=True)]
-
-
-def _poses(truth: Truth) -> list[Sample]:
-    stamps = truth.stamps_ns.tolist()
-    return [PoseSample(t, s.q[3:7], s.q[:3]) for t, s in zip(stamps, truth.states, strict=True)]
-
-
-def _white(like: Array, sigma: float, rng: np.random.Generator) -> Array:
-    """White noise; the generator advances by the same amount whatever the sigma."""
-    noise: Array = sigma * rng.standard_normal(like.shape)
-    return noise
+    return q, v, tau

@@ -15,7 +15,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.commands.main import main
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.disturbances import parse_disturbance
 
 BALL = "{kind: ball, link: base, mass: 2, at: [0.05, 0, 0.1], start: 0}"
 HOIST_S, STANDING_S = 0.4, 0.7

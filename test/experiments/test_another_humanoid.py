@@ -15,7 +15,7 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+from inertial_estimation.simulation.disturbances import parse_disturbance
 
 pytestmark = pytest.mark.experiment
 

@@ -71,16 +71,11 @@ def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
     assert spin(simulation, 0.0, 2.0).v[0] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_lag_follows_a_first_order_curve():
-    truth = spin(flywheel(actuators__lag=0.05), 1.0, 0.05)
-    assert truth.tau_motor[0] == pytest.approx(1.0 - np.exp(-1.0), rel=1e-6)
-
-
 @pytest.mark.parametrize(("torque", "stop"), [(1.0, 0.8), (-1.0, -0.5)])
 def test_joint_stops_at_its_limit(torque, stop):
     truth = spin(flywheel("revolute"), torque, 3.0)
     assert truth.q[0] == pytest.approx(stop + torque / 1000.0, abs=1e-6)  # a spring of 1000 Nm/rad
-    assert spin(flywheel("revolute", actuators__stop_stiffness=0.0), torque, 3.0).q[0] / stop > 5.0
+    assert spin(flywheel(), torque, 3.0).q[0] / stop > 5.0
 
 
 def test_same_seed_same_readings_other_seed_other_noise():
@@ -127,10 +122,8 @@ def test_noise_has_the_sigmas_and_biases_declared():
 def test_delayed_reading_was_true_that_much_earlier(kind):
     delay_ns = 8_000_000  # no multiple of the period: it is measured between two stamps
     runs = {}
-    for name, values in {
-        "plain": {"sensors.rate": 1000.0},
-        "delayed": {f"sensors.{kind}_delay_s": 0.008},
-    }.items():
+    cases = {"plain": {"sensors.rate": 1000.0}, "delayed": {f"sensors.{kind}_delay_s": 0.008}}
+    for name, values in cases.items():
         simulation = panda_simulation(values) if kind == "joint" else talos_simulation(values)
         simulation.apply(np.full(simulation.robot.n_joints, 5.0))
         runs[name] = {r.stamp_ns: r for r in simulation.advance(60_000_000)}
@@ -151,8 +144,8 @@ def test_delayed_reading_was_true_that_much_earlier(kind):
 
 
 BAD_CONFIGS = [
-    ({"sensors.rate": 300.0}, ConfigurationError, "whole number of steps.*333.333"),
-    ({"sensors.imu_delay_s": 0.0005}, ConfigurationError, "sensors.imu_delay_s.*multiple of the step"),
+    ({"sensors.rate": 300.0}, ConfigurationError, "sensors.rate.*whole number of steps.*0.003 s"),
+    ({"sensors.imu_delay_s": 0.0005}, ConfigurationError, "sensors.imu_delay_s.*whole number of steps"),
     (
         {"sensors.angular_rate_bias": (0.1,)},
         ConfigurationError,

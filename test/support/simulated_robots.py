@@ -56,13 +56,16 @@ def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequ
     return Simulation(talos_config(values), talos_urdf(), disturbances)
 
 
-def panda_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
+def panda_simulation(
+    values: dict[str, object] | None = None, disturbances: Sequence = (), urdf: str = ""
+) -> Simulation:
     stance = {
         "stance.joints": ("panda_joint2", "panda_joint4", "panda_joint6"),
         "stance.positions": (0.4, -1.8, 1.9),
     }
     arm = {"floating_base": False, "locked_joints": ("panda_finger_joint*",), **stance}
-    return Simulation(build_config(SimulationConfig, {**arm, **(values or {})}), panda_urdf(), disturbances)
+    config = build_config(SimulationConfig, {**arm, **(values or {})})
+    return Simulation(config, urdf or panda_urdf(), disturbances)
 
 
 class PostureHold:

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.referee.gaits import CIRCLES, TROT, quadruped, tilt_errors
-from inertial_estimation.synthetic.gait_sensors import (
+from benchmarks.referee.gait_motion import FootMotion, gait_motion
+from benchmarks.referee.gait_sensors import (
     GaitSensors,
     feet_at_rest,
     gait_readings,
     gait_recording,
 )
-from inertial_estimation.synthetic.synthetic_gait import FootMotion, gait_motion
+from benchmarks.referee.gaits import CIRCLES, TROT, quadruped, tilt_errors
 
 RATE_HZ = 200.0
 PERFECT = GaitSensors(

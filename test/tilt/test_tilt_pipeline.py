@@ -7,6 +7,8 @@ import pinocchio as pin
 import pytest
 from support.leg_robot import CONFIG, URDF, Stance, push_stance, tilt_pipeline
 
+from benchmarks.referee.gait_motion import FootMotion, gait_motion
+from benchmarks.referee.gait_sensors import GaitSensors, feet_at_rest, gait_readings
 from benchmarks.referee.gaits import TROT, quadruped
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
@@ -28,8 +30,6 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_quaternion,
     yaw_of,
 )
-from inertial_estimation.synthetic.gait_sensors import GaitSensors, feet_at_rest, gait_readings
-from inertial_estimation.synthetic.synthetic_gait import FootMotion, gait_motion
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.foot_radius import foot_radius
 from inertial_estimation.tilt.pipeline import TiltPipeline

@@ -6,23 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
+from benchmarks.referee.gait_motion import GaitMotion
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.messages import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    POSE_TYPE,
-    WRENCH_TYPE,
-)
 from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.predicted_forces import PredictedForces
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
+from inertial_estimation.recordings.recording import MemoryRecording, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
-from inertial_estimation.synthetic.synthetic_gait import GaitMotion
-from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
+from inertial_estimation.synthetic.synthetic_sensors import (
+    GROUND_TRUTH_TOPIC,
+    IMU_TOPIC,
+    JOINTS_TOPIC,
+    recorded,
+    wrench_topic,
+)
 
 START_NS = 1_700_000_000 * NANOSECONDS
 TOLERANCE = 1e-7  # of the feet's positions [m]
@@ -175,21 +175,15 @@ def _torques(
 
 def gait_recording(setup: RobotSetup, readings: GaitReadings) -> MemoryRecording:
     """Return readings as a recording with the topics of the nodes and the true pose of the base."""
-    topics = {"/imu/data": IMU_TYPE, "/joint_states": JOINT_STATE_TYPE, GROUND_TRUTH_TOPIC: POSE_TYPE}
-    topics |= {f"/{name}/wrench": WRENCH_TYPE for name in setup.contact_names}
-    names = setup.robot.joint_names
-    entries = []
+    names, samples = setup.robot.joint_names, list[tuple[str, Sample]]()
     for k, stamp in enumerate((START_NS + np.round(NANOSECONDS * readings.times_s).astype(int)).tolist()):
-        row = readings.imu[k]
-        samples: list[tuple[str, Sample]] = [
-            ("/imu/data", ImuSample(stamp, row[:3], row[3:])),
-            ("/joint_states", JointReading(stamp, names, readings.q[k], readings.v[k], readings.tau[k])),
-            (GROUND_TRUTH_TOPIC, PoseSample(stamp, readings.orientation[k], readings.position[k])),
-        ]
+        joints = JointReading(stamp, names, readings.q[k], readings.v[k], readings.tau[k])
+        pose = PoseSample(stamp, readings.orientation[k], readings.position[k])
+        samples.append((IMU_TOPIC, ImuSample(stamp, readings.imu[k, :3], readings.imu[k, 3:])))
+        samples += [(JOINTS_TOPIC, joints), (GROUND_TRUTH_TOPIC, pose)]
         for name, wrench in zip(setup.contact_names, readings.wrenches[k], strict=True):
-            samples.append((f"/{name}/wrench", WrenchSample(stamp, wrench)))
-        entries += [RecordingEntry(topic, stamp, sample) for topic, sample in samples]
-    return MemoryRecording(tuple(entries), topics, "synthetic gait")
+            samples.append((wrench_topic(name), WrenchSample(stamp, wrench)))
+    return recorded(samples, "synthetic gait")
 
 
 class _Legs:
