@@ -64,17 +64,11 @@ class ClosedLoop:
         adaptation: bool = True,
         spectators: Sequence[InertialPipeline] = (),
     ) -> None:
-        """Connect the components.
+        """Connect the components with a robot on its hoist.
 
-        Args:
-            simulation: The robot, on its hoist.
-            controller: Answers every joint state that has its base state.
-            tilt: None for an arm, or to stand on the true base state.
-            inertial: None where no inertias are estimated.
-            payload: Identifies the trunk; None: the trunk's inertia is the inertial filter's.
-            adaptation: False keeps the estimates from the controller; filter and identification run all the
-                same, and the posture and hold that the identification requests are pushed.
-            spectators: Other filters that receive the readings without affecting the loop.
+        Without adaptation the estimates are kept from the controller; filter and identification run all the
+        same, and the posture and hold that the identification requests are pushed. Spectators are other
+        filters that receive the readings without affecting the loop.
         """
         self.simulation, self.controller = simulation, controller
         self.tilt, self.inertial, self.payload = tilt, inertial, payload
@@ -141,8 +135,7 @@ class ClosedLoop:
     def _tick(self, *, commanding: bool = True) -> TorqueCommand | None:
         """Advance by one sensor period and return the command that answers it.
 
-        Args:
-            commanding: Whether the controller receives joints and base state, without which it gives none.
+        Unless `commanding`, the controller gets neither joints nor base state, without which it gives none.
         """
         for readings in self.simulation.advance(self.simulation.period_ns):
             self._push(readings, commanding=commanding)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
 
 
@@ -20,20 +19,10 @@ class TimeSeries:
         self._rows: list[tuple[float, ...]] = []
 
     def add(self, time_s: float, **values: float) -> None:
-        """Append one row; every row has the same names.
-
-        Args:
-            time_s: Time [s].
-            **values: Numbers by name.
-
-        Raises:
-            ConfigurationError: If the names differ from those of the first row.
-        """
+        """Append one row at a time [s]; every row has the same names."""
         names = ("time", *values)
-        if not self.names:
-            self.names = names
-        elif names != self.names:
-            raise ConfigurationError(f"a row has {listing(names)}, expected {listing(self.names)}")
+        self.names = self.names or names
+        assert names == self.names
         self._rows.append((time_s, *values.values()))
 
     @property
@@ -41,13 +30,10 @@ class TimeSeries:
         """Time of the last row [s]; minus infinity before the first."""
         return self._rows[-1][0] if self._rows else -np.inf
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def columns(self) -> Mapping[str, Array]:
         """Return every column by name, shape (n,) each."""
         table = np.array(self._rows, dtype=np.float64).reshape(-1, len(self.names))
-        return {name: table[:, i] for i, name in enumerate(self.names)}
+        return dict(zip(self.names, table.T, strict=True))
 
 
 def rms(values: Array) -> float:

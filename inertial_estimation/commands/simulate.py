@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.loop_recording import LoopRecording, TruthRecording
-from inertial_estimation.closed_loop.loop_watch import FallWatch, LoopAccuracy
+from inertial_estimation.closed_loop.loop_recording import LoopRecording
+from inertial_estimation.closed_loop.loop_watch import LoopWatch
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledSwing, ScheduledWalk
 from inertial_estimation.commands.terminal import progress_bar
@@ -46,16 +46,16 @@ def run(args: argparse.Namespace) -> int:
         payload=args.inertias == "trunk_payload",
         inertial=args.inertias == "inertial_ekf",
     )
-    recorder, truth = LoopRecording(loop), TruthRecording(loop)
+    recorder, watch = LoopRecording(loop), LoopWatch(loop)
     config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
     with simulation_view(rrd, loop, loop.controller.config.robot, robot.urdf, disturbed):
-        accuracy, watch = _go(loop, args, truth)
+        _go(loop, args, watch)
     known = {"disturbances": args.disturbance, "released_s": args.hoist, **_truth(loop, disturbed)}
-    messages = _write(args, recorder.recording(), truth, known, config)
+    messages = _write(args, recorder.recording(), watch, known, config)
     print(f"{messages} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
-    print("\n".join(accuracy.lines()))
+    print("\n".join(watch.lines()))
     if loop.simulation.fallen:
-        print(f"inertial-estimation simulate: {watch.sentence()}", file=sys.stderr)
+        print(f"inertial-estimation simulate: {watch.fall()}", file=sys.stderr)
         return 1
     return 0
 
@@ -70,8 +70,8 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
     return RobotLoop(args.config, overrides, noise=NOISE_FREE if args.noise_free else None)
 
 
-def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tuple[LoopAccuracy, FallWatch]:
-    """Run the loop; return the errors of its estimates since the release, and what was seen."""
+def _go(loop: ClosedLoop, args: argparse.Namespace, watch: LoopWatch) -> None:
+    """Run the loop and watch it."""
     if args.walk and not loop.simulation.robot.floating_base:
         raise ConfigurationError("--walk is for legged robots; one with a fixed base swings (--swing)")
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
@@ -86,15 +86,11 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tu
             motion.command(loop)
 
     loop.release(args.hoist)
-    accuracy, watch = LoopAccuracy(loop), FallWatch(loop)
     with progress_bar("simulate", args.duration, "s") as progress:
         while loop.time_s < args.duration and not loop.simulation.fallen:
             loop.run(min(SLICE_S, args.duration - loop.time_s), command)
-            accuracy.sample()
             watch.look()
-            truth.take()
             progress(loop.time_s)
-    return accuracy, watch
 
 
 def _truth(loop: ClosedLoop, disturbed: Sequence[str]) -> dict[str, Any]:
@@ -109,12 +105,12 @@ def _truth(loop: ClosedLoop, disturbed: Sequence[str]) -> dict[str, Any]:
 def _write(
     args: argparse.Namespace,
     recording: MemoryRecording,
-    truth: TruthRecording,
+    watch: LoopWatch,
     known: Mapping[str, Any],
     config: SimulatedRobotConfig,
 ) -> int:
     """Write the bag and what is true of it; return the number of messages."""
-    content = {**known, "inertias": inertias_as_json(truth.steps(recording.start_ns))}
+    content = {**known, "inertias": inertias_as_json(watch.inertias(recording.start_ns))}
     write_recording(
         recording,
         args.output,

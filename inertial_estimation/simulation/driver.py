@@ -3,7 +3,6 @@
 Nothing here reads a clock: the node passes wall time in, so that a test can as well.
 """
 
-from collections import Counter
 from enum import Enum
 
 import numpy as np
@@ -15,7 +14,6 @@ from inertial_estimation.simulation.config import FALLEN, RELEASED_AT, Simulatio
 from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
-MAX_REASONS = 10  # distinct reasons of refusals that are counted; further ones are "other"
 BRAKE_DAMPING = 1e5  # of brakes that engage when no command arrives in time, as in many drives [Nms/rad]
 MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
 
@@ -26,14 +24,14 @@ class CommandInbox:
     Attributes:
         newest_ns: Stamp of the newest command [ns]; None before the first.
         tau: Its torques in the model's joint order [Nm], shape (n_joints,).
-        refused: Commands refused, by reason.
+        refused: Number of commands refused.
         timeouts: Ticks with braked joints for want of a command, counted by the driver.
     """
 
     def __init__(self, joint_names: tuple[str, ...]) -> None:
         """Start empty, for the model's joints in its order."""
-        self.refused: Counter[str] = Counter()
-        self.timeouts = 0
+        self.refused = self.timeouts = 0
+        self._reason = ""  # of the last refusal
         self._joint_names = joint_names
         self._order: tuple[tuple[str, ...], list[int]] = ((), [])
         self._outdated = 0
@@ -50,16 +48,13 @@ class CommandInbox:
         return np.inf if self.newest_ns is None else seconds(now_ns - self.newest_ns)
 
     def push(self, command: TorqueCommand, now_ns: int) -> None:
-        """Take a command; a bad one is refused and counted, one older than the newest is counted.
+        """Take torques for every joint in any order, at the time of the simulation [ns].
 
-        Args:
-            command: A torque for every joint, in any order.
-            now_ns: Time of the simulation [ns].
+        A bad command is refused and counted, one older than the newest is counted.
         """
         reason = self._problem(command, now_ns)
         if reason:
-            known = reason in self.refused or len(self.refused) < MAX_REASONS
-            self.refused[reason if known else "other"] += 1
+            self.refused, self._reason = self.refused + 1, reason
         elif self.newest_ns is not None and command.stamp_ns <= self.newest_ns:
             self._outdated += 1
         else:
@@ -67,17 +62,16 @@ class CommandInbox:
 
     def health(self) -> Health:
         """Return the health of the commands; warnings concern the time since the last report."""
-        refusals = self.refused.total()
-        new_timeouts, new_refusals = self.timeouts - self._reported[0], refusals - self._reported[1]
-        self._reported = (self.timeouts, refusals)
-        values = {"time-outs": str(self.timeouts), "outdated": str(self._outdated)}
-        values |= {f"refused: {reason}": str(count) for reason, count in sorted(self.refused.items())}
+        new_timeouts, new_refusals = self.timeouts - self._reported[0], self.refused - self._reported[1]
+        self._reported = (self.timeouts, self.refused)
+        counts = {"time-outs": self.timeouts, "outdated": self._outdated, "refused": self.refused}
+        values = {name: str(count) for name, count in counts.items()}
         level, message = HealthLevel.OK, "arriving"
         if new_timeouts:
             level, message = HealthLevel.ERROR, f"no command in time, {new_timeouts} ticks with braked joints"
         elif new_refusals:
             level = HealthLevel.WARN
-            message = f"{new_refusals} commands refused: {list(self.refused)[-1]}"
+            message = f"{new_refusals} commands refused: {self._reason}"
         elif self.newest_ns is None:
             level, message = HealthLevel.STALE, "no command yet"
         return Health("joint_torque_commands", level, message, values)
@@ -120,12 +114,9 @@ class WallClockPace:
     def period(self, *, unattended: bool) -> float:
         """Return the wall time of a tick [s], zero for as fast as possible.
 
-        Args:
-            unattended: Whether no controller commands the robot; time is then not sped up.
+        While no controller commands the robot, time is not sped up: the nodes start by the wall clock.
         """
-        factor = self.factor
-        if unattended:  # the nodes start during this time, by the wall clock
-            factor = min(factor or 1.0, 1.0)
+        factor = min(self.factor or 1.0, 1.0) if unattended else self.factor
         return seconds(self.tick_ns) / factor if factor else 0.0
 
     def is_due(self, wall: float, period: float) -> bool:
@@ -178,12 +169,7 @@ class SimulationDriver:
     """
 
     def __init__(self, simulation: Simulation, robot: SimulatedRobotConfig, pacing: SimulationPacing) -> None:
-        """Initialise the driver.
-
-        Args:
-            simulation: The robot, on its hoist.
-            robot: IMU and contacts of the robot, which determine the parts of a reading.
-            pacing: Pace and time-outs.
+        """Drive a robot on its hoist, whose IMU and contacts determine the parts of a reading.
 
         Raises:
             ConfigurationError: If the control period is no multiple of the sensors' period.
@@ -211,11 +197,7 @@ class SimulationDriver:
         return self.pace.period(unattended=self.unattended)
 
     def push_command(self, command: TorqueCommand) -> None:
-        """Receive the torques of a controller; an invalid command is rejected and counted.
-
-        Args:
-            command: A torque for every joint, in any order.
-        """
+        """Receive the torques of a controller for every joint; an invalid command is refused and counted."""
         self.commands.push(command, self.simulation.stamp_ns)
 
     def poll(self, wall: float) -> list[SensorReadings]:

@@ -113,9 +113,7 @@ def test_a_bad_command_is_refused_and_counted_and_never_applied(tau, names, reas
     bench = Bench().release()
     bench.command(tau, names, bench.simulation.stamp_ns + ("future" in reason))
     assert not bench.wait(0.1)
-    ((counted, count),) = bench.driver.commands.refused.items()
-    assert reason in counted
-    assert count == 1
+    assert bench.driver.commands.refused == 1
     report = bench.health("joint_torque_commands")
     assert report.level == HealthLevel.WARN
     assert reason in report.message
