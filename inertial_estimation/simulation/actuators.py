@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -47,11 +47,11 @@ class JointActuators:
         self._viscous, self._coulomb, self._offset, self._rotor = (
             known.of_joints(term, robot) for term in terms
         )
-        self._names, self._step, self._smoothing_speed = robot.joint_names, step, known.smoothing_speed
+        self._step, self._smoothing_speed = step, known.smoothing_speed
         self._rubs = bool(self._viscous.any() or self._coulomb.any())
         effort = config.torque_limit_scale * np.array(robot.model.effortLimit[robot.n_base :])
         self._limit = np.where(effort > 0.0, effort, np.inf)
-        self._lower, self._upper = _position_limits(robot)
+        self._range = _position_limits(robot)
         self._resistance, self.inertia = self._offset, self._rotor  # of friction and stops, at this velocity
         self.release()
 
@@ -72,25 +72,9 @@ class JointActuators:
         """Set the motor torques from the link torques of a robot at rest [Nm], shape (n_joints,)."""
         self.tau = np.clip(tau_link + self._offset, -self._limit, self._limit)
 
-    def check_stance(self, q: Array) -> None:
-        """Check that a home posture is within the end stops.
-
-        Raises:
-            ConfigurationError: Naming the joints that are not.
-        """
-        over = np.flatnonzero((q < self._lower - STANCE_MARGIN) | (q > self._upper + STANCE_MARGIN))
-        if len(over):
-            found = ", ".join(
-                f"{self._names[i]} at {q[i]:g} (limits {self._lower[i]:g} to {self._upper[i]:g})"
-                for i in over
-            )
-            raise ConfigurationError(
-                f"the stance is beyond the joints' limits: {found}; expected stance.positions within them"
-            )
-
     def evaluate(self, q: Array, v: Array) -> None:
         """Compute friction and end stops at joint positions [rad] and velocities [rad/s]."""
-        excess = q - np.clip(q, self._lower, self._upper)
+        excess = q - np.clip(q, *self._range)
         stopped = bool(excess.any())
         if not (stopped or self._rubs or self.brake):
             self.inertia, self._resistance = self._rotor, self._offset
@@ -113,6 +97,23 @@ class JointActuators:
     def on_links(self, a: Array) -> Array:
         """Return the torques on the links at joint accelerations a [rad/s^2], shape (n_joints,)."""
         return self.force - self.inertia * a
+
+
+def check_stance(robot: RobotModel, q: Array) -> None:
+    """Check that a home posture is within the end stops.
+
+    Raises:
+        ConfigurationError: Naming the joints that are not.
+    """
+    lower, upper = _position_limits(robot)
+    over = np.flatnonzero((q < lower - STANCE_MARGIN) | (q > upper + STANCE_MARGIN))
+    if len(over):
+        names = robot.joint_names
+        found = [f"{names[i]} at {q[i]:g} (limits {lower[i]:g} to {upper[i]:g})" for i in over]
+        raise ConfigurationError(
+            f"the stance is beyond the joints' limits: {listing(found)}; expected stance.positions within "
+            "them"
+        )
 
 
 def _position_limits(robot: RobotModel) -> tuple[Array, Array]:

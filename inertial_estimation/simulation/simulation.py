@@ -11,6 +11,7 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, lis
 from inertial_estimation.models.robot_config import joint_corrections, stance_positions
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, BaseState, LinkInertia, frozen_array
+from inertial_estimation.simulation.actuators import check_stance
 from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.disturbances import Attachment, Disturbance, MassWaveform, Push
 from inertial_estimation.simulation.physics import RobotPhysics, stand_at_rest
@@ -173,7 +174,7 @@ class Simulation:
         self._physics = RobotPhysics(config, urdf)
         self.robot: RobotModel = self._physics.robot
         self._stance = stance_positions(config.stance, self.robot)
-        self._physics.actuators.check_stance(self._stance)
+        check_stance(self.robot, self._stance)
         self._disturbed = DisturbedRobot(self._physics, disturbances, config.step)
         self._true = TrueReadings(self._physics, config.sensors.effort_at)
         self.reset()
