@@ -108,7 +108,7 @@ class GaitReadings:
 
 def feet_at_rest(setup: RobotSetup, posture: Array) -> Array:
     """Return the positions of the contacts relative to the base in a posture [m], shape (m, 3)."""
-    view = ContactView(setup)
+    view = ContactView(setup.robot, setup.contacts, setup.imu)
     view.update(posture)
     return view.points_B
 
@@ -190,7 +190,7 @@ class _Legs:
     """Joint positions and velocities with which the feet are where they are to be; Newton's method."""
 
     def __init__(self, setup: RobotSetup, posture: Array) -> None:
-        self.view = ContactView(setup)
+        self.view = ContactView(setup.robot, setup.contacts, setup.imu)
         self._q = posture.copy()
         self._legs = np.array(self._joints_of_legs(posture))
         self._inverse = self._inverse_jacobians()

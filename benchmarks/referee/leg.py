@@ -22,17 +22,18 @@ UP = np.array([0.0, 0.0, 1.0])
 def leg_rows(folder: Path) -> list[Row]:
     """Return the error of the vertical force over its peak, on the last third of the recording."""
     from inertial_estimation import load_configs, read_urdf
-    from inertial_estimation.models.contacts import ContactForces, MomentumObserver
-    from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
+    from inertial_estimation.models.contacts import ContactForces, ContactFrames, MomentumObserver
+    from inertial_estimation.models.robot_config import robot_from_config
     from inertial_estimation.offline.identification_setup import identification_config
 
     config = identification_config(load_configs([CONFIG])).robot
     robot = robot_from_config(config, read_urdf(config.urdf)).robot
-    observer = MomentumObserver(robot, gain=GAIN, armature=ARMATURE)
+    robot.model.armature = np.full(robot.model.nv, ARMATURE)
+    observer = MomentumObserver(robot, gain=GAIN)
     forces = ContactForces(robot, [ContactFrames(FOOT, FOOT, FOOT)])
     errors, peak = [], 0.0
     for q, v, tau, force in _samples(folder, robot, config):
-        found = forces.estimate(q, observer.update(q, v, tau, 1e-3)).along(UP)[0]
+        found = forces.along(q, observer.update(q, v, tau, 1e-3), UP)[0]
         errors.append(found - force)
         peak = max(peak, abs(force))
     rest = np.array(errors[round(SPLIT * len(errors)) :])

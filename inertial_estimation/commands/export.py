@@ -13,7 +13,7 @@ from inertial_estimation.export.robot_writer import RobotWriter
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table, write_text
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
-from inertial_estimation.models.urdf_inertia import MOMENTS
+from inertial_estimation.models.urdf import MOMENTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

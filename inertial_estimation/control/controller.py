@@ -34,8 +34,9 @@ from inertial_estimation.control.walking.biped import BipedGait
 from inertial_estimation.control.walking.crawl import CrawlGait
 from inertial_estimation.control.walking.gait import Gait, GaitPhase, StepLimits, SupportTarget, Tick
 from inertial_estimation.errors import ConfigurationError, NumericalError, did_you_mean
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import ContactFrames, stance_positions
+from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import (
     BaseMotion,

@@ -18,12 +18,8 @@ from inertial_estimation.inputs.joints import JOINTS, JointPart
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
 from inertial_estimation.inputs.stream import DropReason, Stream
-from inertial_estimation.models.robot_config import (
-    RobotSetup,
-    WrenchAxes,
-    joint_corrections,
-    robot_from_config,
-)
+from inertial_estimation.models.contacts import WrenchAxes
+from inertial_estimation.models.robot_config import RobotSetup, joint_corrections, robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (

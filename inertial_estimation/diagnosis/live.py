@@ -14,7 +14,8 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.robot_streams import RobotStreams, StreamCollector, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, WrenchAxes
+from inertial_estimation.models.contacts import WrenchAxes
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
 from inertial_estimation.signals import Health
 
 SPAN_S = 5.0  # of the data that are judged

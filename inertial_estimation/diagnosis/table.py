@@ -15,10 +15,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
+from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.predicted_forces import GravityTorques, PredictedForces
-from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
 

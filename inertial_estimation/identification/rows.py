@@ -21,8 +21,7 @@ from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement,
 from inertial_estimation.models.friction import CoulombDirection, friction_model
 from inertial_estimation.models.imu import ImuToBase
 from inertial_estimation.models.local_polynomials import ZeroPhaseSmoother, triangle_weights
-from inertial_estimation.models.measurement_noise import MeasurementNoise
-from inertial_estimation.models.measurement_rows import ContactMode, Indices
+from inertial_estimation.models.measurement_rows import ContactMode, Indices, MeasurementNoise
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -147,28 +146,28 @@ class RowModel:
         Raises:
             ConfigurationError: If base acceleration, IMU and rows do not fit each other.
         """
-        robot, selection = setup.robot, config.rows.selection()
+        robot, mode = setup.robot, config.rows.contacts
         _check_base(config, setup)
         _, known = friction_model(config.friction, robot, config.robot.nominal_friction)
         self.parameters = parameters
         self.measurement = DynamicsMeasurement(
             robot,
             parameters.bodies,
-            selection,
+            config.rows,
             MeasurementNoise(),
-            () if selection.contacts is ContactMode.NONE else setup.contacts,
+            () if mode is ContactMode.NONE else setup.contacts,
             parameters.friction,
             known_friction=known,
         )
         self.row_names = self.measurement.row_names
-        self.pooled = selection.contacts.projects or config.weighting == "none"
-        contacts = setup.contacts if selection.contacts.senses else ()
+        self.pooled = mode is ContactMode.PROJECTED or config.weighting == "none"
+        contacts = setup.contacts if mode is ContactMode.MEASURED else ()
         self.sensed = RobotSetup(robot, contacts, setup.imu if robot.floating_base else None)
         self.need_velocity = config.smoothing.differentiate == "velocity"
         self.need_effort = bool(config.rows.torque_rows)
         self._imu = ImuToBase(robot, self.sensed.imu) if self.sensed.imu else None
         self._smoothing, self._effort_window = config.smoothing, config.robot.effort_window
-        self._coulomb = config.robot.nominal_friction.law
+        self._coulomb = config.robot.nominal_friction
 
     def timing(self, step_s: float) -> RowTiming:
         """Return the grids for a time between samples [s]."""

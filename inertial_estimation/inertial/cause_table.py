@@ -185,8 +185,6 @@ class CauseTable:
             equation: The measurement, with its state and the paths of its inputs.
             at_rest: Whether the joints are at rest.
         """
-        assert equation.state is not None
-        assert equation.paths is not None
         bodies = self._measurement.causes(self.candidates, equation.state, equation.paths.projection)
         weights = bodies.weights * self.load_size
         return CauseColumns(
@@ -200,7 +198,6 @@ class CauseTable:
 
     def _of_inputs(self, equation: LinearEquation) -> tuple[Array, Array]:
         paths, names = equation.paths, self._names
-        assert paths is not None
         contacts = list(names.contacts.values())
         wrenches = paths.contacts.reshape(-1, 6, paths.contacts.shape[1])[contacts].transpose(0, 2, 1)
         spatial = [wrenches * (WRENCH_FAULT * self.wrench_size)]

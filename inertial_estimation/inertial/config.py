@@ -1,10 +1,12 @@
 """Parameters of the inertial pipeline, declared once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from inertial_estimation.models.friction import FrictionConfig
-from inertial_estimation.models.measurement_noise import MeasurementNoise
-from inertial_estimation.models.measurement_rows import ContactMode, RowsConfig, RowSelection
+from inertial_estimation.models.measurement_rows import (
+    MeasurementNoise,
+    RowsConfig,
+)
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.sensor_errors import SensorErrorConfig
 from inertial_estimation.parameters import parameter, section
@@ -80,12 +82,6 @@ class InertialPipelineConfig:
         choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
-    contact_modes: tuple[str, ...] = parameter(
-        (),
-        "Treatment of the wrench of each entry of `contacts` in the inertial filter, where they differ, with "
-        "the values of `contact_wrenches`; empty means that of `contact_wrenches` for all.",
-        choices=tuple(mode.value for mode in ContactMode),
-    )
     window: float = parameter(
         0.1,
         "Length of the window in which velocities are differentiated and all other signals averaged; "
@@ -119,9 +115,3 @@ class InertialPipelineConfig:
         upper=1e6,
         runtime=True,
     )
-
-    @property
-    def row_selection(self) -> RowSelection:
-        """Rows of the measurement equation, and what is known of each contact's wrench."""
-        by_contact = tuple(ContactMode(mode) for mode in self.contact_modes)
-        return replace(self.rows.selection(), by_contact=by_contact)

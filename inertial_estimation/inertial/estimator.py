@@ -263,7 +263,6 @@ class InertialEstimator:
             raise MeasurementError(
                 "the measurement equation is not finite: readings are beyond any sensor's range"
             )
-        assert equation.state is not None
         speed = float(np.abs(equation.state.v).max(initial=0.0))
         dt, self._since = min(self._since + step.dt, self.config.window), 0.0
         block = self.model.block(equation, self.believed(), dt, step.time_ns)
@@ -312,7 +311,6 @@ class InertialEstimator:
             informed_C = parameters_from_log_cholesky(informed.x[:n].reshape(-1, 10))
         self.published.take(posterior.at.pi_C, posterior.body_covariances, informed_C)
         self.informed = informed
-        assert step.equation.state is not None
         self._last = InertialEstimate(
             step.stamp_ns,
             self._advance(step.dt),
@@ -379,7 +377,7 @@ class InertialEstimator:
         self._note_bodies()
         waiting = self.supervisor.waiting
         for i, old in enumerate(list(waiting)):
-            equation = self.model.measurement.restated(old.equation, self.believed())
+            equation = self.model.measurement.equation(old.equation.state, self.believed())
             rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
             waiting[i] = replace(old, rows=rows, equation=equation)
         return True

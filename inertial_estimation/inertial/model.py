@@ -29,7 +29,7 @@ from inertial_estimation.models.friction import (
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.sensor_errors import SensorErrors, sensor_errors
+from inertial_estimation.models.sensor_errors import SensorErrors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
@@ -108,10 +108,10 @@ class EstimationModel:
         check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
         with_offset = friction.joints if friction and "offset" in friction.terms else ()
-        errors = sensor_errors(
+        errors = SensorErrors.of(
             config.sensor_errors,
             robot,
-            config.rows.selection().resolved(robot, setup.contacts),
+            config.rows.resolved(robot, setup.contacts),
             published,
             accelerometer=imu is not None,
             known_offsets=with_offset,
@@ -119,7 +119,7 @@ class EstimationModel:
         measurement = DynamicsMeasurement(
             robot,
             bodies,
-            config.row_selection,
+            config.rows,
             config.noise,
             setup.contacts,
             friction,
@@ -148,8 +148,7 @@ class EstimationModel:
         """Names of the sensors' errors and of those of rows in all; empty where none is assumed."""
         if self.errors is None:
             return ()
-        rows = (*self.errors.rows, *self.errors.others.joints)
-        return (*self.errors.names, *(f"{TORQUE_ERROR}/{row}" for row in rows))
+        return (*self.errors.names, *(f"{TORQUE_ERROR}/{row}" for row in self.errors.rows))
 
     @cached_property
     def unknowns(self) -> Unknowns:
@@ -159,11 +158,7 @@ class EstimationModel:
             sigma = friction_deviations(self.friction, self.robot, config.friction.share)
             friction = LinearPrior(self.friction.names, self.friction.nominal_values, sigma)
         if self.errors:
-            others = self.errors.others
-            names = (*self.errors.names, *(f"{TORQUE_ERROR}/{joint}" for joint in others.joints))
-            errors = LinearPrior(
-                names, np.zeros(len(names)), np.concatenate((self.errors.sigmas, others.sigmas))
-            )
+            errors = LinearPrior(self.errors.names, np.zeros(self.errors.size), self.errors.sigmas)
         prior = BodyPrior(config.prior.mass, config.prior.com, config.prior.radii)
         return Unknowns(self.bodies, prior, friction, errors)
 
@@ -218,11 +213,7 @@ class EstimationModel:
         A, R = equation.regressor, equation.noise
         if self.errors is not None:
             A = self.errors.appended(equation, phi).regressor
-            others = np.zeros((len(A), len(self.errors.others.rows)))
-            others[self.errors.others.rows, np.arange(others.shape[1])] = 1.0
-            A = np.concatenate((A, others), axis=1)
         if self._static_friction[0]:
-            assert equation.state is not None
             rows, columns, joints = self._static_friction
             v = equation.state.v[joints]
             state = equation.state.sign
@@ -233,8 +224,7 @@ class EstimationModel:
             )
             R = R.copy()
             R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
-        speeds = np.full(1, np.inf) if equation.state is None else np.abs(equation.state.v)
-        at_rest = float(speeds.max(initial=0.0)) < REST_SPEED
+        at_rest = float(np.abs(equation.state.v).max(initial=0.0)) < REST_SPEED
         return RowBlock(A, equation.value, R, dt, time_ns, at_rest)
 
     @cached_property
@@ -249,8 +239,9 @@ class EstimationModel:
             return found
         places = {int(row) - self.robot.n_base: i for i, row in enumerate(self.measurement.picked_rows)}
         first = 10 * len(self.bodies)
-        for joint, name in zip(self.friction.joints, self.friction.drives, strict=False):
+        for joint in self.friction.joints:
             if joint in places:
+                name = self.robot.joint_names[joint]
                 found[0].append(places[joint])
                 found[1].append(first + self.friction.names.index(f"{name}/coulomb"))
                 found[2].append(joint)
@@ -276,12 +267,10 @@ class EstimationModel:
         """
         if self.errors is None:
             return {}
-        n = self.errors.size
-        sigma = np.sqrt(np.maximum(P.diagonal(), 0.0))
         torques = np.zeros(self.robot.n_joints) if tau is None else tau
-        of_rows, sigmas_of_rows = self.errors.of_rows(x[:n], P[:n, :n], torques)
-        values = np.concatenate((x[:n], of_rows, x[n:])).tolist()
-        sigmas = np.concatenate((sigma[:n], sigmas_of_rows, sigma[n:])).tolist()
+        of_rows, sigmas_of_rows = self.errors.of_rows(x, P, torques)
+        values = np.concatenate((x, of_rows)).tolist()
+        sigmas = np.concatenate((np.sqrt(np.maximum(P.diagonal(), 0.0)), sigmas_of_rows)).tolist()
         return dict(zip(self.error_names, zip(values, sigmas, strict=True), strict=True))
 
     def total_mass(self, pi_C: Array) -> float:

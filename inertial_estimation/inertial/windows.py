@@ -19,9 +19,10 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, SensorAxes
 from inertial_estimation.inputs.stream import Ring
 from inertial_estimation.models.dynamics_measurement import MeasuredState
-from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, smooth_sign
+from inertial_estimation.models.friction import CoulombDirection, NominalFriction, smooth_sign
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuMount, ImuToBase
 from inertial_estimation.models.local_polynomials import FEWEST_SAMPLES, window_weights
+from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import RobotSetup, joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -69,14 +70,15 @@ def window_mean(centre_ns: int, times: Times, rows: Array, at: float | None = No
 class FrictionSigns:
     """Signs of the rows of joint states, which with a presliding travel are integrated over the rows."""
 
-    def __init__(self, law: CoulombLaw, joints: Ring, v: slice, max_gap: float) -> None:
+    def __init__(self, friction: NominalFriction, joints: Ring, v: slice, max_gap: float) -> None:
         """Begin without a row of a ring of joint states; a gap [s] between two of them begins anew.
 
         The slice has the columns of the velocities.
         """
-        self._law, self._joints, self._v, self._max_gap_ns = law, joints, v, round(max_gap * NANOSECONDS)
-        self._direction = CoulombDirection(law)
-        self._integrated = Ring(v.stop - v.start) if law.presliding > 0.0 else None
+        self._smoothing_speed, self._joints, self._v = friction.smoothing_speed, joints, v
+        self._max_gap_ns = round(max_gap * NANOSECONDS)
+        self._direction = CoulombDirection(friction)
+        self._integrated = Ring(v.stop - v.start) if friction.presliding > 0.0 else None
         self._next, self._clears = 0, joints.clears
         self._last_ns: int | None = None  # time of the last row
 
@@ -89,7 +91,7 @@ class FrictionSigns:
         terms = (config.friction.terms if config.friction.joints else ()) + known.terms
         if not any(term.startswith("coulomb") for term in terms):
             return None
-        return cls(config.robot.nominal_friction.law, joints, v, max_gap)
+        return cls(known, joints, v, max_gap)
 
     def follow(self) -> None:
         """Integrate over the joint states that have come since the last call."""
@@ -114,7 +116,7 @@ class FrictionSigns:
         if self._integrated is not None:
             return weights @ self._integrated.window(begin, end)[1]
         v = self._joints.window(begin, end)[1][:, self._v]
-        return weights @ smooth_sign(v, self._law.smoothing_speed)
+        return weights @ smooth_sign(v, self._smoothing_speed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +147,8 @@ class NeededInputs:
                 "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
                 "IMU, or use 'finite_difference' of the base state"
             )
-        names = setup.contact_names
-        modes = config.row_selection.modes(len(names))
-        contacts = {name: i for i, (name, mode) in enumerate(zip(names, modes, strict=True)) if mode.senses}
+        measured = config.rows.contacts is ContactMode.MEASURED
+        contacts = {name: i for i, name in enumerate(setup.contact_names if measured else ())}
         return cls(setup.imu if sensed else None, floating and not sensed, contacts)
 
     def names(self, robot: RobotModel) -> InputNames:

@@ -41,7 +41,6 @@ from inertial_estimation.models.robot_config import (
     JointCorrections,
     RobotGeometryConfig,
     RobotSetup,
-    check_contact,
     joint_corrections,
 )
 from inertial_estimation.models.robot_model import RobotModel
@@ -224,7 +223,9 @@ class RobotInputs:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        check_contact(contact, self._setup.contact_names)
+        names = self._setup.contact_names
+        if contact not in names:
+            raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, names, 'there are')}")
         if contact in self.contacts:
             self.contacts[contact].push(sample, arrival_ns, frame_id)
             self._collect()

@@ -10,8 +10,9 @@ from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, RobotInputConfi
 from inertial_estimation.inputs.messages import BOOL_TYPE, NUMBER_TYPES, WRENCH_TYPES
 from inertial_estimation.inputs.stream import ClockGroup, Stream, StreamSpec, number_range, vector_range
 from inertial_estimation.models.bodies import BodyPlacements
+from inertial_estimation.models.contacts import ContactFrames, WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import ContactFrames, RobotSetup, WrenchAxes
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, ImuSample, WrenchSample
 

@@ -1,4 +1,4 @@
-"""Contacts: where they are by the joint positions, and their forces from joint torques.
+"""Contacts: their frames, where they are by the joint positions, and their forces from joint torques.
 
 The momentum observer needs no acceleration and no inverse of the mass matrix.
 
@@ -7,8 +7,7 @@ With p = M(q) v, p' = C'v - g + S'tau + J'f, and the residual
     r = K (p - p(0) - int (C'v - g + S'tau + r) dt)
 
 follows J'f with one pole: r' = K (J'f - r). Source: De Luca and Mattone, "Sensorless robot collision
-detection and hybrid force/motion control" (2005), eq. (8); De Luca et al., "Collision detection and safe
-reaction with the DLR-III lightweight manipulator arm" (2006), for a fixed base.
+detection and hybrid force/motion control" (2005), eq. (8).
 
 A floating base needs neither its velocity nor its tilt nor its angular acceleration: by the principle of
 equivalence the equations hold in the frame that moves with a point of the base, the IMU, and does not turn.
@@ -27,18 +26,50 @@ force is not determined, and the estimate says so.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.robot_config import ContactFrames, RobotSetup
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import skew
 
 SOLE_JOINTS = 6  # of a limb of its own, from which it can place a sole in any pose, and determines a moment
+LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
+IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
+
+
+class WrenchAxes(Enum):
+    """Axes in which the messages of a contact have its wrench."""
+
+    SENSOR = "sensor"  # of the contact's wrench frame, about its origin
+    BASE = "base"  # of the base, about the origin of the contact's wrench frame
+    WORLD = "world"  # of the world, about it
+
+    def in_base(self, vectors: Array, R_BF: Array) -> Array:
+        """Return vectors in the axes of the base, where R_BF is the orientation of the wrench frame."""
+        return vectors @ R_BF.T if self is WrenchAxes.SENSOR else vectors
+
+    @classmethod
+    def named(cls, frame: str, base_link: str) -> "WrenchAxes":
+        """Return the axes that the name of a frame means: those of the base, of the world, or of a sensor."""
+        if frame in (cls.BASE.value, base_link):
+            return cls.BASE
+        return cls.WORLD if frame in ("world", "map", "odom") else cls.SENSOR
+
+
+@dataclass(frozen=True)
+class ContactFrames:
+    """One contact resolved against the model."""
+
+    name: str
+    frame: str
+    wrench_frame: str
+    axes: WrenchAxes = WrenchAxes.SENSOR
 
 
 class ContactView:
@@ -54,23 +85,24 @@ class ContactView:
         imu_moves: Whether joints move the IMU relative to the base.
     """
 
-    def __init__(self, setup: RobotSetup) -> None:
+    def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount | None) -> None:
         """Resolve all frames.
 
         Args:
-            setup: The robot, its contacts and its IMU.
+            robot: The robot.
+            contacts: Its contacts.
+            imu: Its IMU.
 
         Raises:
             ConfigurationError: If the robot has no IMU.
         """
-        robot, imu = setup.robot, setup.imu
         if imu is None:
             raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
-        frames = [contact.frame for contact in setup.contacts]
+        frames = [contact.frame for contact in contacts]
         self.soles = np.array([len(robot.joints_to(f)) >= SOLE_JOINTS for f in frames], dtype=bool)
         self.imu_moves = bool(robot.joints_to(imu.frame))
         self._mount, self._chain = _Chains(robot, [imu.frame]), _Chains(robot, frames)
-        offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in setup.contacts]
+        offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in contacts]
         self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
         self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
         self.wrench_rotations = self.rotations
@@ -126,60 +158,31 @@ class _Chains:
         return [pin.updateFramePlacement(self._model, self._data, frame) for frame in self._frames]
 
 
-LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
-IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BaseFrameMotion:
-    """Motion of a floating base as an IMU senses it, in the axes of the base.
-
-    Attributes:
-        proper_acceleration_B: That of the IMU: one g upwards at rest [m/s^2], shape (3,).
-        w_WB_B: Angular velocity [rad/s], shape (3,).
-        v_B: Velocity of the origin of the base relative to the IMU, in axes that do not turn [m/s], shape
-            (3,): -w x p_BI for an IMU on the base, zero at its origin.
-    """
-
-    proper_acceleration_B: Array
-    w_WB_B: Array
-    v_B: Array
-
-
 class MomentumObserver:
     """Estimates the joint torques that the environment adds to those of the drives."""
 
-    def __init__(self, robot: RobotModel, *, gain: float = 100.0, armature: Array | float = 0.0) -> None:
+    def __init__(self, robot: RobotModel, *, gain: float) -> None:
         """Prepare the models.
 
         Args:
             robot: The robot.
             gain: K [1/s]; the residual follows a step to 63 % in 1/K.
-            armature: Rotor inertia seen at each joint [kg m^2], shape (n_joints,), or that of all joints.
         """
-        self._armature = armature
-        self._robot = robot
-        self._gain = gain
+        self._robot, self._gain = robot, gain
         self._model = robot.model.copy()
         if robot.floating_base:
             self._model.gravity = pin.Motion.Zero()  # the proper acceleration contains it
         self._data = self._model.createData()
-        self._v = np.zeros(self._model.nv)
-        self._a = np.zeros(self._model.nv)
         self._integral: Array | None = None
         self._residual = np.zeros(robot.n_joints)
 
-    @property
-    def residual(self) -> Array:
-        """Torques of the environment r [Nm], shape (n_joints,); zero before the first update."""
-        return self._residual
-
     def reset(self) -> None:
-        """Begin anew; until the next update the residual is zero."""
+        """Begin anew."""
         self._integral = None
-        self._residual = np.zeros(self._robot.n_joints)
 
-    def update(self, q: Array, v: Array, tau: Array, dt: float, base: BaseFrameMotion | None = None) -> Array:
+    def update(
+        self, q: Array, v: Array, tau: Array, dt: float, base: tuple[Array, Array, Array] | None = None
+    ) -> Array:
         """Take the readings at the end of one step.
 
         The step is implicit in r, hence stable for any gain: r = K (p - p(0) - I - beta dt) / (1 + K dt). The
@@ -190,13 +193,22 @@ class MomentumObserver:
             v: Joint velocities [rad/s], shape (n_joints,).
             tau: Torques that act on the bodies: measured ones less friction [Nm], shape (n_joints,).
             dt: Time since the last update [s]; of the first update it is not used.
-            base: Motion of a floating base; None for a fixed one.
+            base: Of a floating base: proper acceleration of the IMU, one g upwards at rest [m/s^2], angular
+                velocity [rad/s] and position of the IMU [m], in base axes, shape (3,) each.
 
         Returns:
             r [Nm], shape (n_joints,).
         """
-        momentum, rate = self._momentum(q, v, base)
-        K, beta = self._gain, rate + tau
+        model, data, K = self._model, self._data, self._gain
+        configuration = self._robot.configuration(q)
+        n, velocity, acceleration = self._robot.n_base, v, np.zeros(model.nv)
+        if base is not None:
+            f_B, w_B, p_BI = base
+            velocity, acceleration[:3] = np.concatenate((pin.skew(p_BI) @ w_B, w_B, v)), f_B
+        momentum = pin.crba(model, data, configuration)[n:] @ velocity
+        C = pin.computeCoriolisMatrix(model, data, configuration, velocity)
+        rate = C[n:] @ velocity + velocity @ C[:, n:]  # M' v, as M' = C + C'
+        beta = rate - pin.rnea(model, data, configuration, velocity, acceleration)[n:] + tau
         if self._integral is None:
             self._residual = -beta
             self._integral = momentum + beta / K
@@ -206,55 +218,9 @@ class MomentumObserver:
         self._integral = self._integral + dt * self._residual
         return self._residual
 
-    def _momentum(self, q: Array, v: Array, base: BaseFrameMotion | None) -> tuple[Array, Array]:
-        """Return the joints' rows of M v and of C'v - g, shape (n_joints,) each."""
-        n = self._robot.n_base
-        model, data = self._model, self._data
-        configuration = self._robot.configuration(q)
-        velocity, acceleration = self._v, self._a
-        velocity[n:] = v
-        if base is not None:
-            velocity[:3], velocity[3:6] = base.v_B, base.w_WB_B
-            acceleration[:3] = base.proper_acceleration_B
-        M = pin.crba(model, data, configuration)
-        momentum: Array = M[n:] @ velocity + self._armature * v
-        C = pin.computeCoriolisMatrix(model, data, configuration, velocity)
-        turned = C[n:] @ velocity + velocity @ C[:, n:]  # M' = C + C'
-        bias = pin.rnea(model, data, configuration, velocity, acceleration)[n:]
-        return momentum, turned - bias
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LimbForces:
-    """Wrenches of the environment at the contacts, in their order.
-
-    Attributes:
-        wrenches_F: Force then moment about the origin of each wrench frame, in its axes [N, Nm], shape
-            (n, 6); zero in directions that are not determined.
-        R_BF: Orientation of each wrench frame in the base, shape (n, 3, 3).
-        directions_F: Orthonormal rows that span the directions determined, of force and moment about the
-            contact, the others zero, shape (n, k, 6).
-    """
-
-    wrenches_F: Array
-    R_BF: Array
-    directions_F: Array
-
-    def along(self, direction_B: Array) -> Array:
-        """Return the forces along a direction [N], shape (n,), NaN where they are not determined.
-
-        Args:
-            direction_B: Unit vector, axes of the base, shape (3,).
-        """
-        direction_F = direction_B @ self.R_BF
-        reached = np.matmul(self.directions_F[:, :, :3], direction_F[:, :, None])[:, :, 0]
-        known = (reached * reached).sum(axis=1) > IN_REACH**2
-        forces = (self.wrenches_F[:, :3] * direction_F).sum(axis=1)
-        return np.where(known, forces, np.nan)
-
 
 class ContactForces:
-    """Turns the residual of a `MomentumObserver` into wrenches at contacts."""
+    """Turns the residual of a `MomentumObserver` into forces at contacts."""
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> None:
         """Find the limbs.
@@ -267,43 +233,40 @@ class ContactForces:
             ConfigurationError: If no joint moves a contact, or all that do move others, too.
             ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
-        self._robot = robot
-        self._data = robot.model.createData()
-        limbs = _limbs(robot, contacts)
-        # Limbs with fewer joints are padded with a dummy joint whose torque and levers are zero.
-        self._limbs = np.full((len(limbs), max(map(len, limbs), default=0)), robot.n_joints)
-        for i, limb in enumerate(limbs):
-            self._limbs[i, : len(limb)] = limb
-        self._rows = np.arange(len(limbs))[:, None]
-        self._levers = np.zeros((len(limbs), robot.n_joints + 1, 6))
-        self._torques = np.zeros(robot.n_joints + 1)
-        frames = [robot.model.frames[robot.frame_id(contact.wrench_frame)] for contact in contacts]
-        self._joints = [int(frame.parentJoint) for frame in frames]
-        self._R_JF = [frame.placement.rotation for frame in frames]
-        self._moments = np.array([_moments(robot, *pair) for pair in zip(contacts, limbs, strict=True)])
-        inverses = [frame.placement.toActionMatrixInverse() for frame in frames]
-        self._maps = [moment.T @ X for moment, X in zip(self._moments, inverses, strict=True)]
+        self._robot, self._data = robot, robot.model.createData()
+        self._frames = [robot.frame_id(contact.frame) for contact in contacts]
+        self._limbs = _limbs(robot, contacts)
 
-    def estimate(self, q: Array, residual: Array) -> LimbForces:
-        """Return the wrench at each contact.
+    def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
+        """Return the force of the environment along a direction at each contact.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).
             residual: Torques of the environment [Nm], shape (n_joints,).
+            direction_B: Unit vector, axes of the base, shape (3,).
+
+        Returns:
+            [N], shape (n,), NaN where the torques do not determine it.
         """
         model, data, n = self._robot.model, self._data, self._robot.n_base
         pin.computeJointJacobians(model, data, self._robot.configuration(q))
-        for levers, joint, X in zip(self._levers, self._joints, self._maps, strict=True):
-            levers[:-1] = (X @ pin.getJointJacobian(model, data, joint, pin.LOCAL))[:, n:].T
-        self._torques[:-1] = residual
-        unknowns, directions = _solved(self._levers[self._rows, self._limbs], self._torques[self._limbs])
-        wrenches = np.matmul(self._moments, unknowns[:, :, None])[:, :, 0]
-        pairs = zip(self._joints, self._R_JF, strict=True)
-        return LimbForces(wrenches, np.array([data.oMi[j].rotation @ R for j, R in pairs]), directions)
+        forces = np.full(len(self._limbs), np.nan)
+        for i, (frame, limb) in enumerate(zip(self._frames, self._limbs, strict=True)):
+            pin.updateFramePlacement(model, data, frame)
+            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
+            levers = J.T if len(limb) >= SOLE_JOINTS else J[:3].T
+            U, s, Vt = linear_algebra.svd(levers, full_matrices=False)
+            strong = s > LEAST_LEVER * s[0]
+            reached = Vt[strong, :3] @ direction_B
+            if reached @ reached > IN_REACH**2:
+                forces[i] = reached @ ((residual[limb] @ U[:, strong]) / s[strong])
+        return forces
 
 
-def _limbs(robot: RobotModel, contacts: Sequence[ContactFrames]) -> list[list[int]]:
-    """Return the joints that move each contact and no other."""
+def _limbs(
+    robot: RobotModel, contacts: Sequence[ContactFrames]
+) -> list["np.ndarray[Any, np.dtype[np.int64]]"]:
+    """Return the joints that move each contact and no other, shape (k,) each."""
     chains = [robot.joints_to(contact.frame) for contact in contacts]
     limbs = []
     for contact, chain in zip(contacts, chains, strict=True):
@@ -314,35 +277,5 @@ def _limbs(robot: RobotModel, contacts: Sequence[ContactFrames]) -> list[list[in
             raise ConfigurationError(
                 f"the contact '{contact.name}' {why}; its force does not follow from torques"
             )
-        limbs.append(own)
+        limbs.append(np.array(own, dtype=np.int64))
     return limbs
-
-
-def _moments(robot: RobotModel, contact: ContactFrames, limb: Sequence[int]) -> Array:
-    """Return the wrench in the wrench frame of each unknown, shape (6, 6).
-
-    The unknowns are force and moment there; of a point the moment about the contact is zero.
-    """
-    if len(limb) >= SOLE_JOINTS:
-        return np.eye(6)
-    wrench: Array = np.zeros((6, 6))
-    wrench[:3, :3] = np.eye(3)
-    wrench[3:, :3] = skew(robot.fixed_transform(contact.wrench_frame, contact.frame).translation)
-    return wrench
-
-
-def _solved(A: Array, r: Array) -> tuple[Array, Array]:
-    """Solve A u = r limb by limb in the directions in which A is large enough.
-
-    Args:
-        A: Shape (n, k, 6).
-        r: Shape (n, k).
-
-    Returns:
-        u, shape (n, 6), and those directions, shape (n, k, 6), zero where A is not.
-    """
-    U, s, Vt = linear_algebra.svd(A, full_matrices=False)
-    strong = (s > LEAST_LEVER * s[:, :1]) & (s > 0.0)
-    directions = np.where(strong[:, :, None], Vt, 0.0)
-    shares = np.matmul(r[:, None, :], U)[:, 0, :] / np.where(strong, s, 1.0)
-    return np.matmul(shares[:, None, :], directions)[:, 0, :], directions

@@ -11,7 +11,7 @@ here and f_B takes the place of the base's acceleration, so neither tilt nor vel
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,18 +20,114 @@ import pinocchio as pin
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
-    RowSelection,
-    slice_if_contiguous,
+    MeasurementNoise,
+    ResolvedRows,
+    RowsConfig,
 )
-from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+
+PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window: of common IMUs [m/s^2]
+ANGULAR_ACCELERATION = 0.1  # the same of its angular acceleration [rad/s^2]
+LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredState:
+    """All measurements of one time. The arrays are not copied, since one update makes and uses them.
+
+    Attributes:
+        q: Joint positions [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        a: Joint accelerations [rad/s^2], shape (n_joints,).
+        tau: Joint torques [Nm], shape (n_joints,), or None where not measured.
+        f_B: Proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base.
+        w_B: Angular velocity of the base, base axes [rad/s], shape (3,).
+        wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
+        wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
+        sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
+        accelerometer: Errors of the accelerometer about which an equation is linearised: bias along the axes
+            of the IMU [m/s^2] and scale, shape (4,); f_B is as read. None: zero.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array | None = None
+    f_B: Array | None = None
+    w_B: Array | None = None
+    wd_B: Array | None = None
+    wrenches: Array | None = None
+    sign: Array | None = None
+    accelerometer: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearEquation:
+    """value = regressor @ [pi_1, ..., pi_n, friction] + noise.
+
+    Attributes:
+        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction).
+        value: dtau [Nm, N], shape (m,).
+        noise: Covariance of the noise, shape (m, m).
+        measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
+        paths: How errors of the inputs reach the rows.
+        state: The measured state it belongs to.
+    """
+
+    regressor: Array
+    value: Array
+    noise: Array
+    measured: Array
+    paths: "InputPaths"
+    state: MeasuredState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InputPaths:
+    """How errors of the inputs reach the rows of an equation.
+
+    Attributes:
+        inertia: Rows of the mass matrix: the effect of an error of each acceleration, shape (k, nv).
+        sensed: The same of each acceleration that is sensed, that of the IMU in place of the base's.
+        contacts: Contact Jacobians in the picked columns: transposed, the effect of an error of each
+            wrench component, shape (6 n_contacts, k).
+        picked: Positions of the rows in the generalized forces, shape (k,).
+        projection: N, where the equation is N' times the picked rows, shape (k, m); None for k = m.
+    """
+
+    inertia: Array
+    sensed: Array
+    contacts: Array
+    picked: Indices
+    projection: Array | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredRows:
+    """The measurement equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
+
+    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, the rows hold
+    N N' times the equation. N N' is a smooth function of the posture, which N need not be, so the rows can be
+    filtered in time. N' times the rows (`basis` holds N) is the equation without its redundant part.
+
+    Attributes:
+        regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
+        value: dtau [Nm, N], shape (k, m).
+        measured: S' tau + sum J' lambda [Nm, N], shape (k, m).
+        basis: N of each time, shape (k, m, m'), or None where nothing is projected.
+    """
+
+    regressor: Array
+    value: Array
+    measured: Array
+    basis: Array | None = None
 
 
 class EquationTerms:
@@ -58,7 +154,7 @@ class EquationTerms:
             contacts: The contacts.
             imu: IMU that senses the acceleration of a floating base; None if that is given directly.
         """
-        self._robot, self._imu = robot, imu if robot.floating_base else None
+        self._imu = imu if robot.floating_base else None
         self._whole = robot.model.copy()  # whose bodies have the parameters that are believed
         if robot.floating_base:  # its proper acceleration stands for gravity
             self._whole.gravity.linear = np.zeros(3)
@@ -76,8 +172,7 @@ class EquationTerms:
     @property
     def gravity(self) -> Array:
         """Gravity that accelerations leave out, shape (3,); zero for a floating base."""
-        gravity: Array = np.array(self._whole.gravity.linear)
-        return gravity
+        return np.array(self._whole.gravity.linear)
 
     def move_to(self, q: Array) -> None:
         """Compute the Jacobians at a configuration, shape (nq,)."""
@@ -142,11 +237,10 @@ class EquationTerms:
         """
         if self._imu is None:
             return inertia
-        of_base, moving = inertia[:, :6], self._imu.moving
+        of_base, moving = inertia[:, :6], list(self._imu.moving)
         sensed: Array = inertia.copy()
         sensed[:, :6] = of_base @ self._pose(self._imu).toActionMatrix()
-        if len(moving):
-            sensed[:, moving] -= of_base @ self._data.J[:, moving]
+        sensed[:, moving] -= of_base @ self._data.J[:, moving]
         return sensed
 
     def _pose(self, imu: ImuMount) -> pin.SE3:
@@ -154,96 +248,33 @@ class EquationTerms:
         return T_BI
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredState:
-    """All measurements of one time. The arrays are not copied, since one update makes and uses them.
+class _RowCovariance:
+    """Covariance of the measured rows, from the noise of what they are computed from."""
 
-    Attributes:
-        q: Joint positions [rad], shape (n_joints,).
-        v: Joint velocities [rad/s], shape (n_joints,).
-        a: Joint accelerations [rad/s^2], shape (n_joints,).
-        tau: Joint torques [Nm], shape (n_joints,), or None where not measured.
-        f_B: Proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base.
-        w_B: Angular velocity of the base, base axes [rad/s], shape (3,).
-        wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
-        wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
-        sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
-        accelerometer: Errors of the accelerometer about which an equation is linearised: bias along the axes
-            of the IMU [m/s^2] and scale, shape (4,); f_B is as read. None: zero.
-    """
+    def __init__(
+        self, noise: MeasurementNoise, robot: RobotModel, rows: ResolvedRows, n_contacts: int
+    ) -> None:
+        noise = noise.for_robot(robot)
+        acceleration, direct = robot.n_joints * [noise.joint_acceleration], robot.n_joints * [noise.torque]
+        if robot.floating_base:
+            acceleration = 3 * [PROPER_ACCELERATION] + 3 * [ANGULAR_ACCELERATION] + acceleration
+            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
+        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment(robot)]
+        self._acceleration = np.array(acceleration)
+        self._wrench = np.array(n_contacts * wrench if rows.contacts is ContactMode.MEASURED else [])
+        self._variance = np.maximum(direct, LEAST)[rows.picked] ** 2
 
-    q: Array
-    v: Array
-    a: Array
-    tau: Array | None = None
-    f_B: Array | None = None
-    w_B: Array | None = None
-    wd_B: Array | None = None
-    wrenches: Array | None = None
-    sign: Array | None = None
-    accelerometer: Array | None = None
+    def at(self, sensed: Array, contacts: Array) -> Array:
+        """Return R, shape (m, m).
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearEquation:
-    """value = regressor @ [pi_1, ..., pi_n, friction] + noise.
-
-    Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction).
-        value: dtau [Nm, N], shape (m,).
-        noise: Covariance of the noise, shape (m, m).
-        measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
-        paths: How errors of the inputs reach the rows; None where it is not known.
-        state: The measured state it belongs to; None where it is not known.
-    """
-
-    regressor: Array
-    value: Array
-    noise: Array
-    measured: Array
-    paths: "InputPaths | None" = None
-    state: MeasuredState | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class InputPaths:
-    """How errors of the inputs reach the rows of an equation.
-
-    Attributes:
-        inertia: Rows of the mass matrix: the effect of an error of each acceleration, shape (k, nv).
-        sensed: The same of each acceleration that is sensed, that of the IMU in place of the base's.
-        contacts: Contact Jacobians in the picked columns: transposed, the effect of an error of each
-            wrench component, shape (6 n_contacts, k).
-        picked: Positions of the rows in the generalized forces, shape (k,).
-        projection: N, where the equation is N' times the picked rows, shape (k, m); None for k = m.
-    """
-
-    inertia: Array
-    sensed: Array
-    contacts: Array
-    picked: Indices
-    projection: Array | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredRows:
-    """The measurement equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
-
-    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, the rows hold
-    N N' times the equation. N N' is a smooth function of the posture, which N need not be, so the rows can be
-    filtered in time. N' times the rows (`basis` holds N) is the equation without its redundant part.
-
-    Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
-        value: dtau [Nm, N], shape (k, m).
-        measured: S' tau + sum J' lambda [Nm, N], shape (k, m).
-        basis: N of each time, shape (k, m, m'), or None where nothing is redundant.
-    """
-
-    regressor: Array
-    value: Array
-    measured: Array
-    basis: Array | None = None
+        Args:
+            sensed: Effect of an error of each sensed acceleration on the rows, shape (m, nv).
+            contacts: Contact Jacobians in the columns of the rows, shape (6 n_contacts, m).
+        """
+        W = np.hstack((sensed * self._acceleration, contacts[: len(self._wrench)].T * self._wrench))
+        R: Array = W @ W.T
+        R[np.diag_indices(len(R))] += self._variance
+        return R
 
 
 class DynamicsMeasurement:
@@ -253,7 +284,7 @@ class DynamicsMeasurement:
         self,
         robot: RobotModel,
         bodies: tuple[BodyReference, ...],
-        rows: RowSelection,
+        rows: RowsConfig,
         noise: MeasurementNoise,
         contacts: tuple[ContactFrames, ...] = (),
         friction: FrictionModel | None = None,
@@ -276,17 +307,15 @@ class DynamicsMeasurement:
             ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
         """
         self._robot = robot
-        self._friction = friction
-        self._known_friction = known_friction
+        self._friction, self._known_friction = friction, known_friction
         self._rows = rows.resolved(robot, contacts)
-        if self._needs_load and set(self._rows.modes) - {ContactMode.MEASURED, ContactMode.NONE}:
+        if self._needs_load and self._rows.projects:
             raise ConfigurationError(
                 "friction that depends on the load (coulomb_load) needs contact wrenches that are measured, "
                 "expected contact_wrenches to be 'measured' or 'none'"
             )
-        self._picked = slice_if_contiguous(self._rows.picked)
         self._terms = EquationTerms(robot, bodies, contacts, imu)
-        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
+        self._covariance = _RowCovariance(noise, robot, self._rows, len(contacts))
         self._n_parameters = self._terms.size + (friction.size if friction else 0)
 
     @cached_property
@@ -323,9 +352,9 @@ class DynamicsMeasurement:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        terms, picked = self._terms, self._picked
+        terms, picked = self._terms, self._rows.picked
         terms.move_to(q)
-        inertia, known = terms.mass_matrix(q, phi)[picked], None
+        inertia, known = terms.mass_matrix(q, phi)[picked], np.zeros(3)
         if state.accelerometer is not None:
             assert state.f_B is not None
             known = terms.R_BI @ state.accelerometer[:3] + state.accelerometer[3] * state.f_B
@@ -336,37 +365,16 @@ class DynamicsMeasurement:
         value = measured - rest
         self._add_friction(A, value, state)
         A, value, measured = A[picked], value[picked], measured[picked]
-        of_contacts = J_C[:, picked]
-        sensed = terms.by_sensed(inertia)
-        noise = self._covariance.at(sensed, of_contacts)
-        paths = InputPaths(inertia, sensed, of_contacts, self._rows.picked, None)
-        if known is not None:
+        if state.accelerometer is not None:
             value = value - inertia[:, :3] @ known
+        sensed, of_contacts = terms.by_sensed(inertia), J_C[:, picked]
+        noise, N = self._covariance.at(sensed, of_contacts), None
         if self._rows.projects:
-            return self._projected(LinearEquation(A, value, noise, measured, paths, state), J_C)
-        return LinearEquation(A, value, noise, measured, paths, state)
-
-    def restated(self, equation: LinearEquation, phi: Array | None = None) -> LinearEquation:
-        """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
-
-        Args:
-            equation: Computed by a measurement that may differ in its noise, and by bodies estimated in
-                addition; it has its state and paths.
-            phi: Present parameters of the bodies, as for `equation`.
-        """
-        e = equation
-        assert e.state is not None
-        assert e.paths is not None
-        if e.regressor.shape[1] != self._n_parameters:
-            return self.equation(e.state, phi)
-        q = self._robot.configuration(e.state.q)
-        self._terms.move_to(q)
-        inertia = self._terms.mass_matrix(q, phi)[self._picked]
-        paths = replace(e.paths, inertia=inertia, sensed=self._terms.by_sensed(inertia))
-        noise, N = self._covariance.at(paths.sensed, paths.contacts), paths.projection
-        if N is not None:
-            noise = N.T @ noise @ N
-        return replace(e, noise=noise, paths=paths)
+            N = self._rows.projection(J_C)
+            A, value, noise, measured = N.T @ A, N.T @ value, N.T @ noise @ N, N.T @ measured
+        return LinearEquation(
+            A, value, noise, measured, InputPaths(inertia, sensed, of_contacts, picked, N), state
+        )
 
     def proper_acceleration(self, state: MeasuredState) -> Array:
         """Return the proper acceleration of the base, base frame [m/s^2], shape (3,); at rest it is upwards.
@@ -378,25 +386,21 @@ class DynamicsMeasurement:
         return upwards
 
     def causes(
-        self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None
+        self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None
     ) -> BodyCauses:
         """Return the columns of loads and external wrenches in the rows `row_names`.
 
         Args:
             candidates: The bodies they act on.
             state: The measurements, all of one time.
-            projection: N of the equation at this state; None computes it where the equation is projected.
+            projection: N of the equation at this state.
         """
-        q, v, a = self._generalized(state)
-        causes = candidates.at(q, v, a, self._picked)
-        if self._rows.projects:
-            if projection is None:
-                self._terms.move_to(q)
-                projection = self._rows.projection(self._terms.contact_jacobians())
-            parts = causes.loads, causes.weights, causes.wrenches
-            loads, weights, wrenches = (projection.T @ part for part in parts)
-            causes = BodyCauses(loads, weights, wrenches, causes.R_BJ)
-        return causes
+        causes = candidates.at(*self._generalized(state), self._rows.picked)
+        if projection is None:
+            return causes
+        parts = causes.loads, causes.weights, causes.wrenches
+        loads, weights, wrenches = (projection.T @ part for part in parts)
+        return BodyCauses(loads, weights, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.
@@ -418,9 +422,13 @@ class DynamicsMeasurement:
         applied = self._applied(states, jacobians)
         unexplained = applied - rest
         self._add_friction(A, unexplained, states)
-        picked = self._picked
-        rows = MeasuredRows(A[:, picked], unexplained[:, picked], applied[:, picked])
-        return self._projected_rows(rows, jacobians) if self._rows.projects else rows
+        A, value, measured = (part[:, self._rows.picked] for part in (A, unexplained, applied))
+        if not self._rows.projects:
+            return MeasuredRows(A, value, measured)
+        N = np.array([self._rows.projection(J_C) for J_C in jacobians])
+        P = N @ N.transpose(0, 2, 1)
+        value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (value, measured))
+        return MeasuredRows(P @ A, value, measured, N)
 
     def _add_friction(self, A: Array, unexplained: Array, state: MeasuredState) -> None:
         """Write the columns of estimated friction, and subtract the known one from what it explains.
@@ -430,15 +438,12 @@ class DynamicsMeasurement:
             unexplained: What acts less the torques of the rest of the robot, shape (..., nv); changed.
             state: The measurements.
         """
-        if self._friction is None and self._known_friction is None:
-            return
-        joints = slice(self._robot.n_base, None)
-        load = None
+        joints, load = slice(self._robot.n_base, None), None
         if self._needs_load:
             load = (A[..., : self._terms.size] @ self._terms.nominal - unexplained)[..., joints]
             load = load if state.tau is None else load + state.tau
         signals = state.q, state.v, state.a, state.sign, load
-        if self._friction:
+        if self._friction is not None:
             A[..., joints, self._terms.size :] = self._friction.regressor(*signals)
         if self._known_friction is not None:
             unexplained[..., joints] -= self._known_friction.torques(*signals)
@@ -448,7 +453,7 @@ class DynamicsMeasurement:
         applied = np.zeros((*J_C.shape[:-2], self._robot.model.nv))
         if states.tau is not None:
             applied[..., self._robot.n_base :] = states.tau
-        if self._rows.sensed and states.wrenches is not None:
+        if self._rows.contacts is ContactMode.MEASURED and states.wrenches is not None:
             wrenches = states.wrenches.reshape(*J_C.shape[:-2], 1, -1)
             applied += (wrenches @ J_C)[..., 0, :]
         return applied
@@ -467,23 +472,3 @@ class DynamicsMeasurement:
         assert states.wd_B is not None
         v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=-1)
         return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=-1)
-
-    def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
-        N = self._rows.projection(J_C)
-        paths = None if equation.paths is None else replace(equation.paths, projection=N)
-        return LinearEquation(
-            N.T @ equation.regressor,
-            N.T @ equation.value,
-            N.T @ equation.noise @ N,
-            N.T @ equation.measured,
-            paths,
-            equation.state,
-        )
-
-    def _projected_rows(self, rows: MeasuredRows, jacobians: Array) -> MeasuredRows:
-        N = np.array([self._rows.projection(J_C) for J_C in jacobians])
-        P = N.transpose(0, 2, 1)
-        redundant = self._rows.mixed
-        P = N @ P if redundant else P
-        value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (rows.value, rows.measured))
-        return MeasuredRows(P @ rows.regressor, value, measured, N if redundant else None)

@@ -64,12 +64,17 @@ class HandOver:
         return self.published
 
 
+def central_row(link: LinkInertia) -> Array:
+    """Return mass, centre of mass and inertia about it in one row, shape (13,)."""
+    return np.concatenate(([link.mass], link.com_L, link.inertia_Lcm.ravel()))
+
+
 def published_defect(names: Sequence[str], published: Array) -> str:
     """Name a published inertia that is not finite, or that no body of positive density has.
 
     Args:
         names: Names of n links.
-        published: Their inertias as `central_parameters` returns them, shape (n, 13).
+        published: Their inertias as `central_row` returns them, shape (n, 13).
 
     Returns:
         The defect as a phrase; empty if there is none.
@@ -83,26 +88,3 @@ def published_defect(names: Sequence[str], published: Array) -> str:
         return ""
     worst = int(real.argmin())
     return f"the published inertia of '{names[worst]}' belongs to no real body (mass {mass[worst]:.3g} kg)"
-
-
-def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:
-    """Return whether masses, centres of mass and inertias of links are finite."""
-    return bool(np.isfinite(_rows(links)).all())
-
-
-def inertia_defect(links: Sequence[LinkInertia]) -> str:
-    """Name a published inertia that is not finite, or that no body of positive density has.
-
-    Args:
-        links: The inertias.
-
-    Returns:
-        The defect as a phrase; empty if there is none.
-    """
-    return published_defect([link.link for link in links], _rows(links))
-
-
-def _rows(links: Sequence[LinkInertia]) -> Array:
-    """Return mass, centre of mass and inertia about it, shape (n, 13)."""
-    rows = [np.concatenate(([link.mass], link.com_L, link.inertia_Lcm.ravel())) for link in links]
-    return np.array(rows).reshape(-1, 13)

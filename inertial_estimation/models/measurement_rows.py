@@ -1,227 +1,33 @@
-"""Measured rows of the equation of motion, and the elimination of unknown contact wrenches from them."""
+"""Rows of the equation of motion that are measured: which they are, what contacts add, how noisy they are."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.contacts import ContactFrames
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial import linear_algebra
 
 Indices = NDArray[np.int64]
-BASE_ROWS = (
-    "base_force_x",
-    "base_force_y",
-    "base_force_z",
-    "base_moment_x",
-    "base_moment_y",
-    "base_moment_z",
-)
+BASE_ROWS = tuple(f"base_{kind}_{axis}" for kind in ("force", "moment") for axis in "xyz")
 
 
 class ContactMode(Enum):
     """Treatment of the contact wrenches.
 
     MEASURED: sensors give them. PROJECTED: unknown, and removed with a basis of the null space of their
-    Jacobians (Y 14-16). HORIZONTAL: the same of the forces along x and y of the wrench frame alone, which a
-    badly calibrated sensor does not give (Y III-C); the others are measured. ESTIMATED: from the torques of
-    the joints that carry the contact (T V), which are used up by it. NONE: nothing touches the robot.
+    Jacobians (Y 14-16). NONE: nothing touches the robot.
     """
 
     MEASURED = "measured"
     PROJECTED = "projected"
-    HORIZONTAL = "horizontal_projected"
-    ESTIMATED = "estimated"
     NONE = "none"
-
-    @property
-    def senses(self) -> bool:
-        """Whether a sensor at the contact is needed."""
-        return self in (ContactMode.MEASURED, ContactMode.HORIZONTAL)
-
-    @cached_property
-    def projects(self) -> bool:
-        """Whether rows are mixed by a basis of a null space."""
-        return self in (ContactMode.PROJECTED, ContactMode.HORIZONTAL)
-
-
-@dataclass(frozen=True)
-class RowSelection:
-    """Selection of rows by name.
-
-    Attributes:
-        base: Whether the six base rows are used; ignored for a fixed base.
-        joints: Joints whose torque is measured, by name or shell pattern.
-        contacts: What is known of contact wrenches.
-        point_contacts: Whether contacts carry a force but no moment.
-        by_contact: What is known of each contact's wrench, where the contacts differ; empty: `contacts`.
-    """
-
-    base: bool = True
-    joints: tuple[str, ...] = ("*",)
-    contacts: ContactMode = ContactMode.NONE
-    point_contacts: bool = False
-    by_contact: tuple[ContactMode, ...] = ()
-
-    def modes(self, n_contacts: int) -> tuple[ContactMode, ...]:
-        """Return what is known of each contact's wrench.
-
-        Args:
-            n_contacts: Number of contacts.
-
-        Raises:
-            ConfigurationError: If `by_contact` has another length.
-        """
-        if self.by_contact and len(self.by_contact) != n_contacts:
-            raise ConfigurationError(
-                f"'contact_modes' has {len(self.by_contact)} entries, expected one for each of the "
-                f"{n_contacts} contacts"
-            )
-        return self.by_contact or (self.contacts,) * n_contacts
-
-    def resolved(self, robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> "ResolvedRows":
-        """Look the rows up in a robot.
-
-        Raises:
-            ConfigurationError: If a name matches no joint, or no row is left, or contacts are to be
-                estimated without the torques of their limb.
-        """
-        joints = robot.joints_matching(self.joints, "the torque rows")
-        base = list(range(robot.n_base)) if self.base else []
-        picked = np.array(base + [robot.n_base + j for j in joints], dtype=np.int64)
-        names = (BASE_ROWS if base else ()) + tuple(robot.joint_names[j] for j in joints)
-        if not names:
-            raise ConfigurationError("no measurement row is selected: neither base rows nor joint torques")
-        modes = self.modes(len(contacts))
-        limbs = _limbs(robot, contacts, modes, picked, 3 if self.point_contacts else 6)
-        used = np.unique(np.concatenate([*limbs.values(), np.arange(0)])).astype(np.int64)
-        kept = np.setdiff1d(np.arange(len(picked)), used)
-        unknown = _unknown(modes, point_contacts=self.point_contacts)
-        left = len(kept) - int(unknown.sum())
-        if left <= 0:
-            raise ConfigurationError(
-                f"{len(picked)} rows cannot be freed of {sum(mode.projects for mode in modes)} unknown "
-                "contact wrenches; measure more joint torques, or the wrenches"
-            )
-        names = tuple(names[i] for i in kept)
-        if unknown.any():
-            names = tuple(f"projected_{i:02d}" for i in range(left))
-        return ResolvedRows(picked, names, modes, self.point_contacts, limbs, kept, unknown)
-
-
-@dataclass(frozen=True, eq=False)
-class ResolvedRows:
-    """Rows by index.
-
-    Attributes:
-        picked: Indices into the generalized forces, shape (m,).
-        names: Name of each row after projection.
-        modes: What is known of each contact's wrench.
-        point_contacts: Whether contacts carry no moment.
-        limbs: Of each contact that is estimated, by its number, the positions of its limb's joints in
-            `picked`.
-        kept: Positions in `picked` of the rows that are left of those.
-        unknown: Which components of all wrenches are removed by a null space, shape (6 n_contacts,).
-    """
-
-    picked: Indices
-    names: tuple[str, ...]
-    modes: tuple[ContactMode, ...]
-    point_contacts: bool
-    limbs: Mapping[int, Indices]
-    kept: Indices
-    unknown: NDArray[np.bool_]
-
-    @cached_property
-    def projects(self) -> bool:
-        """Whether the equations are multiplied by a matrix that eliminates unknown wrenches."""
-        return bool(self.limbs) or self.mixed
-
-    @cached_property
-    def mixed(self) -> bool:
-        """Whether that matrix has a basis of a null space, so that a row belongs to no joint."""
-        return bool(self.unknown.any())
-
-    @cached_property
-    def sensed(self) -> bool:
-        """Whether the wrench of any contact is measured."""
-        return any(mode.senses for mode in self.modes)
-
-    def projection(self, J_C: Array) -> Array:
-        """Return N with N' J_C' = 0 in the picked rows and unknown components; N' multiplies the equation.
-
-        ESTIMATED takes a wrench from each limb, f = pinv(J_limb') (torque left over in the limb), and
-        subtracts J_kept' f from the kept rows. What is projected is removed from the rest with an orthonormal
-        basis of the null space.
-
-        Args:
-            J_C: Contact Jacobians, shape (6 n_contacts, nv).
-
-        Returns:
-            Shape (m, number of names).
-        """
-        E = J_C[:, self.picked].T
-        N = self._without_limbs(E) if self.limbs else None
-        if not self.mixed:
-            assert N is not None
-            return N
-        unknown = E[:, self.unknown] if N is None else N.T @ E[:, self.unknown]
-        Q, _R = np.linalg.qr(unknown, mode="complete")
-        basis: Array = Q[:, unknown.shape[1] :]
-        return basis if N is None else N @ basis
-
-    def _without_limbs(self, E: Array) -> Array:
-        N = np.zeros((len(self.picked), len(self.kept)))
-        N[self.kept, np.arange(len(self.kept))] = 1.0
-        unknowns = 3 if self.point_contacts else 6
-        for i, limb in self.limbs.items():
-            E_i = E[:, 6 * i : 6 * i + unknowns]
-            N[limb] -= (E_i[self.kept] @ linear_algebra.pinv(E_i[limb], rcond=1e-6)).T
-        return N
-
-
-def _unknown(modes: Sequence[ContactMode], *, point_contacts: bool) -> NDArray[np.bool_]:
-    """Return which components of all wrenches are removed by a null space, shape (6 n_contacts,)."""
-    components = {ContactMode.PROJECTED: 3 if point_contacts else 6, ContactMode.HORIZONTAL: 2}
-    unknown = [np.arange(6) < components.get(mode, 0) for mode in modes]
-    return np.concatenate([*unknown, np.zeros(0, dtype=bool)])
-
-
-def _limbs(
-    robot: RobotModel,
-    contacts: Sequence[ContactFrames],
-    modes: Sequence[ContactMode],
-    picked: Indices,
-    unknowns: int,
-) -> dict[int, Indices]:
-    """Return the positions in `picked` of the joints that carry each estimated contact, by its number."""
-    position = {int(row): i for i, row in enumerate(picked)}
-    limbs = {}
-    for number, (contact, mode) in enumerate(zip(contacts, modes, strict=True)):
-        if mode is not ContactMode.ESTIMATED:
-            continue
-        rows = [robot.n_base + j for j in robot.joints_to(contact.wrench_frame)]
-        limb = [position[row] for row in rows if row in position]
-        if len(limb) < unknowns:
-            raise ConfigurationError(
-                f"contact '{contact.name}' has {len(limb)} measured joint torques in its limb, expected at "
-                f"least {unknowns} to estimate its wrench"
-            )
-        limbs[number] = np.array(limb, dtype=np.int64)
-    return limbs
-
-
-def slice_if_contiguous(indices: Indices) -> slice | Indices:
-    """Return the same rows as a slice where possible: views instead of copies."""
-    first, last = int(indices[0]), int(indices[-1])
-    return slice(first, last + 1) if np.array_equal(indices, np.arange(first, last + 1)) else indices
 
 
 @dataclass(frozen=True)
@@ -236,9 +42,7 @@ class RowsConfig:
     )
     contact_wrenches: str = parameter(
         "measured",
-        "Treatment of contact wrenches: measured, unknown and projected out, measured except for the forces "
-        "along x and y of the wrench frame, which are projected out (horizontal_projected), estimated from "
-        "the torques of the limbs, or none.",
+        "Treatment of contact wrenches: measured, unknown and projected out, or none.",
         choices=tuple(mode.value for mode in ContactMode),
     )
     point_contacts: bool = parameter(False, "Whether contacts transmit a force but no moment (point feet).")
@@ -249,7 +53,140 @@ class RowsConfig:
         choices=("accelerometer", "finite_difference"),
     )
 
-    def selection(self) -> RowSelection:
-        """Return the selection of rows for the measurement equation."""
-        mode = ContactMode(self.contact_wrenches)
-        return RowSelection(self.base_rows, self.torque_rows, mode, self.point_contacts)
+    @property
+    def contacts(self) -> ContactMode:
+        """Treatment of the contact wrenches."""
+        return ContactMode(self.contact_wrenches)
+
+    def resolved(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> "ResolvedRows":
+        """Look the rows up in a robot.
+
+        Raises:
+            ConfigurationError: If a name matches no joint, or no row is left.
+        """
+        joints = robot.joints_matching(self.torque_rows, "the torque rows")
+        base = list(range(robot.n_base)) if self.base_rows else []
+        picked = np.array(base + [robot.n_base + j for j in joints], dtype=np.int64)
+        names = (BASE_ROWS if base else ()) + tuple(robot.joint_names[j] for j in joints)
+        if not names:
+            raise ConfigurationError("no measurement row is selected: neither base rows nor joint torques")
+        mode = self.contacts if contacts else ContactMode.NONE
+        projected = contacts if mode is ContactMode.PROJECTED else ()
+        unknown = np.tile(np.arange(6) < (3 if self.point_contacts else 6), len(projected))
+        if projected:
+            names = tuple(f"projected_{i:02d}" for i in range(len(picked) - int(unknown.sum())))
+        if not names:
+            raise ConfigurationError(
+                f"{len(picked)} rows cannot be freed of {len(projected)} unknown contact wrenches; measure "
+                "more joint torques, or the wrenches"
+            )
+        return ResolvedRows(picked, names, mode, unknown)
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedRows:
+    """Rows by index.
+
+    Attributes:
+        picked: Indices into the generalized forces, shape (m,).
+        names: Name of each row after projection.
+        contacts: Treatment of the contact wrenches.
+        unknown: Which components of all wrenches are projected out, shape (6 n_contacts,); empty if none is.
+    """
+
+    picked: Indices
+    names: tuple[str, ...]
+    contacts: ContactMode
+    unknown: NDArray[np.bool_]
+
+    @property
+    def projects(self) -> bool:
+        """Whether unknown wrenches are removed by a basis of a null space, so that no row is of one joint."""
+        return bool(len(self.unknown))
+
+    def projection(self, J_C: Array) -> Array:
+        """Return an orthonormal N with N' J_C' = 0 in the picked rows and unknown components.
+
+        Args:
+            J_C: Contact Jacobians, shape (6 n_contacts, nv).
+
+        Returns:
+            Shape (m, number of names).
+        """
+        unknown = J_C[self.unknown][:, self.picked].T
+        N: Array = np.linalg.qr(unknown, mode="complete")[0][:, unknown.shape[1] :]
+        return N
+
+
+FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
+STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
+DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque": 0.5}
+CONTACT_LEVER = 0.1  # of errors of a contact's force, for its moments; half a foot of that robot [m]
+
+
+@dataclass(frozen=True)
+class MeasurementNoise:
+    """Standard deviations of means over one window, unmodelled effects included.
+
+    Negative ones follow from the robot: they are those of a humanoid of `FULL_SIZE`, scaled down for lighter
+    robots by the weight (forces) and by the moment of the weight on a lever that grows with its third root
+    (moments and torques); torques of a robot with a fixed base by its largest effort limit.
+    """
+
+    torque: float = parameter(
+        -1.0,
+        "Standard deviation of a joint torque averaged over one window, unmodelled effects included. "
+        "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3 or, where the base is fixed, times "
+        "its largest effort limit / 100 Nm, but at most 0.5 Nm.",
+        unit="Nm",
+        lower=-1e4,
+        upper=1e4,
+    )
+    base_force: float = parameter(
+        -1.0,
+        "Standard deviation of unmodelled forces in the base rows, averaged over one window. Negative: 2 N "
+        "times the robot's mass / 80 kg, but at most 2 N.",
+        unit="N",
+        lower=-1e4,
+        upper=1e4,
+    )
+    base_moment: float = parameter(
+        -1.0,
+        "Standard deviation of unmodelled moments in the base rows, averaged over one window. Negative: 1 Nm "
+        "times the robot's mass / 80 kg to the power 4/3, but at most 1 Nm.",
+        unit="Nm",
+        lower=-1e4,
+        upper=1e4,
+    )
+    contact_force: float = parameter(
+        -1.0,
+        "Standard deviation of the force components of a measured contact wrench, averaged over one window; "
+        "that of its moments follows by a lever of 0.1 m times (the robot's mass / 80 kg) to the power 1/3, "
+        "but at most 0.1 m. Negative: 2 N times the robot's mass / 80 kg, but at most 2 N.",
+        unit="N",
+        lower=-1e4,
+        upper=1e4,
+    )
+    joint_acceleration: float = parameter(
+        0.2,
+        "Standard deviation of the joint accelerations over one window.",
+        unit="rad/s^2",
+        lower=0.0,
+        upper=1000.0,
+    )
+
+    def contact_moment(self, robot: RobotModel) -> float:
+        """Return the standard deviation of the moments of a measured contact wrench [Nm]."""
+        size: float = min(robot.total_mass / FULL_SIZE, 1.0) ** (1.0 / 3.0)
+        return CONTACT_LEVER * size * self.contact_force
+
+    def for_robot(self, robot: RobotModel) -> "MeasurementNoise":
+        """Return the noise with values in place of the negative ones."""
+        weight = min(robot.total_mass / FULL_SIZE, 1.0)
+        shares = {name: weight if "force" in name else weight ** (4.0 / 3.0) for name in DEFAULTS}
+        if not robot.floating_base and robot.n_joints:
+            shares["torque"] = min(float(urdf_limits(robot).effort.max()) / STRONG, 1.0)
+        derived = {
+            name: share * DEFAULTS[name] for name, share in shares.items() if getattr(self, name) < 0.0
+        }
+        return replace(self, **derived)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import ImuToBase
-from inertial_estimation.models.robot_config import ContactFrames, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, skews

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError, did_you_mean, listing
+from inertial_estimation.errors import ConfigurationError, ModelError, listing
 from inertial_estimation.inputs.config import RobotInputConfig
+from inertial_estimation.models.contacts import ContactFrames, WrenchAxes
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
@@ -58,12 +58,7 @@ class JointCorrections:
 
 
 def joint_corrections(offsets: JointOffsets, gains: DriveGains, robot: RobotModel) -> JointCorrections:
-    """Resolve offsets and gains against a robot.
-
-    Args:
-        offsets: By joint name.
-        gains: By joint name.
-        robot: The model; locked joints are not in it and cannot be corrected.
+    """Resolve offsets and gains against a robot; locked joints are not in it and cannot be corrected.
 
     Raises:
         ConfigurationError: If there are not as many values as joints, or a gain is zero.
@@ -100,14 +95,15 @@ def values_by_joint(
         raise ConfigurationError(
             f"'{name}' has {len(values)} values, expected one for each of its {len(joints)} joints"
         )
+    given = dict(zip(joints, values, strict=True))
+    if len(given) < len(joints):
+        twice = next(joint for joint in joints if list(joints).count(joint) > 1)
+        raise ConfigurationError(f"'{name}' names the joint '{twice}' more than once")
     spread = np.full(robot.n_joints, missing)
-    for joint, value in zip(joints, values, strict=True):
+    for joint, value in given.items():
         if isinstance(value, str):
             raise ConfigurationError(f"'{name}' has the value {value!r} for '{joint}', expected a number")
         spread[robot.joint_index(joint)] = value
-    if len(set(joints)) < len(joints):
-        twice = next(joint for joint in joints if list(joints).count(joint) > 1)
-        raise ConfigurationError(f"'{name}' names the joint '{twice}' more than once")
     return spread
 
 
@@ -131,14 +127,7 @@ class StanceConfig:
 
 
 def stance_positions(config: StanceConfig, robot: RobotModel) -> Array:
-    """Return the home posture in the model's joint order.
-
-    Args:
-        config: Posture by joint name.
-        robot: The model.
-
-    Returns:
-        Joint positions [rad], shape (n_joints,).
+    """Return the home posture in the model's joint order [rad], shape (n_joints,).
 
     Raises:
         ConfigurationError: If there are not as many positions as joints.
@@ -178,9 +167,6 @@ def contact_points(config: StanceConfig, contacts: Sequence[str]) -> tuple[Array
     return tuple(points)
 
 
-POSE = 6  # numbers of a pose: position and roll, pitch, yaw
-
-
 @dataclass(frozen=True)
 class AddedFrames:
     """Frames fixed to links, for what a URDF has no link of its own for."""
@@ -204,29 +190,22 @@ class AddedFrames:
 def with_frames(robot: RobotModel, added: AddedFrames) -> RobotModel:
     """Return a robot that has the added frames besides those of its URDF.
 
-    Args:
-        robot: The robot.
-        added: The frames; without any the robot itself is returned.
-
-    Returns:
-        The robot, its joints and bodies unchanged.
-
     Raises:
         ConfigurationError: If there is not one link and one pose for every name, or a name is there twice.
         ~inertial_estimation.errors.ModelError: If a link does not exist, or the URDF has such a frame.
     """
     n = len(added.names)
-    if len(added.links) != n or len(added.poses) != POSE * n:
+    if len(added.links) != n or len(added.poses) != 6 * n:
         raise ConfigurationError(
             f"frames.names has {n} entries, frames.links {len(added.links)} and frames.poses "
-            f"{len(added.poses)} numbers, expected a link and {POSE} numbers for each name"
+            f"{len(added.poses)} numbers, expected a link and 6 numbers for each name"
         )
     if len(set(added.names)) != n:
         raise ConfigurationError(f"frames.names has a name twice: {listing(added.names)}")
     if not n:
         return robot
     model = robot.model.copy()
-    for name, link, pose in zip(added.names, added.links, np.reshape(added.poses, (-1, POSE)), strict=True):
+    for name, link, pose in zip(added.names, added.links, np.reshape(added.poses, (-1, 6)), strict=True):
         if model.existFrame(name):
             raise ModelError(f"frames.names has '{name}', which is a frame of the URDF; choose another name")
         body = robot.link_body(link)
@@ -235,10 +214,6 @@ def with_frames(robot: RobotModel, added: AddedFrames) -> RobotModel:
         kind = pin.FrameType.OP_FRAME
         model.addFrame(pin.Frame(name, body.joint_id, parent, body.T_JL * T_LF, kind), False)
     return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
-
-
-IMU_TOPIC = "imu/data"
-WORLD_FRAMES = ("world", "map", "odom")
 
 
 @dataclass(frozen=True)
@@ -278,11 +253,6 @@ class RobotDescriptionConfig:
     joint_offsets: JointOffsets = section(JointOffsets)
     drive_gains: DriveGains = section(DriveGains)
 
-    @property
-    def imus(self) -> dict[str, str]:
-        """Link of every IMU by the topic of its readings; empty without one."""
-        return {IMU_TOPIC: self.imu_frame} if self.imu_frame else {}
-
 
 @dataclass(frozen=True)
 class RobotGeometryConfig(RobotDescriptionConfig, RobotInputConfig):
@@ -312,35 +282,6 @@ class SimulatedRobotConfig(RobotDescriptionConfig):
     nominal_friction: NominalFriction = section(NominalFriction)
 
 
-class WrenchAxes(Enum):
-    """Axes in which the messages of a contact have its wrench."""
-
-    SENSOR = "sensor"  # of the contact's wrench frame, about its origin
-    BASE = "base"  # of the base, about the origin of the contact's wrench frame
-    WORLD = "world"  # of the world, about it
-
-    def in_base(self, vectors: Array, R_BF: Array) -> Array:
-        """Return vectors in the axes of the base, where R_BF is the orientation of the wrench frame."""
-        return vectors @ R_BF.T if self is WrenchAxes.SENSOR else vectors
-
-    @classmethod
-    def named(cls, frame: str, base_link: str) -> "WrenchAxes":
-        """Return the axes that the name of a frame means: those of the base, of the world, or of a sensor."""
-        if frame in (cls.BASE.value, base_link):
-            return cls.BASE
-        return cls.WORLD if frame in WORLD_FRAMES else cls.SENSOR
-
-
-@dataclass(frozen=True)
-class ContactFrames:
-    """One contact resolved against the model."""
-
-    name: str
-    frame: str
-    wrench_frame: str
-    axes: WrenchAxes = WrenchAxes.SENSOR
-
-
 @dataclass(frozen=True, eq=False)
 class RobotSetup:
     """A robot as described by its parameters, with every name resolved against its model.
@@ -361,29 +302,8 @@ class RobotSetup:
         return tuple(contact.name for contact in self.contacts)
 
 
-def check_contact(contact: str, contacts: Sequence[str]) -> None:
-    """Check that a reading is of a contact of the robot.
-
-    Args:
-        contact: Name that came with the reading.
-        contacts: Names of the robot's contacts.
-
-    Raises:
-        MeasurementError: If there is no such contact.
-    """
-    if contact not in contacts:
-        raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, contacts, 'there are')}")
-
-
 def robot_from_config(config: RobotDescriptionConfig, urdf: str) -> RobotSetup:
     """Build the model and resolve every name of a robot config against it.
-
-    Args:
-        config: The robot's parameters.
-        urdf: Text of the URDF.
-
-    Returns:
-        The model, its contacts and its IMU.
 
     Raises:
         ConfigurationError: If the lists of contacts and frames differ in length, or have a contact twice.

@@ -6,6 +6,7 @@ links that do not matter; they are warnings (`urdf_warnings`), and errors only f
 prior (`check_priors`).
 """
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -23,13 +24,12 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 DEEPEST = 64  # elements within one another, which parsers of other libraries follow by recursion
 LARGEST_NUMBER = 1e6  # of masses [kg], moments [kg m^2], positions [m] and angles [rad]
-SMALLEST_AXIS = 1e-6
-ROUND_OFF = 1e-6  # share of an inertia; its square, in kg m^2, of moments that are meant to be zero
+ROUND_OFF = 1e-6  # share of an inertia; length of an axis; its square, in kg m^2, of moments meant to be zero
 NEGLIGIBLE_MASS = 1e-4  # [kg], of links that only carry a frame
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 NO_LIMIT = "1e9"  # [rad, m, Nm, N ...], in place of an infinite limit, which the parsers of URDFs refuse
-MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_CHANGES_SHOWN = 3
+# names of the moments in URDF and SDF, and their entries in the matrix
+MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 _PADDED = re.compile(r"""=\s*(["'])\s*([-+.\deE]+)\s+\1""")  # also by a blank that does not break
 _NEGATIVE_LIMIT = re.compile(r"""\b(effort|velocity)(\s*=\s*)(["'])\s*-[^"']*\3""")
 _INFINITE_LIMIT = re.compile(
@@ -64,27 +64,25 @@ class XmlDocument:
             ModelError: If it is not well-formed, too deep, or defines entities: one that holds others ten
                 times, ten deep, takes gigabytes. The message names the line.
         """
-        builder, parser = TreeBuilder(insert_comments=True), expat.ParserCreate("utf-8")
-        depth, bounds = 0, list[int]()
+        builder, parser = TreeBuilder(insert_comments=comments), expat.ParserCreate("utf-8")
+        open_tags, bounds = list[str](), list[int]()
 
         def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal depth
-            depth += 1
-            if depth == 1:
+            if not open_tags:
                 bounds.append(parser.CurrentByteIndex)
-            if depth > DEEPEST:
+            open_tags.append(tag)
+            if len(open_tags) > DEEPEST:
                 raise _ImpossibleError(f"elements nested more than {DEEPEST} deep")
             builder.start(tag, attributes)
 
         def end(tag: str) -> None:
-            nonlocal depth
-            depth -= 1
-            if depth == 0:
+            open_tags.pop()
+            if not open_tags:
                 bounds.append(parser.CurrentByteIndex)
             builder.end(tag)
 
         def comment(said: str) -> None:
-            if depth and comments:
+            if open_tags:
                 builder.comment(said)
 
         def entity(name: str, *_rest: Any) -> None:
@@ -106,9 +104,9 @@ class XmlDocument:
             raise ModelError(f"{where} is no URDF: {line}") from None
         except ValueError as error:  # a lone surrogate
             raise ModelError(f"{where} is not a text that UTF-8 can hold: {one_line(error)}") from error
-        end_tag, _mark, after = data[bounds[1] :].partition(b">")
-        if not end_tag.startswith(b"</"):  # of an empty root, which has ended already
-            after = data[bounds[1] :]
+        after = data[bounds[1] :]
+        if after.startswith(b"</"):  # an empty root has ended already
+            after = after.partition(b">")[2]
         return cls(builder.close(), data[: bounds[0]].decode(), after.decode())
 
     def named(self, tag: str) -> dict[str, Element]:
@@ -182,8 +180,7 @@ def check_urdf(urdf: str, where: str = "the robot description") -> Element:
         if root.tag != "robot":
             raise _ImpossibleError(f"its root element is <{one_line(root.tag, limit=80)}>, expected <robot>")
         _check_expanded(root)
-        links = _named(root, "link")
-        joints = _named(root, "joint")
+        links, joints = _named(root, "link"), _named(root, "joint")
         _check_tree(links, joints)
         for name, link in links.items():
             _check_link(f"link '{name}'", link)
@@ -201,9 +198,9 @@ def urdf_warnings(urdf: str) -> list[str]:
         inertial = link.find("inertial")
         if inertial is None:
             continue
-        (mass,) = _numbers("", inertial.find("mass"), "mass", "value")
-        xx, xy, xz, yy, yz, zz = (_numbers("", inertial.find("inertia"), "inertia", m)[0] for m in MOMENTS)
-        moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        mass, moments = float(_attribute(inertial, "mass", "value")), np.zeros((3, 3))
+        for moment, (i, j) in MOMENTS.items():
+            moments[i, j] = moments[j, i] = float(_attribute(inertial, "inertia", moment))
         inertia = InertialParameters(mass, np.zeros(3), moments)  # about the centre of mass
         if not mass > 0.0:
             massless += [f"'{name}'"] if moments.any() else []
@@ -232,7 +229,7 @@ def urdf_changes(before: str, after: str) -> str:
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     ]
-    return listing(found, limit=_CHANGES_SHOWN) if found else ""
+    return listing(found, limit=3) if found else ""
 
 
 def _values(root: Element) -> Iterator[tuple[str, str]]:
@@ -283,15 +280,17 @@ def _check_tree(links: Mapping[str, Element], joints: Mapping[str, Element]) -> 
     """Raise unless the joints make one tree of the links."""
     if not links:
         raise _ImpossibleError("it has no link")
-    parents: dict[str, str] = {}
     children: dict[str, list[str]] = {name: [] for name in links}
+    roots = dict.fromkeys(links)
     for name, joint in joints.items():
-        parent, child = (_link_of(name, joint, end, links) for end in ("parent", "child"))
-        if child in parents:
+        parent, child = _attribute(joint, "parent", "link"), _attribute(joint, "child", "link")
+        for end, link in (("parent", parent), ("child", child)):
+            if link not in links:
+                raise _ImpossibleError(f"the {end} of joint '{name}' is link '{link}', which does not exist")
+        if child not in roots:
             raise _ImpossibleError(f"link '{child}' is the child of several joints, one of them '{name}'")
-        parents[child] = parent
+        del roots[child]
         children[parent].append(child)
-    roots = [name for name in links if name not in parents]
     if len(roots) != 1:
         got = f"{len(roots)} root links ({listing(roots, limit=5)})" if roots else "a circle of joints"
         raise _ImpossibleError(f"it has {got}, expected one tree of links with one root")
@@ -303,86 +302,74 @@ def _check_tree(links: Mapping[str, Element], joints: Mapping[str, Element]) -> 
         raise _ImpossibleError(f"the joints at link '{min(lost)}' make a circle, expected one tree of links")
 
 
-def _link_of(name: str, joint: Element, end: str, links: Mapping[str, Element]) -> str:
-    element = joint.find(end)
-    link = element.get("link", "") if element is not None else ""
-    if link not in links:
-        raise _ImpossibleError(f"the {end} of joint '{name}' is link '{link}', which does not exist")
-    return link
-
-
 def _check_link(where: str, link: Element) -> None:
-    if len(link.findall("inertial")) > 1:
+    inertials = link.findall("inertial")
+    if len(inertials) > 1:
         raise _ImpossibleError(f"{where} has several <inertial>")
-    inertial = link.find("inertial")
-    if inertial is None:
-        return
-    _check_origin(where, inertial)
-    (mass,) = _numbers(where, inertial.find("mass"), "mass", "value")
-    if mass < 0.0:
-        raise _ImpossibleError(f"{where} has the mass {mass:g} kg, expected at least 0")
-    for moment in MOMENTS:
-        (value,) = _numbers(where, inertial.find("inertia"), "inertia", moment)
-        if value < -(ROUND_OFF**2) and moment in ("ixx", "iyy", "izz"):
-            raise _ImpossibleError(f"{where} has the inertia {moment}='{value:g}', expected at least 0")
+    for inertial in inertials:
+        _check_vectors(where, inertial)
+        (mass,) = _numbers(where, inertial, "mass", "value")
+        if mass < 0.0:
+            raise _ImpossibleError(f"{where} has the mass {mass:g} kg, expected at least 0")
+        for moment, (i, j) in MOMENTS.items():
+            (value,) = _numbers(where, inertial, "inertia", moment)
+            if i == j and value < -(ROUND_OFF**2):
+                raise _ImpossibleError(f"{where} has the inertia {moment}='{value:g}', expected at least 0")
 
 
 def _check_joint(where: str, joint: Element) -> None:
-    kind, axis, limit = joint.get("type", ""), joint.find("axis"), joint.find("limit")
+    kind, limit = joint.get("type", ""), joint.find("limit")
     if kind not in JOINT_TYPES:
         raise _ImpossibleError(f"{where} has the type '{kind}', expected one of {listing(JOINT_TYPES)}")
-    _check_origin(where, joint)
-    if kind in ("fixed", "floating"):
+    moves, bounded = kind not in ("fixed", "floating"), kind in ("revolute", "prismatic")
+    _check_vectors(where, joint, *(("axis",) if moves else ()))
+    if bounded and limit is None:
+        raise _ImpossibleError(f"{where} of type {kind} has no <limit>")
+    if limit is None or not moves:
         return
-    if axis is not None and math.hypot(*_numbers(where, axis, "axis", "xyz", 3)) < SMALLEST_AXIS:
-        raise _ImpossibleError(f"{where} has the axis '{axis.get('xyz')}', expected a direction")
-    if limit is None:
-        if kind in ("revolute", "prismatic"):
-            raise _ImpossibleError(f"{where} of type {kind} has no <limit>")
-        return
-    given = {"lower": "0", "upper": "0", **limit.attrib}  # as URDF defines it
-    lower, upper, effort, velocity = (
-        _numbers(where, Element("limit", given), "limit", name, largest=math.inf)[0]
-        for name in ("lower", "upper", "effort", "velocity")
+    lower, upper = (
+        _numbers(where, joint, "limit", name)[0] if name in limit.attrib else 0.0
+        for name in ("lower", "upper")
     )
-    if kind in ("revolute", "prismatic") and lower > upper:
+    if bounded and lower > upper:
         raise _ImpossibleError(
             f"{where} has the lower limit {lower:g} and the upper limit {upper:g}, expected the lower one "
             "not to be above"
         )
-    for name, value in (("effort", effort), ("velocity", velocity)):
+    for name in ("effort", "velocity"):
+        (value,) = _numbers(where, joint, "limit", name)
         if value < 0.0:
             raise _ImpossibleError(f"{where} has the {name} limit {value:g}, expected at least 0")
 
 
-def _check_origin(where: str, element: Element) -> None:
-    origin = element.find("origin")
-    for attribute in ("xyz", "rpy") if origin is not None else ():
-        if origin is not None and origin.get(attribute) is not None:
-            _numbers(where, origin, "origin", attribute, 3)
+def _check_vectors(where: str, element: Element, *tags: str) -> None:
+    """Check the vectors of origin and axis, where they are given."""
+    for tag, name in itertools.product(("origin", *tags), ("xyz", "rpy")):
+        text = _attribute(element, tag, name)
+        if text and math.hypot(*_numbers(where, element, tag, name, count=3)) < ROUND_OFF and tag == "axis":
+            raise _ImpossibleError(f"{where} has the axis '{text}', expected a direction")
 
 
-def _numbers(
-    where: str,
-    element: Element | None,
-    tag: str,
-    attribute: str,
-    count: int = 1,
-    *,
-    largest: float = LARGEST_NUMBER,
-) -> list[float]:
-    """Return the numbers of an attribute, read as the parser of URDFs reads them."""
-    text = element.get(attribute) if element is not None else None
+def _attribute(element: Element, tag: str, name: str) -> str:
+    child = element.find(tag)
+    return "" if child is None else child.get(name, "")
+
+
+def _numbers(where: str, element: Element, tag: str, attribute: str, count: int = 1) -> list[float]:
+    """Return the numbers of an attribute of a child, read as the parser of URDFs reads them."""
+    child = element.find(tag)
+    text = None if child is None else child.get(attribute)
     if text is None:
         raise _ImpossibleError(f"{where} has no {tag} {attribute}")
     try:
         numbers = [float(word) for word in text.split()]
     except ValueError:
         numbers = []
+    largest = math.inf if tag == "limit" else LARGEST_NUMBER
     good = [number for number in numbers if math.isfinite(number) and abs(number) <= largest]
     if not len(good) == len(numbers) == count or "_" in text:
         expected = "a finite number" if count == 1 else f"{count} finite numbers"
-        within = "" if largest == math.inf else f", at most {largest:g}"
+        within = "" if tag == "limit" else f", at most {largest:g}"
         if attribute in ("lower", "upper") and any(map(math.isinf, numbers)):
             within = '; a joint that turns without limits has type="continuous"'
         raise _ImpossibleError(f"{where} has the {tag} {attribute}='{text}', expected {expected}{within}")

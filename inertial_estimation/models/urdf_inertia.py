@@ -1,4 +1,7 @@
-"""URDF text with other inertial parameters: estimated ones, of a perturbed robot, or for a simulator."""
+"""URDF text with other inertial parameters: estimated ones, of a perturbed robot, or for a simulator.
+
+All else of a text stays as it was, comments and namespaces as well.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +14,12 @@ from numpy.random import Generator
 from inertial_estimation.errors import ModelError, did_you_mean, listing
 from inertial_estimation.models.bodies import BodyReference, mirror_image
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf import XmlDocument, numbers_of, numbers_text, set_child
+from inertial_estimation.models.urdf import MOMENTS, XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
 LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
-MOST_HALVINGS = 16  # of the links fixed to one that is estimated
-# names of the moments in URDF and SDF, and their entries in the matrix
-MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+TRACE = 1e-6  # of the inertias of links fixed to one whose estimate leaves them none
 
 
 def urdf_with_bodies(
@@ -27,17 +28,14 @@ def urdf_with_bodies(
     """Return a URDF in which the inertial parameters of bodies are replaced.
 
     A body is a link with all that is fixed to it. The named link takes the difference: its own inertia
-    plus the body's estimate less the body's nominal. Where that is no possible body by itself, the links
-    fixed to it are made lighter, all in the same proportion, until it is. Either way the sum is the estimate.
+    plus the body's estimate less the body's nominal. Where that is no possible body by itself, it takes
+    the whole estimate but for a trace, which is left to the links fixed to it; the sum is the estimate.
 
     Args:
         urdf: XML text.
         robot: The model of it.
         bodies: The bodies.
         parameters_L: Parameters of each body in its link frame, Pinocchio's order, shape (10,) each.
-
-    Returns:
-        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ModelError: If a link is not in the URDF.
@@ -48,10 +46,13 @@ def urdf_with_bodies(
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
         link = links[body.link]
-        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(link)
-        own, share = _without(others, whole)
-        if share < 1.0:
-            _scale_others(links, robot, body, share)
+        others = body.to_link @ body.nominal_C - _read(link)
+        own = InertialParameters.from_vector(whole - others)
+        if own.violations():
+            own = InertialParameters.from_vector(whole - TRACE * others)
+            for name in {*robot.body_links(body.joint_id)} - {body.link}:
+                if name in links and (pi := _read(links[name]))[0] > 0.0:
+                    _write(links[name], InertialParameters.from_vector(TRACE * pi))
         _write(link, own)
     return document.text()
 
@@ -113,9 +114,6 @@ def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters)
         name: Name of the new link; its joint is called ``<name>_joint``.
         inertia: Inertia of the load in the frame of `link`.
 
-    Returns:
-        XML text; all else is as it was, comments and namespaces as well.
-
     Raises:
         ModelError: If there is no link to carry it, or there is one of the load's name.
     """
@@ -145,9 +143,6 @@ def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
         link: Name of the link; the body is the link with all that is fixed to it.
         mass: Mass of the whole body [kg].
 
-    Returns:
-        XML text; all else is as it was, comments and namespaces as well.
-
     Raises:
         ModelError: If there is no such link, or the mass is not positive.
     """
@@ -169,9 +164,6 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
         rng: Source of the deviations.
         mass_sigma: Standard deviation of the logarithm of each mass.
         com_sigma: Standard deviation of each component of each centre of mass [m].
-
-    Returns:
-        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ModelError: If a standard deviation is negative.
@@ -198,9 +190,6 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
         urdf: XML text.
         left: Part of the names of links on the left.
         right: Part that replaces `left` in the names of links on the right.
-
-    Returns:
-        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If two links are no mirror images.
@@ -270,29 +259,6 @@ class FusedLinks:
             if link in parameters:
                 sums[name] = sums[name] + transfer_matrix(self.T_OL[link]) @ parameters[link]
         return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
-
-
-def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
-    """Return what a body is without the links fixed to it, and the share of their inertia that they keep."""
-    for halvings in range(MOST_HALVINGS):
-        share = 0.5**halvings
-        own = InertialParameters.from_vector(whole - share * others)
-        if not own.violations():
-            return own, share
-    return InertialParameters.from_vector(whole), 0.0
-
-
-def _scale_others(links: Mapping[str, Element], robot: RobotModel, body: BodyReference, share: float) -> None:
-    for name in robot.body_links(body.joint_id):
-        if name == body.link or name not in links:
-            continue
-        link = links[name]
-        own = _read(link)
-        if own[0] > 0.0 and share > 0.0:
-            _write(link, InertialParameters.from_vector(share * own))
-        else:
-            for inertial in link.findall("inertial"):
-                link.remove(inertial)
 
 
 def _document(urdf: str) -> XmlDocument:

@@ -20,8 +20,8 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.robot_config import (
-    ContactFrames,
     RobotConfig,
     StanceConfig,
     contact_points,

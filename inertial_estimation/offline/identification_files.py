@@ -1,7 +1,6 @@
 """Files of an identification: JSON report, robot description, and friction parameters for the nodes."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,14 @@ def friction_parameters(
     values = {**config.robot.nominal_friction.by_name(robot), **identified}
     if not values:
         return None
-    owners = dict.fromkeys((*robot.joint_names, *(name.rpartition("/")[0] for name in values)))
-    joints = [one for one in owners if any(f"{one}/{term}" in values for term in FRICTION_TERMS)]
+    joints = [one for one in robot.joint_names if any(f"{one}/{term}" in values for term in FRICTION_TERMS)]
     terms = [term for term in FRICTION_TERMS if any(f"{one}/{term}" in values for one in joints)]
     return {
         "joints": joints,
         "terms": terms,
         "values": [float(values.get(f"{one}/{term}", 0.0)) for term in terms for one in joints],
-        **asdict(config.robot.nominal_friction.law),
+        "smoothing_speed": config.robot.nominal_friction.smoothing_speed,
+        "presliding": config.robot.nominal_friction.presliding,
     }
 
 

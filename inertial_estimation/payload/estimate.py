@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from inertial_estimation.models.hand_over import have_finite_numbers, inertia_defect
+import numpy as np
+
+from inertial_estimation.models.hand_over import central_row, published_defect
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.signals import Array, BaseReference, LinkInertia
 from inertial_estimation.telemetry import AGE, mass_names, mass_values
@@ -89,9 +91,9 @@ class PayloadEstimate:
     @property
     def defect(self) -> str:
         """What is not finite or physically inconsistent, as a phrase; empty if nothing is."""
-        if not have_finite_numbers([self.estimate]):
+        if not np.isfinite(central_row(self.estimate)).all():
             return "the estimate of the trunk is not finite"
-        return inertia_defect([self.trunk])
+        return published_defect([self.trunk.link], central_row(self.trunk)[None])
 
 
 PHASES = tuple(phase.value for phase in Phase)  # the number of a phase or a method is its place

@@ -12,8 +12,8 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra

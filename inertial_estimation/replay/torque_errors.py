@@ -12,7 +12,7 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import joints_alone
-from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, FrictionModel
+from inertial_estimation.models.friction import CoulombDirection, FrictionModel
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.local_polynomials import triangle_weights
@@ -143,7 +143,6 @@ def torque_error(
             later_readings,
             {**config.robot.nominal_friction.by_name(robot), **run.inertial[-1].friction},
             joints=joints,
-            coulomb=config.robot.nominal_friction.law,
             config=config.robot,
         )
     except MeasurementError:
@@ -156,7 +155,6 @@ def prediction_error(
     friction: Mapping[str, float],
     *,
     joints: Sequence[str],
-    coulomb: CoulombLaw,
     config: RobotConfig,
 ) -> float:
     """Return the norm of measured minus predicted torques over the norm of measured ones.
@@ -171,8 +169,8 @@ def prediction_error(
             positions are differentiated instead.
         friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
         joints: Joints whose torque counts.
-        coulomb: How Coulomb friction changes sign.
-        config: Parameters of the robot, for offsets of positions, gains of drives and `effort_window`.
+        config: Parameters of the robot: offsets of positions, gains of drives, how friction changes sign,
+            `effort_window`.
 
     Raises:
         MeasurementError: If there are too few readings, or one lacks effort.
@@ -188,9 +186,11 @@ def prediction_error(
     dynamics = IdealSensors(robot)
     states = (MotionState(robot.configuration(qk), vk, ak) for qk, vk, ak in zip(q, v, a, strict=True))
     rigid = np.array([dynamics.read(state).tau for state in states])
-    sign = CoulombDirection(coulomb).along(v, step)
+    sign = CoulombDirection(config.nominal_friction).along(v, step)
     middles = urdf_limits(robot).middle
-    model = FrictionModel.of_values(robot.joint_names, friction, coulomb.smoothing_speed, middles)
+    model = FrictionModel.of_values(
+        robot.joint_names, friction, config.nominal_friction.smoothing_speed, middles
+    )
     raw = rigid + model.torques(q, v, a, sign, rigid)
     half = round(0.5 * config.effort_window / step)
     if half:  # the triangular window that the recorded efforts have passed

@@ -19,7 +19,8 @@ from inertial_estimation.inputs.messages import (
     joints_to_msg,
     wrench_to_msg,
 )
-from inertial_estimation.models.robot_config import IMU_TOPIC, SimulatedRobotConfig
+from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import clock_to_msg, torque_command_from_msg
@@ -44,10 +45,10 @@ class SensorOutputs:
     def __init__(self, add_output: AddOutput, robot: SimulatedRobotConfig) -> None:
         """Create the publishers for the IMU and contacts of a robot."""
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
-        self._imu_frame = robot.imus.get(IMU_TOPIC, "")
+        self._imu_frame = robot.imu_frame
         self._wrench_frames = dict(zip(robot.contacts, wrench_frames, strict=True))
         self._joints = add_output(JointState, "joint_states")
-        self._imu = add_output(Imu, IMU_TOPIC) if robot.imus else None
+        self._imu = add_output(Imu, IMU) if robot.imu_frame else None
         self._wrenches = {
             contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench") for contact in robot.contacts
         }

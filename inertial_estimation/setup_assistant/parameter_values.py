@@ -12,7 +12,7 @@ from inertial_estimation.configuration.node_names import (
     TILT_NODE,
 )
 from inertial_estimation.identification.parameter_set import identifiable_links
-from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
+from inertial_estimation.models.measurement_rows import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
 from inertial_estimation.setup_assistant.survey import FORCE, WRENCH, Survey

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dgesv
 
-from inertial_estimation.models.robot_config import ContactFrames, contact_points
+from inertial_estimation.models.contacts import ContactFrames
+from inertial_estimation.models.robot_config import contact_points
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import GroundConfig, SimulationConfig

@@ -105,6 +105,6 @@ def _joints(truth: Truth, config: RobotConfig) -> tuple[Array, Array, Array]:
     tau = np.array([reading.tau for reading in truth.readings])
     _none, friction = friction_model(FrictionConfig(), truth.robot, known)
     if friction is not None:
-        sign = CoulombDirection(known.law).along(v, float(truth.times_s[1] - truth.times_s[0]))
+        sign = CoulombDirection(known).along(v, float(truth.times_s[1] - truth.times_s[0]))
         tau = tau + friction.torques(q, v, a, sign, tau)
     return q, v, tau

@@ -8,9 +8,9 @@ import numpy as np
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
-from inertial_estimation.models.contacts import ContactView
+from inertial_estimation.models.contacts import ContactView, WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import RobotSetup, WrenchAxes
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.observer import Feet
@@ -149,7 +149,7 @@ class FeetSensing:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
-        self.view = ContactView(setup)
+        self.view = ContactView(setup.robot, setup.contacts, setup.imu)
         self.shares = ContactShares(setup, sources, config.robot.inputs.timeout)
         longest = config.robot.inputs.timeout
         self._torques = TorqueForces(setup, longest) if self.shares.by_torques else None

@@ -220,7 +220,7 @@ def _check(config: TiltPipelineConfig) -> None:
     problems = []
     if not config.robot.floating_base:
         problems.append("'floating_base' is false, but a fixed base has no tilt to observe")
-    if not config.robot.imus:
+    if not config.robot.imu_frame:
         problems.append("'imu_frame' is empty, expected the link of the IMU")
     if problems:
         raise ConfigurationError("; ".join(problems))

@@ -8,10 +8,9 @@ it hardly changes the tilt.
 
 import numpy as np
 
-from inertial_estimation.models.contacts import BaseFrameMotion, ContactForces, ContactView, MomentumObserver
+from inertial_estimation.models.contacts import ContactForces, ContactView, MomentumObserver
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import skew
 
 GAIN = 100.0  # of the momentum observer: a force is followed to 63 % within its inverse [1/s]
 
@@ -62,10 +61,8 @@ class TorqueForces:
         q, v, tau = joints
         if h > self._longest:
             self._observer.reset()
-        w_B = view.R_BI @ reading[3:]
-        motion = BaseFrameMotion(view.R_BI @ reading[:3], w_B, skew(view.p_BI) @ w_B)
-        j = self._joints
-        forces = self._forces.estimate(q[j], self._observer.update(q[j], v[j], tau[j], h, motion))
-        vertical = forces.along(view.R_BI @ up_I)
+        j, base = self._joints, (view.R_BI @ reading[:3], view.R_BI @ reading[3:], view.p_BI)
+        residual = self._observer.update(q[j], v[j], tau[j], h, base)
+        vertical = self._forces.along(q[j], residual, view.R_BI @ up_I)
         self._known = np.where(np.isfinite(vertical), vertical, self._known)
         return self._known

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.inertial.link_estimates import BodyEstimates, LinkEstimates, estimate_defect
-from inertial_estimation.models.hand_over import inertia_defect
+from inertial_estimation.models.hand_over import central_row, published_defect
 from inertial_estimation.signals import Decision, InertialEstimate, LinkInertia
 
 BALL = np.array([[2.0, 0.0, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.02]])
@@ -20,7 +20,7 @@ def estimate(published=BALL):
 
 
 def test_a_real_body_has_no_defect():
-    assert estimate_defect(estimate()) == inertia_defect([BODY]) == ""
+    assert estimate_defect(estimate()) == published_defect(["arm"], central_row(BODY)[None]) == ""
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_real_body_has_no_defect():
     ],
 )
 def test_an_impossible_body_is_named(published, named):
-    assert named in inertia_defect([replace(BODY, **published)])
+    assert named in published_defect([BODY.link], central_row(replace(BODY, **published))[None])
 
 
 def test_what_qualifies_an_estimate_must_be_finite():

@@ -5,7 +5,7 @@ import pytest
 
 from inertial_estimation.inertial.windows import FrictionSigns
 from inertial_estimation.inputs.stream import Ring
-from inertial_estimation.models.friction import CoulombDirection, CoulombLaw, smooth_sign
+from inertial_estimation.models.friction import CoulombDirection, NominalFriction, smooth_sign
 
 MS = 1_000_000
 V = slice(2, 4)
@@ -23,7 +23,7 @@ def fill(ring, count, begin_ms, seed=0):
 def test_without_presliding_the_mean_is_that_of_the_smoothed_signs_of_the_velocities():
     ring, weights = Ring(6), np.full(5, 0.2)
     _times, v = fill(ring, 20, 0)
-    signs = FrictionSigns(CoulombLaw(0.5), ring, V, 0.1)
+    signs = FrictionSigns(NominalFriction(smoothing_speed=0.5), ring, V, 0.1)
     signs.follow()
     expected = weights @ smooth_sign(v[8:13], 0.5)
     np.testing.assert_allclose(signs.mean(40 * MS, 8 * MS, weights), expected)
@@ -31,7 +31,11 @@ def test_without_presliding_the_mean_is_that_of_the_smoothed_signs_of_the_veloci
 
 @pytest.mark.parametrize("every", [1, 3, 50])
 def test_with_presliding_every_row_is_integrated_once_however_often_they_are_followed(every):
-    ring, weights, law = Ring(6, capacity=30), np.full(5, 0.2), CoulombLaw(0.5, 0.02)
+    ring, weights, law = (
+        Ring(6, capacity=30),
+        np.full(5, 0.2),
+        NominalFriction(smoothing_speed=0.5, presliding=0.02),
+    )
     signs, direction = FrictionSigns(law, ring, V, 0.1), CoulombDirection(law)
     source = Ring(6)
     _times, v = fill(source, 70, 0)
@@ -48,7 +52,7 @@ def test_with_presliding_every_row_is_integrated_once_however_often_they_are_fol
 
 
 def test_after_a_gap_or_with_a_new_clock_the_sign_begins_with_the_velocity():
-    law, weights = CoulombLaw(0.5, 0.02), np.ones(1)
+    law, weights = NominalFriction(smoothing_speed=0.5, presliding=0.02), np.ones(1)
     ring = Ring(6)
     signs = FrictionSigns(law, ring, V, 0.1)
     fill(ring, 10, 0)

@@ -4,7 +4,7 @@ from support.input_scenes import MS, START, imu, inputs, parameters, setup, wren
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, contact_sources
-from inertial_estimation.models.robot_config import ContactFrames, WrenchAxes
+from inertial_estimation.models.contacts import ContactFrames, WrenchAxes
 from inertial_estimation.signals import ContactSample
 
 FEET = ("l_foot", "r_foot")

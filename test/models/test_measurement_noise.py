@@ -9,15 +9,15 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.bodies import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.friction import FrictionModel
-from inertial_estimation.models.measurement_noise import (
+from inertial_estimation.models.contacts import ContactFrames
+from inertial_estimation.models.dynamics_measurement import (
     ANGULAR_ACCELERATION,
     PROPER_ACCELERATION,
-    MeasurementNoise,
+    DynamicsMeasurement,
+    MeasuredState,
 )
-from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
-from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
 from inertial_estimation.models.robot_model import RobotModel
 
 SENSORS = (pin.SE3(pin.exp3(np.array([0.4, -0.2, 1.0])), np.array([0.02, 0.03, 0.1])),) * 2
@@ -29,11 +29,10 @@ NOISE = MeasurementNoise(
     joint_acceleration=0.2,
 )
 MODES = [
-    (RowSelection(True, ("*",), ContactMode.MEASURED), "all rows"),
-    (RowSelection(True, (), ContactMode.MEASURED), "base rows"),
-    (RowSelection(False, ("leg_left_*", "torso_*"), ContactMode.MEASURED), "some joint rows"),
-    (RowSelection(True, ("leg_*",), ContactMode.PROJECTED), "projected"),
-    (RowSelection(True, ("leg_*",), ContactMode.ESTIMATED), "estimated"),
+    (RowsConfig(True, ("*",), "measured"), "all rows"),
+    (RowsConfig(True, (), "measured"), "base rows"),
+    (RowsConfig(False, ("leg_left_*", "torso_*"), "measured"), "some joint rows"),
+    (RowsConfig(True, ("leg_*",), "projected"), "projected"),
 ]
 
 
@@ -96,7 +95,7 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     bodies = estimated_bodies(robot, ("torso_2_link", "arm_left_5_link"))
     nominal = np.concatenate([body.nominal_J.vector for body in bodies])
     present = nominal + np.tile(pin.Inertia.FromSphere(3.0, 0.1).toDynamicParameters(), 2)
-    measured = rows.contacts is ContactMode.MEASURED
+    measured = rows.contact_wrenches == "measured"
     noise = NOISE if measured else replace(NOISE, base_force=1e-9, base_moment=1e-9)
     measurement = DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS)
     state = random_state(rng, robot.n_joints)
@@ -112,7 +111,6 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     expected = np.array(changes).T @ np.array(changes)
     R = measurement.equation(state, present).noise
     np.testing.assert_allclose(R, expected, atol=1e-8 * np.abs(expected).max())
-    assert measurement.restated(measurement.equation(state), present).noise.tobytes() == R.tobytes()
     assert np.abs(measurement.equation(state, nominal).noise - R).max() > 1e-3 * np.abs(R).max()
     assert np.linalg.eigvalsh(R).min() > 0.0
 
@@ -123,19 +121,18 @@ def test_a_base_row_s_own_noise_goes_through_the_projection():
     bodies = estimated_bodies(robot, ("torso_2_link",))
     silent = dict.fromkeys(vars(NOISE), 1e-9)
     state = random_state(rng, robot.n_joints)
-    for mode in (ContactMode.PROJECTED, ContactMode.ESTIMATED):
-        rows = RowSelection(True, ("leg_*",), mode)
+    rows = RowsConfig(True, ("leg_*",), "projected")
 
-        def covariance(loud, rows=rows):
-            noise = MeasurementNoise(**{**silent, **loud})
-            return DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS).equation(state).noise
+    def covariance(loud):
+        noise = MeasurementNoise(**{**silent, **loud})
+        return DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS).equation(state).noise
 
-        every = {"base_force": 2.0, "base_moment": 3.0, "torque": 0.5}
-        of_base = covariance({})  # errors of the base's acceleration, which are constants
-        parts = [covariance({name: sigma}) - of_base for name, sigma in every.items()]
-        np.testing.assert_allclose(covariance(every) - of_base, sum(parts), atol=1e-9)
-        assert all(np.abs(part).max() > 0.01 for part in parts)
-        assert np.linalg.matrix_rank(parts[0], tol=1e-6) == 3
+    every = {"base_force": 2.0, "base_moment": 3.0, "torque": 0.5}
+    of_base = covariance({})  # errors of the base's acceleration, which are constants
+    parts = [covariance({name: sigma}) - of_base for name, sigma in every.items()]
+    np.testing.assert_allclose(covariance(every) - of_base, sum(parts), atol=1e-9)
+    assert all(np.abs(part).max() > 0.01 for part in parts)
+    assert np.linalg.matrix_rank(parts[0], tol=1e-6) == 3
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -148,7 +145,7 @@ def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation(many):
     named = {f"{j}/{term}": v for term, row in values.items() for j, v in zip(joints, row, strict=True)}
     known = FrictionModel.of_values(robot.joint_names, named, 1e-6)
     bodies = estimated_bodies(robot, ("torso_2_link",))
-    rows = RowSelection(True, ("*",), ContactMode.MEASURED)
+    rows = RowsConfig(True, ("*",), "measured")
     state = random_state(rng, robot.n_joints)
     rubbing = np.zeros(robot.n_joints)
     v, a = state.v[:4], state.a[:4]

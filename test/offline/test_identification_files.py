@@ -56,7 +56,8 @@ def test_friction_file_is_what_the_nodes_read(tmp_path, config):
     assert robot.nominal_friction.joints == ("shoulder", "elbow")
     assert robot.nominal_friction.terms == ("coulomb",)
     assert robot.nominal_friction.values == (0.312, -0.219), "to the second digit of sigma"
-    assert robot.nominal_friction.law == config.robot.nominal_friction.law
+    for name in ("smoothing_speed", "presliding"):
+        assert getattr(robot.nominal_friction, name) == getattr(config.robot.nominal_friction, name)
 
 
 def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):

@@ -15,8 +15,9 @@ from inertial_estimation.inputs.messages import (
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
 )
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline import signal_blocks
 from inertial_estimation.offline.signal_blocks import BlockStream

@@ -9,7 +9,7 @@ from support.standing_robot import HYQ, QUADRUPEDS, Standing, moment_about_base
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import (
     TrunkStatics,

@@ -8,7 +8,7 @@ import pytest
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.models.friction import CoulombLaw
+from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import BagRecording
@@ -50,6 +50,7 @@ def error_of_the_files(folder, friction):
         readings = [entry.sample for entry in recording.entries(["/joint_states"])]
     held_out = [r for r in readings if r.stamp_ns - readings[0].stamp_ns >= 14_000_000_000]
     known = load_config_file(folder / "friction.yaml").shared
-    law = CoulombLaw(known["nominal_friction.smoothing_speed"], known["nominal_friction.presliding"])
-    joints = robot.joint_names
-    return prediction_error(robot, held_out, friction, joints=joints, coulomb=law, config=RobotConfig())
+    names = ("smoothing_speed", "presliding")
+    law = NominalFriction(**{name: known[f"nominal_friction.{name}"] for name in names})
+    config = RobotConfig(nominal_friction=law)
+    return prediction_error(robot, held_out, friction, joints=robot.joint_names, config=config)

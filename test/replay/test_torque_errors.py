@@ -7,7 +7,6 @@ import pytest
 from scipy.ndimage import convolve1d
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.friction import CoulombLaw
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
@@ -41,8 +40,8 @@ def readings(recording: MemoryRecording) -> list[JointReading]:
 def error(
     robot: RobotModel, samples: list[JointReading], friction: dict[str, float], window: float = 0.0
 ) -> float:
-    config, law = RobotConfig(effort_window=window), CoulombLaw(0.02)
-    return prediction_error(robot, samples, friction, joints=robot.joint_names, coulomb=law, config=config)
+    config = RobotConfig(effort_window=window)
+    return prediction_error(robot, samples, friction, joints=robot.joint_names, config=config)
 
 
 @pytest.mark.parametrize("velocity", [None, np.full(7, np.nan)])

@@ -11,8 +11,7 @@ from inertial_estimation.inertial.posterior import BodyPrior, Unknowns
 from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
-from inertial_estimation.models.measurement_noise import MeasurementNoise
-from inertial_estimation.models.measurement_rows import RowSelection
+from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
 from support.example_robots import panda
 
 PRIOR = BodyPrior(mass=1.0, com=0.1, radii=0.5)
@@ -28,7 +27,7 @@ class ArmScene:
         self.bodies = estimated_bodies(self.robot, links)
         noise = MeasurementNoise(torque=sigma_torque, joint_acceleration=0.0)
         self.sigma_torque = sigma_torque
-        self.measurement = DynamicsMeasurement(self.robot, self.bodies, RowSelection(), noise)
+        self.measurement = DynamicsMeasurement(self.robot, self.bodies, RowsConfig(), noise)
         self.truth = [body.nominal_C.copy() for body in self.bodies]
 
     def unknowns(self, convention="rucker"):

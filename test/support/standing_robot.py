@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
-from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import StaticMeasurement, TrunkStatics
 from inertial_estimation.signals import LinkInertia

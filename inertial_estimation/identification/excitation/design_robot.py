@@ -17,7 +17,7 @@ from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement,
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.link_shapes import SelfCollision
-from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import MeasurementNoise
 from inertial_estimation.models.robot_config import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -154,8 +154,7 @@ class DesignRows:
         config, robot, limits = design.config, design.robot, design.limits
         self.parameters = parameter_set(config, robot)
         bodies, friction = self.parameters.bodies, self.parameters.friction
-        selection = config.rows.selection()
-        self._measurement = DynamicsMeasurement(robot, bodies, selection, MeasurementNoise(), (), friction)
+        self._measurement = DynamicsMeasurement(robot, bodies, config.rows, MeasurementNoise(), (), friction)
         self.row_names = self._measurement.row_names
         self._map = self.parameters.to_joint @ self.parameters.E
         self._nominal = self.parameters.to_joint @ self.parameters.nominal

@@ -13,7 +13,7 @@ from inertial_estimation.identification.excitation.excitation import ExcitationD
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.link_shapes import SelfCollision
-from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 
@@ -83,7 +83,7 @@ def test_promised_deviations_are_the_spread_of_least_squares_on_identification_r
     measurement = DynamicsMeasurement(
         design.design.robot,
         parameters.bodies,
-        design.design.config.rows.selection(),
+        design.design.config.rows,
         MeasurementNoise(),
         (),
         parameters.friction,
