@@ -136,7 +136,7 @@ def _imu_topics(
 ) -> dict[str, str]:
     if given == [NO_IMU]:
         return {}
-    texts = given or list(setup.config.imus.values())
+    texts = given or [setup.config.imu_frame] * bool(setup.config.imu_frame)
     if not texts:
         raise ConfigurationError(
             "no IMU link: the parameter file has no imu_frame; give --imu-link LINK[:TOPIC], "

@@ -20,6 +20,7 @@ from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULAT
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import json_text
+from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
@@ -115,7 +116,7 @@ def _write(
         recording,
         args.output,
         storage=args.storage,
-        frames={**{f"/{topic}": link for topic, link in config.imus.items()}, GROUND_TRUTH_TOPIC: "world"},
+        frames={f"/{IMU}": config.imu_frame, GROUND_TRUTH_TOPIC: "world"},
         overwrite=args.overwrite,
         further_files={TRUTH_FILE: json_text(content)},
     )

@@ -115,7 +115,7 @@ class SolePoints:
 
         Along each axis a point lies no farther from the origin of its frame than the extent [m].
         """
-        view, n = ContactView(setup), len(q)
+        view, n = ContactView(setup.robot, setup.contacts, setup.imu), len(q)
         origins, frames = [], []
         for positions in q:
             view.update(positions)

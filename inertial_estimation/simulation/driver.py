@@ -281,7 +281,7 @@ class SimulationDriver:
 
     def _complete(self, readings: SensorReadings) -> bool:
         """Whether a reading is complete, since a controller answers only complete readings."""
-        has_imu = readings.imu is not None or not self._robot.imus
+        has_imu = readings.imu is not None or not self._robot.imu_frame
         complete = has_imu and readings.joints is not None
         return complete and len(readings.wrenches) == len(self._robot.contacts)
 
