@@ -1,4 +1,4 @@
-"""Limbs of a robot, and postures found from the model alone: in which it stands, or an arm has room to move.
+"""Limbs of a robot, and postures found from the model alone.
 
 A limb is the chain of moving joints from the base to an end of the tree. Legs stand by bounded least squares
 on their joints: the feet are level, below their places in the zero posture, at one height, and their middle
@@ -19,6 +19,12 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 MARGIN, MARGIN_SHARE = 0.05, 0.1  # kept from a position limit: at most so much, and so much of the range
+HEIGHTS_SOLES, HEIGHTS_POINTS = (0.93, 0.98, 0.85, 0.75), (0.75, 0.85, 0.92)  # over the largest, best first
+TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
+REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints
+STARTS, EVALUATIONS = 4, 60
+BEND = 0.6  # largest change of a joint at the start of a search [rad]
+MIRROR = np.array([1.0, -1.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,32 +92,22 @@ def subtree_masses(robot: RobotModel) -> dict[str, float]:
     return {str(model.names[j]): masses[j] for j in range(1, model.njoints)}
 
 
-def rest_posture(robot: RobotModel) -> Array:
-    """Return the posture nearest to zero that keeps a margin from the position limits, shape (n_joints,)."""
+def rest_posture(robot: RobotModel, room: float = MARGIN, share: float = MARGIN_SHARE) -> Array:
+    """Return the posture nearest to zero that keeps a margin from the position limits, shape (n_joints,).
+
+    Args:
+        robot: The robot.
+        room: Largest margin [rad or m].
+        share: Largest margin as share of a joint's range.
+    """
     limits = urdf_limits(robot)
-    posture = np.zeros(robot.n_joints)
-    for i, (low, high) in enumerate(zip(limits.lower, limits.upper, strict=True)):
-        if high - low < np.inf:
-            margin = min(MARGIN, MARGIN_SHARE * (high - low))
-            posture[i] = min(max(0.0, low + margin), high - margin)
+    margin = np.minimum(room, share * (limits.upper - limits.lower))
+    posture: Array = np.clip(np.zeros(robot.n_joints), limits.lower + margin, limits.upper - margin)
     return posture
 
 
-HEIGHTS_SOLES, HEIGHTS_POINTS = (0.93, 0.98, 0.85, 0.75), (0.75, 0.85, 0.92)  # over the largest, best first
-TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
-REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints
-STARTS, EVALUATIONS = 4, 60
-BEND = 0.6  # largest change of a joint at the start of a search [rad]
-MIRROR = np.array([1.0, -1.0, 1.0])
-POSTURES = 300  # that are tried for an arm
-LOAD_SHARE = 0.5  # of the effort limits that the weight of an arm may take
-ROOM = 0.4  # to the position limits of an arm, where the range admits it [rad]
-SHARES = (0.25, 0.5, 1.0)  # of the way to a posture that is tried
-WIDEST = 1.2  # largest joint position of an arm's posture, where the limits admit zero [rad]
-
-
 class _Legs:
-    """Residuals of a standing posture."""
+    """Residuals of a standing posture, of the positions x of the legs' joints."""
 
     def __init__(self, robot: RobotModel, legs: Sequence[Limb], feet: Sequence[str], *, soles: bool) -> None:
         self.robot, self.soles = robot, soles
@@ -124,14 +120,13 @@ class _Legs:
         self.rest = rest_posture(robot)
         limits = joint_limits(robot)
         margin = np.minimum(0.02, 0.05 * (limits.upper - limits.lower))
-        self.lower = (limits.lower + margin)[self.joints]
-        self.upper = (limits.upper - margin)[self.joints]
-        zero = np.zeros(robot.n_joints)
-        R_BF, self._home, _origins, _com = self._at(zero)
+        self.bounds = (limits.lower + margin)[self.joints], (limits.upper - margin)[self.joints]
+        self.start = np.clip(self.rest[self.joints], *self.bounds)
+        self.height = 0.0
+        R_BF, self._home, _origins, _com = self._at(np.zeros(robot.n_joints))
         self._forward = [_along(R) for R in R_BF]
         pairs = _mirrored_pairs(self._home)
         self._pairs = [(i, j) for i, j in pairs if len(self._chains[i]) == len(self._chains[j])]
-        self.height = 0.0
 
     def posture(self, x: Array) -> Array:
         q: Array = self.rest.copy()
@@ -152,28 +147,40 @@ class _Legs:
         _R, feet, origins, _com = self._at(self.posture(x))
         far = 3.0 * (1.0 + float(np.abs(self._home).max()))
         sideways = 0.3 * (feet[:, :2] - np.array([chain[0, :2] for chain in origins])).ravel()
-        return np.concatenate([feet[:, 2] + far, sideways, 0.01 * (x - self.rest[self.joints])])
+        return np.concatenate([feet[:, 2] + far, sideways, REGULARISATION * (x - self.rest[self.joints])])
 
     def errors(self, x: Array) -> Array:
-        """Errors of the feet alone [m, rad]."""
-        return self._errors(*self._at(self.posture(x)))
+        """Errors of the feet alone [m, rad]: heights, then places and directions."""
+        R_BF, feet, _origins, com = self._at(self.posture(x))
+        offset, middle = feet[:, 0] - self._home[:, 0], [feet[:, 0].mean() - com[0]]
+        errors = [feet[:, 2] + self.height, feet[:, 1] - self._home[:, 1], offset - offset.mean(), middle]
+        for R, (along, across) in zip(R_BF if self.soles else (), self._forward, strict=self.soles):
+            errors.append(np.array([R[0, 2], R[1, 2], along * R[1, 0] - across * R[0, 0]]))
+        return np.concatenate(errors)
 
     def residuals(self, x: Array) -> Array:
         """Errors of the feet, asymmetry of the legs and distance from rest."""
-        R_BF, feet, origins, com = self._at(self.posture(x))
-        mirrored = [(origins[i] * MIRROR - origins[j]).ravel() for i, j in self._pairs]
-        rest = REGULARISATION * (x - self.rest[self.joints])
-        errors = self._errors(R_BF, feet, origins, com)
-        return np.concatenate([errors, *(SYMMETRY * m for m in mirrored), rest])
+        _R, _feet, origins, _com = self._at(self.posture(x))
+        mirrored = [SYMMETRY * (origins[i] * MIRROR - origins[j]).ravel() for i, j in self._pairs]
+        return np.concatenate([self.errors(x), *mirrored, REGULARISATION * (x - self.rest[self.joints])])
 
-    def _errors(self, R_BF: list[Array], feet: Array, _origins: list[Array], com: Array) -> Array:
-        offset = feet[:, 0] - self._home[:, 0]
-        middle = np.array([feet[:, 0].mean() - com[0]])
-        errors = [feet[:, 2] + self.height, feet[:, 1] - self._home[:, 1], offset - offset.mean(), middle]
-        if self.soles:
-            for R, (along, across) in zip(R_BF, self._forward, strict=True):
-                errors.append(np.array([R[0, 2], R[1, 2], along * R[1, 0] - across * R[0, 0]]))
-        return np.concatenate(errors)
+    def best(self, rng: Generator) -> Array:
+        """Return the best of several searches, the first of which begins at rest."""
+        best = None
+        for k in range(STARTS):
+            bend = rng.uniform(-BEND, BEND, size=len(self.start)) if k else 0.0
+            found = self.search(self.residuals, np.clip(self.start + bend, *self.bounds))
+            if best is None or found.cost < best.cost:
+                best = found
+            if float(np.abs(self.errors(best.x)).max()) < TOLERANCE:
+                break
+        assert best is not None
+        x: Array = best.x
+        return x
+
+    def search(self, residuals: Callable[[Array], Array], start: Array) -> OptimizeResult:
+        """Minimise a sum of squares by iterative solutions: LAPACK's SVD may not converge by symmetry."""
+        return least_squares(residuals, start, bounds=self.bounds, max_nfev=EVALUATIONS, tr_solver="lsmr")
 
 
 def standing_posture(
@@ -196,66 +203,18 @@ def standing_posture(
         ModelError: If legs share joints.
     """
     problem = _Legs(robot, legs, feet, soles=soles)
-    bounds = (problem.lower, problem.upper)
-    start = np.clip(problem.rest[problem.joints], *bounds)
-    stretched = _search(problem.depth, start, bounds).x
-    reached = problem.errors(stretched)[: len(feet)]  # of height zero
+    stretched = problem.search(problem.depth, problem.start).x
+    reached = -float(problem.errors(stretched)[: len(feet)].max())  # of height zero
     tried = []
     for share in HEIGHTS_SOLES if soles else HEIGHTS_POINTS:
-        problem.height = share * float(-reached.max())
-        x = _best(problem, start, rng)
+        problem.height = share * reached
+        x = problem.best(rng)
         tried.append((float(np.abs(problem.errors(x)).max()), x))
         if tried[-1][0] < TOLERANCE:
             return problem.posture(x), ""
     worst, x = min(tried, key=lambda item: item[0])
     wrong = f"within the joints' limits the feet miss level ground below the robot by {worst:.2g} (m, rad)"
     return problem.posture(x), wrong
-
-
-def _best(problem: _Legs, start: Array, rng: Generator) -> Array:
-    """Return the best of several searches, the first of which begins at rest."""
-    bounds, best = (problem.lower, problem.upper), None
-    for k in range(STARTS):
-        bend = rng.uniform(-BEND, BEND, size=len(start)) if k else 0.0
-        found = _search(problem.residuals, np.clip(start + bend, *bounds), bounds)
-        if best is None or found.cost < best.cost:
-            best = found
-        if float(np.abs(problem.errors(best.x)).max()) < TOLERANCE:
-            break
-    assert best is not None
-    x: Array = best.x
-    return x
-
-
-def _search(residuals: Callable[[Array], Array], start: Array, bounds: tuple[Array, Array]) -> OptimizeResult:
-    """Minimise a sum of squares by iterative solutions: LAPACK's SVD may not converge near symmetric legs."""
-    return least_squares(residuals, start, bounds=bounds, max_nfev=EVALUATIONS, tr_solver="lsmr")
-
-
-def free_posture(robot: RobotModel, rng: Generator) -> Array:
-    """Find a posture of an arm near zero with little load on its motors and room to the position limits.
-
-    Args:
-        robot: Model with a fixed base.
-        rng: Source of the postures that are tried.
-
-    Returns:
-        Joint positions [rad or m], shape (n_joints,).
-    """
-    limits = joint_limits(robot)
-    room = np.minimum(ROOM, 0.3 * (limits.upper - limits.lower))
-    low, high = limits.lower + room, limits.upper - room
-    rest = np.clip(rest_posture(robot), low, high)
-    near = (np.maximum(low, rest - WIDEST), np.minimum(high, rest + WIDEST))
-    drawn = rng.uniform(*near, size=(POSTURES, robot.n_joints))
-    tried = np.vstack((rest, *(rest + share * (drawn - rest) for share in SHARES)))
-    effort = urdf_limits(robot).effort
-    torques = gravity_torques(robot, tried)
-    loads = np.array([float((np.abs(tau) / effort).max(initial=0.0)) for tau in torques])
-    distance = np.linalg.norm(tried - rest, axis=1)
-    score = distance + 10.0 * np.maximum(loads - LOAD_SHARE, 0.0) * robot.n_joints
-    best: Array = tried[int(np.argmin(score))]
-    return best
 
 
 def gravity_torques(robot: RobotModel, postures: Array) -> Array:

@@ -6,7 +6,7 @@ where two hulls touch in much of the joints' range (a leg in the hollow of a tru
 assistant, pairs of neighbours (one joint apart) and pairs that touch in nearly every posture are left out.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ from inertial_estimation.signals import Array
 
 KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VISUAL}
 RIM = 24  # points that stand for the rim of a cylinder or cone
+POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
+ALWAYS_TOUCHING_SHARE = 0.95  # of the sampled postures, from which a pair counts as always touching
+MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, before meshes replace them
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,52 +86,33 @@ def _outlines(model: pin.Model, geometry: pin.GeometryModel) -> tuple[dict[str, 
     points: dict[str, list[Array]] = {}
     radii: dict[str, list[Array]] = {}
     for shape in geometry.geometryObjects:
-        outline = OUTLINES.get(type(shape.geometry).__name__, _corners)
-        centres, sizes = outline(shape.geometry)
+        centres, radius = _balls(shape.geometry)
         frame = model.frames[shape.parentFrame]
         T = frame.placement.actInv(shape.placement)
         points.setdefault(frame.name, []).append(centres @ T.rotation.T + T.translation)
-        radii.setdefault(frame.name, []).append(sizes)
-    return (
-        {link: np.concatenate(parts) for link, parts in points.items()},
-        {link: np.concatenate(parts) for link, parts in radii.items()},
-    )
+        radii.setdefault(frame.name, []).append(np.full(len(centres), radius))
+    joined = ({link: np.concatenate(parts) for link, parts in of.items()} for of in (points, radii))
+    return next(joined), next(joined)
 
 
-def _corners(shape: Any) -> tuple[Array, Array]:
-    """Corners of a mesh or, of any other shape, of the box around it."""
-    if hasattr(shape, "vertices"):
-        corners = np.array(shape.vertices(), dtype=np.float64).reshape(-1, 3)
-    elif hasattr(shape, "points"):
-        corners = np.array(shape.points(), dtype=np.float64).reshape(-1, 3)
-    else:
-        shape.computeLocalAABB()
-        low, high = np.array(shape.aabb_local.min_), np.array(shape.aabb_local.max_)
-        corners = low + (high - low) * np.array(np.meshgrid(*3 * [[0.0, 1.0]])).reshape(3, -1).T
-    return corners, np.zeros(len(corners))
-
-
-def _sphere(shape: Any) -> tuple[Array, Array]:
-    return np.zeros((1, 3)), np.array([float(shape.radius)])
-
-
-def _capsule(shape: Any) -> tuple[Array, Array]:
-    ends = np.array([[0.0, 0.0, -shape.halfLength], [0.0, 0.0, shape.halfLength]])
-    return ends, np.full(2, float(shape.radius))
-
-
-def _cylinder(shape: Any) -> tuple[Array, Array]:
-    angle = np.linspace(0.0, 2.0 * np.pi, RIM, endpoint=False)
-    rim = shape.radius * np.column_stack((np.cos(angle), np.sin(angle)))
-    ends = [np.column_stack((rim, np.full(RIM, z))) for z in (-shape.halfLength, shape.halfLength)]
-    return np.concatenate(ends), np.zeros(2 * RIM)
-
-
-OUTLINES: dict[str, Callable[[Any], tuple[Array, Array]]] = {
-    "Sphere": _sphere,
-    "Capsule": _capsule,
-    "Cylinder": _cylinder,
-}
+def _balls(shape: Any) -> tuple[Array, float]:
+    """Return centres, shape (n, 3), and radius of balls whose hull is a shape or, of any other, its box."""
+    kind = type(shape).__name__
+    if kind == "Sphere":
+        return np.zeros((1, 3)), float(shape.radius)
+    if kind == "Capsule":
+        return shape.halfLength * np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]), float(shape.radius)
+    if kind == "Cylinder":
+        angle = np.linspace(0.0, 2.0 * np.pi, RIM, endpoint=False)
+        rim = shape.radius * np.column_stack((np.cos(angle), np.sin(angle)))
+        ends = [np.column_stack((rim, np.full(RIM, z))) for z in (-shape.halfLength, shape.halfLength)]
+        return np.concatenate(ends), 0.0
+    corners = getattr(shape, "vertices", None) or getattr(shape, "points", None)
+    if corners is not None:
+        return np.array(corners(), dtype=np.float64).reshape(-1, 3), 0.0
+    shape.computeLocalAABB()
+    low, high = np.array(shape.aabb_local.min_), np.array(shape.aabb_local.max_)
+    return low + (high - low) * np.array(np.meshgrid(*3 * [[0.0, 1.0]])).reshape(3, -1).T, 0.0
 
 
 def read_triangles(path: Path) -> Array:
@@ -151,11 +135,6 @@ def read_triangles(path: Path) -> Array:
     )
     triangles: Array = np.asarray(mesh.vertices(), dtype=np.float64)[corners.reshape(-1, 3)]
     return triangles
-
-
-POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
-ALWAYS_TOUCHING_SHARE = 0.95  # of the sampled postures, from which a pair counts as always touching
-MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, before meshes replace them
 
 
 class SelfCollision:
@@ -220,33 +199,7 @@ class SelfCollision:
         _keep(geometry, [not _neighbours(robot, geometry, pair) for pair in geometry.collisionPairs])
         if not len(geometry.collisionPairs):
             return cls(robot, None, "collisions were not checked: no geometry of the URDF could collide")
-        return cls._sorted_out(robot, geometry, rng, margin)
-
-    @classmethod
-    def _sorted_out(
-        cls, robot: RobotModel, meshes: pin.GeometryModel, rng: Generator, margin: float
-    ) -> "SelfCollision":
-        """Leave out the pairs that always touch, and take hulls where they are not too coarse."""
-        hulls = meshes.clone()
-        for shape in hulls.geometryObjects:
-            if hasattr(shape.geometry, "buildConvexHull"):
-                shape.geometry.buildConvexHull(True, "Qt")
-                shape.geometry = shape.geometry.convex
-        limits = joint_limits(robot)
-        postures = rng.uniform(limits.lower, limits.upper, size=(POSTURES_SAMPLED, robot.n_joints))
-        touching, hulls_touching = (
-            _share_touching(robot, shapes, postures, margin) for shapes in (meshes, hulls)
-        )
-        always = touching >= ALWAYS_TOUCHING_SHARE
-        exact = ~always & (hulls_touching > MAX_HULL_CONTACT_SHARE) & (hulls_touching > touching)
-        names = _names_of_pairs(robot, meshes)
-        pairs = [(int(pair.first), int(pair.second)) for pair in meshes.collisionPairs]
-        _keep(hulls, (~always & ~exact).tolist())
-        for i in np.flatnonzero(exact).tolist():
-            pair = [hulls.addGeometryObject(_renamed(meshes.geometryObjects[j], i)) for j in pairs[i]]
-            hulls.addCollisionPair(pin.CollisionPair(*pair))
-        left_out = tuple(dict.fromkeys(names[i] for i in np.flatnonzero(always)))
-        return cls(robot, hulls, always_touching=left_out)
+        return cls(robot, *_sorted_out(robot, geometry, rng, margin))
 
     @property
     def checks(self) -> bool:
@@ -263,17 +216,6 @@ class SelfCollision:
             Distance [m]; infinite where nothing is checked.
         """
         return self._closest(q)[0]
-
-    def clearances(self, q: Array) -> Array:
-        """Return the clearance of several postures.
-
-        Args:
-            q: Joint positions [rad], shape (k, n_joints).
-
-        Returns:
-            Distances [m], shape (k,).
-        """
-        return np.array([self._closest(posture)[0] for posture in q], dtype=np.float64)
 
     def closer_than(self, q: Array, distance: float) -> bool:
         """Return whether any two links are closer than a distance [m]; faster than computing the distance."""
@@ -303,6 +245,37 @@ class SelfCollision:
         return float(data.distanceResults[index].min_distance), int(index)
 
 
+def _sorted_out(
+    robot: RobotModel, meshes: pin.GeometryModel, rng: Generator, margin: float
+) -> tuple[pin.GeometryModel, str, tuple[tuple[str, str], ...]]:
+    """Leave out the pairs that always touch, and take hulls where they are not too coarse.
+
+    Returns:
+        The shapes, no note, and the links of the pairs that were left out.
+    """
+    hulls = meshes.clone()
+    for shape in hulls.geometryObjects:
+        if hasattr(shape.geometry, "buildConvexHull"):
+            shape.geometry.buildConvexHull(True, "Qt")
+            shape.geometry = shape.geometry.convex
+    limits = joint_limits(robot)
+    postures = rng.uniform(limits.lower, limits.upper, size=(POSTURES_SAMPLED, robot.n_joints))
+    touching, hulls_touching = (
+        _share_touching(robot, shapes, postures, margin) for shapes in (meshes, hulls)
+    )
+    always = touching >= ALWAYS_TOUCHING_SHARE
+    exact = ~always & (hulls_touching > MAX_HULL_CONTACT_SHARE) & (hulls_touching > touching)
+    names = _names_of_pairs(robot, meshes)
+    pairs = [(int(pair.first), int(pair.second)) for pair in meshes.collisionPairs]
+    _keep(hulls, (~always & ~exact).tolist())
+    for i in np.flatnonzero(exact).tolist():
+        copies = [meshes.geometryObjects[j].copy() for j in pairs[i]]
+        for copy in copies:
+            copy.name = f"{copy.name}_mesh_{i}"
+        hulls.addCollisionPair(pin.CollisionPair(*map(hulls.addGeometryObject, copies)))
+    return hulls, "", tuple(dict.fromkeys(names[i] for i in np.flatnonzero(always)))
+
+
 def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array, margin: float) -> Array:
     """Return for each pair the share of postures in which it is closer than a margin [m]."""
     data, shapes = robot.model.createData(), geometry.createData()
@@ -323,13 +296,6 @@ def _names_of_pairs(robot: RobotModel, geometry: pin.GeometryModel) -> tuple[tup
         return str(frames[frame].name) if frame < len(frames) else str(shapes[index].name)
 
     return tuple((link(pair.first), link(pair.second)) for pair in geometry.collisionPairs)
-
-
-def _renamed(shape: pin.GeometryObject, number: int) -> pin.GeometryObject:
-    """Return a copy of a shape under a unique name."""
-    copy = shape.copy()
-    copy.name = f"{shape.name}_mesh_{number}"
-    return copy
 
 
 def _neighbours(robot: RobotModel, geometry: pin.GeometryModel, pair: pin.CollisionPair) -> bool:

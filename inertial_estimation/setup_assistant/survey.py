@@ -15,8 +15,8 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
     Limb,
     end_links,
-    free_posture,
     limbs_of,
+    rest_posture,
     standing_posture,
     subtree_masses,
 )
@@ -330,7 +330,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     described = describe(urdf)
     locked, free, decision = _locked(urdf, described, wishes)
     if decision.kind is Kind.ARM:
-        return _arm(urdf, described, locked, decision, wishes, rng)
+        return _arm(urdf, described, locked, decision, wishes)
     feet = find_feet(free, urdf, folders, decision.legs, rng, wishes.soles)
     trunk = trunk_of(free, described, decision.legs)
     imu, reason = imu_frame(free, described, wishes.imu)
@@ -397,7 +397,6 @@ def _arm(
     locked: Mapping[str, str],
     decision: KindDecision,
     wishes: Wishes,
-    rng: Generator,
 ) -> Survey:
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=list(locked))
     if wishes.imu:
@@ -406,7 +405,7 @@ def _arm(
     return Survey(
         *(described, robot, decision, locked, wishes.imu),
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
-        free_posture(robot, rng),
+        rest_posture(robot, room=0.4, share=0.3),  # with room to move [rad]
         _checked(robot, wishes.links) or links_to_estimate(robot, described, (), ""),
         (decision.doubt,) if decision.doubt else (),
     )

@@ -270,7 +270,7 @@ class DesignSpace:
         """Return the smallest distance of links along postures of the moving joints [m], shape (k, n)."""
         if not self.collision.checks:
             return float("inf")
-        return float(self.collision.clearances(self.postures(q)).min())
+        return min(self.collision.clearance(posture) for posture in self.postures(q))
 
     def is_free(self, q: Array, clearance: float) -> bool:
         """Whether all postures of the moving joints keep a distance between links [m]."""
