@@ -1,7 +1,7 @@
 """What a figure shows, described without drawing it: panels of curves, spans and levels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +10,33 @@ from numpy.typing import ArrayLike, NDArray
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array, frozen_array
 
-STYLES = ("line", "thin", "dashed", "dotted", "steps", "points", "crosses", "circles", "bars", "reference")
-# Okabe and Ito 2008, without yellow, which is too light on white.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito 2008
 INK, GREY = -1, -2  # colours beside the palette: that of the text, and that of what is not measured
 INK_COLOUR, GREY_COLOUR = "#222222", "#9a9a9a"
-MAX_POINTS = 4000  # per curve; more cannot be seen
-WIDE_BAND = 0.8  # quantile of the widths of a band: an axis has room for no wider ones
-MARGIN = 0.06  # of the range of an axis, on either side
+MAX_POINTS = 2500  # per curve; more cannot be seen
+
+
+class Style(NamedTuple):
+    """How a curve is drawn: width of the line or size of the markers [pixel], dashes, marker, opacity."""
+
+    width: float
+    dash: str = "solid"
+    marker: str = ""
+    opacity: float = 1.0
+
+
+STYLES = {
+    "line": Style(1.6),
+    "thin": Style(1.0),
+    "dashed": Style(1.6, "dash"),
+    "dotted": Style(1.6, "dot"),
+    "steps": Style(1.6),
+    "points": Style(4.0, marker="circle"),
+    "crosses": Style(7.0, marker="x"),
+    "circles": Style(8.0, marker="circle-open"),
+    "bars": Style(9.0),
+    "reference": Style(4.0, opacity=0.45),  # wide and pale, under the others
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +46,7 @@ class Series:
     label: str  # empty for no entry in the legend
     x: Array  # shape (n,)
     y: Array  # shape (n,); NaN interrupts the curve
-    style: str = "line"  # one of `STYLES`; "reference" is wide and grey, under the others
+    style: str = "line"  # one of `STYLES`
     low: Array | None = None  # lower edge of a band around it, shape (n,); along x where rows are named
     high: Array | None = None  # upper edge, given together with `low`
     colour: int | None = None  # place in the palette, `INK` or `GREY`; None takes the next one
@@ -113,15 +132,15 @@ class Panel:
             shown.append(one.y)
             if one.low is not None and one.high is not None and not self.rows:
                 half = 0.5 * (one.high - one.low)
-                if np.isfinite(half).any():
-                    half = np.minimum(half, float(np.nanquantile(half[np.isfinite(half)], WIDE_BAND)))
-                    shown += [one.y - half, one.y + half]
+                known = half[np.isfinite(half)]
+                half = np.minimum(half, np.quantile(known, 0.8) if len(known) else np.nan)
+                shown += [one.y - half, one.y + half]
         values = np.concatenate(shown)
         values = values[np.isfinite(values)]
         if not len(values):
             return None
         low, high = float(values.min()), float(values.max())
-        margin = max(MARGIN * (high - low), 1e-3 * abs(high), 1e-9)
+        margin = max(0.06 * (high - low), 1e-3 * abs(high), 1e-9)
         return low - margin, high + margin
 
 
@@ -135,35 +154,30 @@ class Figure:
 
 
 def thinned(label: str, x: ArrayLike, y: ArrayLike, style: str = "line", colour: int | None = None) -> Series:
-    """Return a curve of about `MAX_POINTS` points of many; see `decimated`."""
+    """Return a curve of at most `MAX_POINTS` points of many; see `decimated`."""
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    return decimated(Series(label, xs, ys, style, colour=colour), MAX_POINTS)
+    return decimated(Series(label, xs, ys, style, colour=colour))
 
 
-def decimated(one: Series, points: int) -> Series:
-    """Return a curve of at most about a number of points, of which every peak is visible.
+def decimated(one: Series, points: int = MAX_POINTS) -> Series:
+    """Return a curve of at most a number of points, of which every peak is visible.
 
     Of every interval that cannot be resolved, the smallest and the largest value remain, in their order; of
     a curve with a band, every n-th point.
-
-    Args:
-        one: The curve.
-        points: How many remain.
     """
     size = -(-len(one.x) // points)
     if size < 2:
         return one
     if one.low is not None and one.high is not None:
-        return Series(
-            one.label, one.x[::size], one.y[::size], one.style, one.low[::size], one.high[::size], one.colour
-        )
+        low, high = one.low[::size], one.high[::size]
+        return replace(one, x=one.x[::size], y=one.y[::size], low=low, high=high)
     intervals = np.arange(0, len(one.x) - len(one.x) % (2 * size)).reshape(-1, 2 * size)
     pieces = one.y[intervals]
     known = np.isfinite(pieces)
     lowest = np.argmin(np.where(known, pieces, np.inf), axis=1)
     highest = np.argmax(np.where(known, pieces, -np.inf), axis=1)
     kept = (np.sort(np.stack([lowest, highest], axis=1), axis=1) + intervals[:, :1]).ravel()
-    return Series(one.label, one.x[kept], one.y[kept], one.style, colour=one.colour)
+    return replace(one, x=one.x[kept], y=one.y[kept])
 
 
 def spans_of(x: Array, flags: NDArray[np.bool_], label: str = "") -> list[Span]:

@@ -1,6 +1,5 @@
 """Sources of a robot description: a file, its text, a ROS package, or example-robot-data."""
 
-import difflib
 import importlib.util
 import os
 import re
@@ -14,7 +13,6 @@ from inertial_estimation.models.urdf import check_urdf, plain_numbers
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
-FILLERS = ("description", "data", "simple", "robot", "urdf", "robots")
 
 
 def read_urdf(source: str, *, folder: Path | None = None) -> str:
@@ -110,8 +108,8 @@ def _in_package(inside: str) -> Path:
     )
 
 
-def example_robots_folder(name: str) -> Path:
-    """Return the folder of the robots of example-robot-data, one of which is wanted.
+def _example_robots(name: str) -> tuple[Path, list[Path]]:
+    """Return the folder of the robots of example-robot-data, one of which is wanted, and their files.
 
     Raises:
         ModelError: If the package is not installed.
@@ -123,14 +121,13 @@ def example_robots_folder(name: str) -> Path:
             f"'{EXAMPLE_PREFIX}{name}' needs the package example-robot-data: "
             "pip install 'inertial_estimation[robots]'"
         )
-    return robots
+    return robots, sorted(robots.rglob("*.urdf"))
 
 
 def _example(name: str) -> Path:
-    robots = example_robots_folder(name)
+    robots, files = _example_robots(name)
     if (robots / name).is_file():
         return robots / name
-    files = sorted(robots.rglob("*.urdf"))
     found = [path for path in files if path.stem == name]
     if not found:
         stems = sorted({path.stem for path in files})
@@ -146,8 +143,8 @@ def _example(name: str) -> Path:
 def example_source(name: str) -> str:
     """Return the source of the robot of example-robot-data that a short name means (``g1``, ``ur5``).
 
-    The words of the name must begin words of the file or its folder, in this order; of several files the one
-    with the shortest name is meant, the plain variant of the robot. Files without any link are passed over.
+    It is the begin of the name of a file, or else of its folder; of several files the one with the fewest
+    words and letters is meant, the plain variant of the robot. Files without any link are passed over.
 
     Returns:
         ``example-robot-data:PATH``, for the parameter ``urdf``.
@@ -155,31 +152,20 @@ def example_source(name: str) -> str:
     Raises:
         ModelError: If no robot has such a name; the message gives the nearest ones.
     """
-    robots = example_robots_folder(name)
-    files = sorted(robots.rglob("*.urdf"), key=lambda p: (len(_words(p.stem)), len(p.stem), str(p)))
-    places = {path: path.relative_to(robots).parts[0] for path in files}
-    found = [path for path in files if path.stem.lower() == name.lower()]
-    found += [
-        path for path, folder in places.items() for text in (path.stem, folder) if _begins(_words(name), text)
-    ]
+    robots, files = _example_robots(name)
+    wanted = _letters(name)
+    by_length = sorted(files, key=lambda p: (len(re.findall("[A-Za-z0-9]+", p.stem)), len(p.stem), str(p)))
+    found = [path for path in by_length if _letters(path.stem) == wanted]
+    found += [path for path in by_length if _letters(path.stem).startswith(wanted)]
+    found += [path for path in by_length if _letters(path.relative_to(robots).parts[0]).startswith(wanted)]
     for path in found:
         if "<link" in path.read_text(encoding="utf-8", errors="replace"):  # ur3.urdf is an empty robot
             return EXAMPLE_PREFIX + str(path.relative_to(robots))
-    short = {"_".join(w for w in _words(folder) if w not in FILLERS) for folder in places.values()}
-    close = difflib.get_close_matches(name.lower(), sorted(short | {path.stem for path in files}), cutoff=0.5)
-    near = f"; did you mean {listing(close)}?" if close else f"; it has {listing(sorted(short), limit=100)}"
-    wanted = f"'{one_line(name, limit=80)}'"
-    raise ModelError(f"no robot description {wanted}: no file, and no robot of example-robot-data{near}")
-
-
-def _begins(wanted: list[str], text: str) -> bool:
-    """Return whether the words begin words of a name, the first of them the first one, in their order."""
-    words = _words(text)
-    rest = iter(words)
-    return bool(wanted and words and words[0].startswith(wanted[0])) and all(
-        any(word.startswith(one) for word in rest) for one in wanted
+    hint = did_you_mean(name, sorted({path.stem for path in files}), "it has", limit=200)
+    raise ModelError(
+        f"no robot description '{one_line(name, limit=80)}': no file or robot of example-robot-data{hint}"
     )
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in re.split(r"[^a-z0-9]+", text.lower()) if word]
+def _letters(text: str) -> str:
+    return re.sub("[^a-z0-9]", "", text.lower())

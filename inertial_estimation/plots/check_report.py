@@ -16,8 +16,7 @@ from inertial_estimation.figures import INK, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, DOUBT, GOOD, Card, Findings, Page, Section, write_page
 from inertial_estimation.signals import NANOSECONDS
 
-MOST_JOINTS = 4
-MOST_LINKS = 24
+MOST_JOINTS, MOST_LINKS = 4, 24  # that are drawn
 LEAST_ODDS = -100.0  # that are drawn
 DETERMINED = 0.45  # standard deviation of a mass that is drawn, share of it
 TIME_LABEL = "time [s]"
@@ -64,12 +63,11 @@ def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:
     if not np.isfinite(recorded.w).any() or expected is None:
         return
     corrected = not np.array_equal(recorded.w, mended.w, equal_nan=True)
+    drawn = [("as recorded", recorded.times_s, recorded.w, "thin", 1 if corrected else INK)]
+    drawn += [("corrected", mended.times_s, mended.w, "thin", INK)] if corrected else []
+    drawn += [("from the feet", mended.times_s, expected, "dashed", 0)]
     for k, name in enumerate("xyz"):
-        recorded_colour = 1 if corrected else INK
-        lines = [Series("as recorded", recorded.times_s, recorded.w[:, k], "thin", colour=recorded_colour)]
-        if corrected:
-            lines.append(Series("corrected", mended.times_s, mended.w[:, k], "thin", colour=INK))
-        lines.append(Series("from the feet", mended.times_s, expected[:, k], "dashed", colour=0))
+        lines = [Series(label, t, w[:, k], style, colour=colour) for label, t, w, style, colour in drawn]
         yield Panel(f"Angular rate of the IMU, {name}", TIME_LABEL, "[rad/s]", lines)
 
 
@@ -146,27 +144,14 @@ def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
     return sorted(drawn[:MOST_LINKS], key=lambda cause: report.rows.links.index(cause.subject))
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Diagnosis], Iterator[Panel]]]] = {  # by title: checks, and panels
-    "Streams": (
-        "joint names, topic, stamps, gaps, bursts, rate, clock, lost readings, held values, something else, "
-        "all other checks, stuck, silent, saturated, missing values, sensors",
-        panels_of_stamps,
-    ),
-    "Time offsets": ("velocity delay, IMU delay, wrench delay, effort delay", panels_of_time_offsets),
-    "IMU": (
-        "accelerometer size, accelerometer direction, gyroscope, gyroscope scale, gyroscope axes, "
-        "IMU mounting",
-        panels_of_gyroscope,
-    ),
-    "Contact wrenches": (
-        "sensor axes, contact names, contact wrench axes, contact weight, contact wrench sign, "
-        "contact wrench unit, contact wrench zero, contact wrench direction, contact wrench scale",
-        panels_of_contact_forces,
-    ),
-    "Masses": ("masses, link mass, link centre of mass, informed links, load change", panels_of_masses),
-    "Joints": ("", panels_of_efforts),  # positions, velocities, efforts, friction: all others
+FIGURES: dict[str, Callable[[Diagnosis], Iterator[Panel]]] = {
+    "Angular rates": panels_of_gyroscope,
+    "Contact forces": panels_of_contact_forces,
+    "Efforts": panels_of_efforts,
+    "Masses": panels_of_masses,
+    "Time offsets": panels_of_time_offsets,
+    "Stamps": panels_of_stamps,
 }
-TITLE_OF = {check: title for title, (checks, _draw) in SECTIONS.items() for check in checks.split(", ")}
 
 
 def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, Any]) -> Path:
@@ -188,11 +173,14 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
             "once. Mend the first, and check again."
         )
         sections.append(Section("What to mend, in this order", [Findings(failed), order]))
-    for title, (_checks, draw) in SECTIONS.items():
-        own = [one for one in findings if TITLE_OF.get(one.check, "Joints") == title]
-        panels = list(draw(diagnosis)) if diagnosis.recorded is not None or title == "Streams" else []
+    for title, verdict in (("What is in order", Verdict.OK), ("What cannot be told", Verdict.UNKNOWN)):
+        own = [one for one in findings if one.verdict is verdict]
         if own:
-            sections.append(Section(title, [*_folded(own), *([Figure(title, panels)] if panels else [])]))
+            sections.append(Section(title, [Section(f"{len(own)} checks", [Findings(own)])]))
+    for title, draw in FIGURES.items():
+        panels = list(draw(diagnosis))
+        if panels:
+            sections.append(Section(title, [Figure(title, panels)]))
     sections.append(Section("Source", [f"{source['bag']}; {', '.join(source['config'])}"]))
     counts = {verdict: sum(one.verdict is verdict for one in findings) for verdict in Verdict}
     cards = [Card(verdict.value, str(count)) for verdict, count in counts.items()]
@@ -203,24 +191,12 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
 
 def _lead(failed: Sequence[Finding], counts: Mapping[Verdict, int]) -> tuple[str, str]:
     """Return the first sentence and its tone."""
-    good = f"Recording and description agree: {counts[Verdict.OK]} checks are fine"
-    unknown = counts[Verdict.UNKNOWN]
+    unknown, wrong = counts[Verdict.UNKNOWN], counts[Verdict.WRONG]
+    fine = f"{counts[Verdict.OK]} checks are fine"
     rest = f", {unknown} cannot be decided from it" if unknown else ""
-    if not failed:
-        return f"{good}{rest}.", GOOD
-    wrong, first = counts[Verdict.WRONG], failed[0]
-    if not wrong:
-        unusual = f"{len(failed)} found something unusual{rest}"
-        return f"Nothing is wrong: {counts[Verdict.OK]} checks are fine, {unusual}.", DOUBT
-    count = "One thing is wrong" if wrong == 1 else f"{wrong} things are wrong"
-    return f"{count}. Mend first: {first.check} of {first.subject}.", BAD
-
-
-def _folded(findings: Sequence[Finding]) -> list[Findings | Section]:
-    """Return what failed openly, and what did not folded away."""
-    failed = [one for one in findings if one.failed]
-    others = [one for one in findings if not one.failed]
-    unknown = sum(one.verdict is Verdict.UNKNOWN for one in others)
-    title = f"{len(others) - unknown} ok" + (f", {unknown} cannot tell" if unknown else "")
-    parts: list[Findings | Section] = [Findings(failed)] if failed else []
-    return [*parts, Section(title, [Findings(others)])] if others else parts
+    if wrong:
+        count = "One thing is wrong" if wrong == 1 else f"{wrong} things are wrong"
+        return f"{count}. Mend first: {failed[0].check} of {failed[0].subject}.", BAD
+    if failed:
+        return f"Nothing is wrong: {fine}, {len(failed)} found something unusual{rest}.", DOUBT
+    return f"Recording and description agree: {fine}{rest}.", GOOD

@@ -9,27 +9,21 @@ from typing import Any
 import numpy as np
 from plotly.offline import get_plotlyjs
 
-from inertial_estimation.figures import GREY_COLOUR, PALETTE, Figure, Panel, Series, decimated
+from inertial_estimation.figures import (
+    GREY_COLOUR,
+    MAX_POINTS,
+    PALETTE,
+    STYLES,
+    Figure,
+    Panel,
+    Series,
+    decimated,
+)
 from inertial_estimation.signals import Array
 
-HEIGHT, ROW_HEIGHT, ROWS_MARGIN = 210, 20, 70  # of a graph, of a named row, and around rows [pixel]
-MOST_POINTS, FEWEST_POINTS = 2500, 250  # of a curve
+HEIGHT, ROW_HEIGHT = 210, 20  # of a graph, of a named row [pixel]
 MOST_BYTES = 2_500_000  # of all curves together, before they are compressed: a page stays below 6 MB
 BYTES = 2 * 4 * 4 // 3  # of a point: two numbers of four bytes, in base64
-LINES: dict[str, dict[str, Any]] = {
-    "line": {"width": 1.6},
-    "thin": {"width": 1.0},
-    "dashed": {"width": 1.4, "dash": "6px,4px"},
-    "dotted": {"width": 1.4, "dash": "2px,3px"},
-    "steps": {"width": 1.6, "shape": "hv"},
-    "bars": {"width": 9},
-    "reference": {"width": 4.0},
-}
-MARKERS: dict[str, dict[str, Any]] = {
-    "points": {"size": 4},
-    "crosses": {"size": 7, "symbol": "x"},
-    "circles": {"size": 8, "symbol": "circle-open"},
-}
 
 
 def packed(text: str) -> str:
@@ -43,13 +37,9 @@ def packed_library() -> str:
 
 
 def packed_graphs(figures: Sequence[Figure]) -> str:
-    """Return the graphs of all panels in order, packed: traces and layout of each.
-
-    Args:
-        figures: What is drawn.
-    """
+    """Return the graphs of all panels in order, packed: traces and layout of each."""
     curves = sum(3 if one.low is not None else 1 for f in figures for p in f.panels for one in p.series)
-    points = int(np.clip(MOST_BYTES // (BYTES * max(curves, 1)), FEWEST_POINTS, MOST_POINTS))
+    points = int(np.clip(MOST_BYTES // (BYTES * max(curves, 1)), MAX_POINTS // 10, MAX_POINTS))
     graphs = []
     for figure in figures:
         colours: dict[str, str] = {}
@@ -67,16 +57,18 @@ def _traces(panel: Panel, one: Series, colours: dict[str, str]) -> Iterator[dict
     colour = one.colour_in(colours)
     trace: dict[str, Any] = {"x": _numbers(one.x), "y": _numbers(one.y), "name": one.label}
     trace |= {"showlegend": bool(one.label), "legendgroup": one.label or None}
-    if one.style in MARKERS:
-        trace |= {"mode": "markers", "marker": {**MARKERS[one.style], "color": colour}}
+    style = STYLES[one.style]
+    if style.marker:
+        symbol = {"size": style.width, "symbol": style.marker, "color": colour}
+        trace |= {"mode": "markers", "marker": symbol}
     else:
-        trace |= {"mode": "lines", "line": {**LINES[one.style], "color": colour}}
-    if one.style == "reference":
-        trace["opacity"] = 0.45
+        shape = "hv" if one.style == "steps" else "linear"
+        line = {"width": style.width, "dash": style.dash, "shape": shape, "color": colour}
+        trace |= {"mode": "lines", "line": line, "opacity": style.opacity}
     if one.low is not None and one.high is not None:
         if panel.rows:
             above, below = _numbers(one.high - one.x), _numbers(one.x - one.low)
-            width = {"type": "data", "array": above, "arrayminus": below, "thickness": 1.5, "width": 3}
+            width = {"type": "data", "array": above, "arrayminus": below, "width": 3}
             trace["error_x"] = {**width, "symmetric": False, "color": colour}
         else:
             yield from _band(one, colour)
@@ -102,7 +94,7 @@ def _layout(panel: Panel) -> dict[str, Any]:
     if panel.rows:
         count = len(panel.rows)
         y_axis |= {"tickvals": list(range(count)), "ticktext": list(panel.rows), "range": [count - 0.4, -0.6]}
-        height = ROWS_MARGIN + ROW_HEIGHT * count
+        height = HEIGHT // 3 + ROW_HEIGHT * count
     elif panel.log:
         y_axis |= {"type": "log", "exponentformat": "power", "dtick": 1}
         if limits is not None:
@@ -129,13 +121,13 @@ def _shapes(panel: Panel) -> Iterator[dict[str, Any]]:
         yield {**area, **fill, **_named(span.label)}
     for level in panel.levels:
         line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level.value, "y1": level.value}
-        yield {**line, "line": {"color": GREY_COLOUR, "width": 1.2, "dash": "dot"}, **_named(level.label)}
+        yield {**line, "line": {"color": GREY_COLOUR, "width": 1, "dash": "dot"}, **_named(level.label)}
     labels = list(dict.fromkeys(mark.label for mark in panel.marks))  # of equal ones the first is explained
     for mark in panel.marks:
         line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.value, "x1": mark.value}
         colour = PALETTE[(1 + labels.index(mark.label)) % len(PALETTE)]
         first = mark is next(one for one in panel.marks if one.label == mark.label)
-        style = {"color": colour, "width": 1.2, "dash": "dash"}
+        style = {"color": colour, "width": 1, "dash": "dash"}
         yield {**line, "line": style, **_named(mark.label if first else "")}
 
 

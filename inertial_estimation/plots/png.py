@@ -8,22 +8,11 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from inertial_estimation.figures import GREY_COLOUR, INK_COLOUR, Panel, Series
+from inertial_estimation.figures import GREY_COLOUR, INK_COLOUR, STYLES, Panel, Series
 
-WIDTH, ROW_HEIGHT, NAME_HEIGHT = 8.0, 2.2, 0.24  # of a figure, of a row of panels, of a named row [inch]
-DPI = 130
-LINES: dict[str, dict[str, Any]] = {
-    "line": {"lw": 1.2},
-    "thin": {"lw": 0.7, "alpha": 0.9},
-    "dashed": {"lw": 1.2, "ls": "--"},
-    "dotted": {"lw": 1.3, "ls": ":"},
-    "steps": {"lw": 1.2, "drawstyle": "steps-post"},
-    "points": {"ls": "none", "marker": ".", "ms": 3.0},
-    "crosses": {"ls": "none", "marker": "x", "ms": 4.0},
-    "circles": {"ls": "none", "marker": "o", "ms": 5.0, "mfc": "none"},
-    "bars": {"lw": 6.0, "solid_capstyle": "butt"},
-    "reference": {"lw": 2.4, "alpha": 0.5, "zorder": 1.5},
-}
+MARKERS = {"circle": "o", "x": "x", "circle-open": "o"}
+DASHES = {"solid": "-", "dash": "--", "dot": ":"}
+POINTS = 0.75  # of a pixel of `STYLES`
 
 
 def write_png(path: Path, title: str, panels: Sequence[Panel], *, columns: int = 1) -> Path:
@@ -38,19 +27,18 @@ def write_png(path: Path, title: str, panels: Sequence[Panel], *, columns: int =
     Returns:
         The path.
     """
-    figure_of_panels(title, panels, columns=columns).savefig(path, dpi=DPI)
+    figure_of_panels(title, panels, columns=columns).savefig(path, dpi=130)
     return path
 
 
 def figure_of_panels(title: str, panels: Sequence[Panel], *, columns: int = 1) -> Any:
     """Return the figure that `write_png` writes."""
     rows = -(-len(panels) // columns)
-    first_of_row = panels[::columns]
-    heights = [max(ROW_HEIGHT, 0.8 + NAME_HEIGHT * len(panel.rows)) for panel in first_of_row]
-    size = (WIDTH if columns == 1 else 0.75 * WIDTH * columns, sum(heights) + 0.7)
+    heights = [max(2.2, 0.8 + 0.24 * len(panel.rows)) for panel in panels[::columns]]  # [inch]
+    size = (8.0 if columns == 1 else 6.0 * columns, sum(heights) + 0.7)
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title)
     grid = figure.add_gridspec(rows, columns, height_ratios=heights)
     colours: dict[str, str] = {}
     named: set[str] = set()
@@ -74,9 +62,9 @@ def _draw(axis: Any, panel: Panel, colours: dict[str, str], named: set[str]) -> 
     for series in panel.series:
         _draw_series(axis, panel, series, colours, named)
     for level in panel.levels:
-        axis.axhline(level.value, color=INK_COLOUR, lw=0.9, ls=":", label=_once(level.label, named))
+        axis.axhline(level.value, color=INK_COLOUR, lw=1, ls=":", label=_once(level.label, named))
     for mark in panel.marks:
-        axis.axvline(mark.value, color=INK_COLOUR, lw=0.9, ls="--", label=_once(mark.label, named))
+        axis.axvline(mark.value, color=INK_COLOUR, lw=1, ls="--", label=_once(mark.label, named))
     if panel.log:
         axis.set_yscale("log")
     if panel.log_x:
@@ -84,24 +72,29 @@ def _draw(axis: Any, panel: Panel, colours: dict[str, str], named: set[str]) -> 
     if panel.y_limits is not None:
         axis.set_ylim(*panel.y_limits)
     if panel.rows:
-        axis.set_yticks(range(len(panel.rows)), panel.rows, fontsize=8)
+        axis.set_yticks(range(len(panel.rows)), panel.rows)
         axis.set_ylim(len(panel.rows) - 0.4, -0.6)
     axis.set_ylabel(panel.y_label)
-    axis.set_title(panel.title, loc="left", fontsize=10)
-    axis.grid(visible=True, color="#dddddd", linewidth=0.6)
-    axis.set_axisbelow(True)
+    axis.set_title(panel.title, loc="left", fontsize="medium")
+    axis.grid(visible=True, alpha=0.4)
     axis.spines[["top", "right"]].set_visible(False)
     if axis.get_legend_handles_labels()[0]:
-        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9, borderaxespad=0.2)
+        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
 
 
 def _draw_series(axis: Any, panel: Panel, one: Series, colours: dict[str, str], named: set[str]) -> None:
-    colour = one.colour_in(colours)
-    axis.plot(one.x, one.y, color=colour, label=_once(one.label, named), **LINES[one.style])
+    colour, style = one.colour_in(colours), STYLES[one.style]
+    drawn: dict[str, Any] = {"lw": POINTS * style.width, "ls": DASHES[style.dash]}
+    if style.marker:
+        drawn = {"ls": "none", "marker": MARKERS[style.marker], "ms": POINTS * style.width}
+        drawn |= {"mfc": "none"} if style.marker.endswith("open") else {}
+    drawn |= {"drawstyle": "steps-post"} if one.style == "steps" else {}
+    drawn |= {"solid_capstyle": "butt"} if one.style == "bars" else {}
+    axis.plot(one.x, one.y, color=colour, alpha=style.opacity, label=_once(one.label, named), **drawn)
     if one.low is not None and one.high is not None:
         if panel.rows:
             widths = np.array([one.x - one.low, one.high - one.x])
-            axis.errorbar(one.x, one.y, xerr=widths, fmt="none", color=colour, lw=1.0, capsize=2.5)
+            axis.errorbar(one.x, one.y, xerr=widths, fmt="none", color=colour, capsize=2)
         else:
             axis.fill_between(one.x, one.low, one.high, color=colour, alpha=0.2, lw=0)
 

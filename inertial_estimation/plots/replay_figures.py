@@ -10,7 +10,6 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NOD
 from inertial_estimation.figures import GREY, INK, Figure, Level, Mark, Panel, Series, spans_of
 from inertial_estimation.plots.page import with_sigma
 from inertial_estimation.replay.metrics import FILTER_CUTOFF
-from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.replay.results import ReplayResults
 from inertial_estimation.replay.tables import (
     BASE_FILE,
@@ -27,7 +26,6 @@ from inertial_estimation.telemetry import GATE_DECISIONS
 
 TIME_LABEL = "time since the start of the recording [s]"
 MOST_ROWS = 12  # torques drawn: those with the largest errors
-MOST_SIGMA = 10.0  # times the largest error up to which the tilt's standard deviation is shown
 
 
 def replay_figures(results: ReplayResults) -> list[Figure]:
@@ -38,7 +36,7 @@ def replay_figures(results: ReplayResults) -> list[Figure]:
     """
     found = []
     if BASE_FILE in results.tables:
-        found += [figure_of_tilt(results), figure_of_base(results), figure_of_bias(results)]
+        found += [figure_of_tilt(results), figure_of_base(results)]
     if results.torques is not None:
         found.append(figure_of_torques(results.torques, results.time))
     if results.links:
@@ -52,18 +50,15 @@ def replay_figures(results: ReplayResults) -> list[Figure]:
 def _panel(time: TimeAxis, title: str, y_label: str, series: Sequence[Series], **more: Any) -> Panel:
     """Return a panel over the time of the replay, with the begin of the hold-out."""
     begin, end = time.at(time.begin_ns), time.at(time.end_ns)
-    held = time.hold_out_ns
-    marks = () if held is None else (Mark(time.at(held), "hold-out"),)
-    marks = (*marks, *more.pop("marks", ()))
-    limits = (begin, max(end, begin + 1e-3))
+    held = [] if time.hold_out_ns is None else [Mark(time.at(time.hold_out_ns), "hold-out")]
+    marks, limits = (*held, *more.pop("marks", ())), (begin, max(end, begin + 1e-3))
     return Panel(title, TIME_LABEL, y_label, series, x_limits=limits, marks=marks, **more)
 
 
 def _bars(t: Array, flags: Mapping[str, Any]) -> Iterator[Series]:
     """Yield a bar in the row of each name, where its flag is set."""
     for row, used in enumerate(flags.values()):
-        ends = [(span.start, span.end, np.nan) for span in spans_of(t, used)]
-        x = np.array(ends).ravel()
+        x = np.array([(span.start, span.end, np.nan) for span in spans_of(t, used)]).ravel()
         yield Series("", np.nan_to_num(x, nan=t[-1]), np.where(np.isnan(x), np.nan, row), "bars", colour=row)
 
 
@@ -76,8 +71,7 @@ def figure_of_tilt(results: ReplayResults) -> Figure:
     time, base, errors = results.time, results.tables[BASE_FILE], results.errors.get("tilt")
     t, used = time.of(base["stamp_ns"]), [names.split() for names in base["contacts"]]
     contacts = sorted({name for names in used for name in names})
-    flight = np.array([not names for names in used])
-    air = spans_of(t, flight, "no contact") if contacts else []
+    air = spans_of(t, np.array([not names for names in used]), "no contact") if contacts else []
     drawn = []
     for k, (axis, name) in enumerate((("x", "x (minus the pitch)"), ("y", "y (roll)"))):
         lines = [Series("estimate", t, _inclination(base[f"tilt_{axis}"]), colour=k)]
@@ -86,8 +80,7 @@ def figure_of_tilt(results: ReplayResults) -> Figure:
             lines.insert(0, Series("reference", time.of(errors.stamps_ns), reference, "reference"))
         title = f"Vertical in the base frame, along {name}"
         drawn.append(_panel(time, title, "inclination [deg]", lines, spans=air))
-    sigmas = results.tables[TELEMETRY_FILES[TILT_NODE]]["tilt/sigma [rad]"]
-    drawn.append(_tilt_error(errors, t, np.degrees(sigmas), time))
+    drawn.append(_tilt_error(results, t))
     if results.forces:
         lines = [Series(name, time.of(at), values, "thin") for name, (at, values) in results.forces.items()]
         drawn.append(_panel(time, "Measured contact forces, magnitude", "force [N]", lines))
@@ -98,22 +91,24 @@ def figure_of_tilt(results: ReplayResults) -> Figure:
     return Figure("Tilt and contacts", drawn)
 
 
-def _tilt_error(errors: ReferenceErrors | None, t: Array, sigma: Array, time: TimeAxis) -> Panel:
+def _tilt_error(results: ReplayResults, t: Array) -> Panel:
+    """Return the error of the tilt and its own sigma; of that the initial one, far larger, is not seen."""
+    time, errors = results.time, results.errors.get("tilt")
+    sigma = np.degrees(results.tables[TELEMETRY_FILES[TILT_NODE]]["tilt/sigma [rad]"])
     own = Series(f"the estimate's sigma, median {np.median(sigma):.3g} deg", t, sigma, colour=5)
-    high = float(np.quantile(sigma, 0.9))  # the initial one is far larger
+    high = 1.3 * float(np.quantile(sigma, 0.9))
     if errors is None:
-        title = "Standard deviation of the tilt"
-        return _panel(time, title, "sigma [deg]", [own], y_limits=(0.0, 1.3 * high + 1e-6))
-    degrees = np.where(errors.trusted, np.degrees(errors.errors), np.nan)
+        return _panel(time, "Standard deviation of the tilt", "sigma [deg]", [own], y_limits=(0.0, high))
+    at, degrees = time.of(errors.stamps_ns), np.where(errors.trusted, np.degrees(errors.errors), np.nan)
     mean, rms, p95, largest = np.degrees(errors.summary).tolist()
     return _panel(
         time,
         f"Tilt error: mean {mean:.3f}, rms {rms:.3f}, 95 % {p95:.3f}, max {largest:.2f} deg",
         "error [deg]",
-        [Series("error", time.of(errors.stamps_ns), degrees, "thin", colour=3), own],
+        [Series("error", at, degrees, "thin", colour=3), own],
         levels=[Level(rms, "rms")],
-        spans=spans_of(time.of(errors.stamps_ns), ~errors.trusted, "not trusted"),
-        y_limits=(0.0, 1.15 * max(largest, min(high, MOST_SIGMA * largest), 1e-6)),
+        spans=spans_of(at, ~errors.trusted, "not trusted"),
+        y_limits=(0.0, max(1.15 * largest, high)),
     )
 
 
@@ -123,8 +118,8 @@ def _inclination(component: Array) -> Array:
 
 
 def figure_of_base(results: ReplayResults) -> Figure:
-    """Draw yaw, position and velocity of the base, and the aligned reference."""
-    time, state = results.time, results.tables[STATE_FILE]
+    """Draw yaw, position and velocity of the base, the aligned reference, and the bias of the gyroscope."""
+    time, state, base = results.time, results.tables[STATE_FILE], results.tables[BASE_FILE]
     t, drawn = time.of(state["stamp_ns"]), []
     for quantity, names, title, unit in (
         ("yaw", ("yaw",), "Yaw (its origin is arbitrary)", "deg"),
@@ -142,21 +137,18 @@ def figure_of_base(results: ReplayResults) -> Figure:
             label = "estimate" if quantity == "yaw" else name[-1]
             lines.append(Series(label, t, scale * state[name], colour=k))
         drawn.append(_panel(time, title, f"{quantity} [{unit}]", lines))
+    biases = 1e3 * vectors(base, xyz("gyro_bias"))
+    lines = [
+        Series(f"{axis} {biases[-1, k]:+.2f}", t, biases[:, k], colour=k) for k, axis in enumerate("xyz")
+    ]
+    title = "Gyroscope bias in the IMU frame, with its final value"
+    drawn.append(_panel(time, title, "bias [mrad/s]", lines))
     return Figure(
-        "Yaw, position and velocity of the base",
+        "Yaw, position, velocity and gyroscope bias",
         drawn,
         "Yaw and position are not observable from joints, IMU and contacts: they drift, and their origin is "
         "arbitrary. A reference is aligned by a translation and a yaw before the comparison.",
     )
-
-
-def figure_of_bias(results: ReplayResults) -> Figure:
-    """Draw the bias of the gyroscope."""
-    base = results.tables[BASE_FILE]
-    t, biases = results.time.of(base["stamp_ns"]), 1e3 * vectors(base, xyz("gyro_bias"))
-    lines = [Series(f"{axis} {biases[-1, k]:+.2f}", t, biases[:, k]) for k, axis in enumerate("xyz")]
-    title = "Gyroscope bias in the IMU frame, with its final value"
-    return Figure("Gyroscope bias", [_panel(results.time, title, "bias [mrad/s]", lines)])
 
 
 def _not_informed(results: ReplayResults, link: str) -> list[str]:
@@ -251,8 +243,7 @@ def figure_of_nis(results: ReplayResults) -> Figure:
     """Draw the normalised innovation squared, its 95 % bounds and the gate's, and the gate's decisions."""
     table = results.tables[TELEMETRY_FILES[INERTIAL_NODE]]
     t, nis = results.time.of(table["stamp_ns"]), np.maximum(table["nis"], 1e-3)
-    decisions = table["gate/decision"].astype(int)
-    flags = {decision: decisions == place for place, decision in enumerate(GATE_DECISIONS)}
+    flags = {decision: table["gate/decision"] == place for place, decision in enumerate(GATE_DECISIONS)}
     accepted, rejected = table["gate/accepted"] > 0.0, flags[Decision.REJECTED]
     drawn = [
         Series(label, t[chosen], nis[chosen], style, colour=colour)
@@ -290,15 +281,19 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
         time: The time axis.
     """
     t, drawn = time.of(series.stamps_ns), []
+    held = np.inf if time.hold_out_ns is None else time.hold_out_ns
+    later = series.stamps_ns >= held
+    chosen, where = (later, " after the hold-out") if later.any() else (~later, "")
     worst = np.argsort(-np.mean(series.innovations**2, axis=0))[:MOST_ROWS]
     for row in np.sort(worst).tolist():
         measured, innovation = series.measured[:, row], series.innovations[:, row]
+        unit = row_unit(series.row_names[row])
+        title = f"{row_title(series.row_names[row])}: rms error{where} {_rms(innovation[chosen]):.3g} {unit}"
         lines = [Series("measured minus predicted", t, innovation, "thin", colour=3)]
         if np.isfinite(measured).all():
+            title += f", measured {_rms(measured[chosen]):.3g}"
             predicted = Series("predicted", t, measured - innovation, "thin", colour=0)
             lines = [Series("measured", t, measured, "reference"), predicted]
-        unit = row_unit(series.row_names[row])
-        title = f"{row_title(series.row_names[row])}: {_error_text(series, row, time, unit)}"
         drawn.append(_panel(time, title, f"[{unit}]", lines))
     count = len(series.row_names)
     some = f" The {MOST_ROWS} of {count} rows with the largest errors." if count > MOST_ROWS else ""
@@ -309,6 +304,10 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
         f"low-passed at {FILTER_CUTOFF:g} Hz without delay. For rows of the base, which are no measured "
         f"torque, the residual is drawn.{some}",
     )
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def row_title(name: str) -> str:
@@ -324,31 +323,17 @@ def row_unit(name: str) -> str:
     return "N" if name.startswith("base_force_") else "Nm"
 
 
-def _error_text(series: TorqueSeries, row: int, time: TimeAxis, unit: str) -> str:
-    """Return the rms error of a row, after the hold-out where there is one."""
-    chosen, where = np.ones(len(series.stamps_ns), dtype=bool), ""
-    if time.hold_out_ns is not None and (series.stamps_ns >= time.hold_out_ns).any():
-        chosen, where = series.stamps_ns >= time.hold_out_ns, " after the hold-out"
-    error = float(np.sqrt(np.mean(series.innovations[chosen, row] ** 2)))
-    size = float(np.sqrt(np.mean(series.measured[chosen, row] ** 2)))
-    of = f", measured {size:.3g}" if np.isfinite(size) else ""
-    return f"rms error{where} {error:.3g} {unit}{of}"
-
-
 def figure_of_trunk(results: ReplayResults) -> Figure:
     """Draw mass and centre of mass of the trunk, the published values, and the events.
 
     Times with a request to hold still are shaded; load changes, results and refusals are vertical lines. A
     quantity is grey and dotted, the value of the description, until it is measured.
     """
-    time, table = results.time, results.tables[TRUNK_FILE]
-    t, link = time.of(table["stamp_ns"]), table["link"][0]
-    known = results.truth if results.truth is not None and link in results.truth.steps else None
-    true = {} if known is None else {"mass": known.masses(link, t)}
-    if known is not None:
-        true |= {
-            f"com_{axis}": 1e3 * values for axis, values in zip("xyz", known.coms(link, t).T, strict=True)
-        }
+    time, table, truth = results.time, results.tables[TRUNK_FILE], results.truth
+    t, link, true = time.of(table["stamp_ns"]), table["link"][0], {}
+    if truth is not None and link in truth.steps:
+        columns = np.column_stack([truth.masses(link, t), truth.coms(link, t)]).T
+        true = dict(zip(("mass", *xyz("com")), columns, strict=True))
     spans = spans_of(t, table["hold"], "asked to hold")
     marks = [Mark(time.at(event.stamp_ns), event.kind) for event in results.events]
     drawn = []
@@ -359,7 +344,7 @@ def figure_of_trunk(results: ReplayResults) -> Figure:
         scale = 1e3 if unit == "mm" else 1.0
         values, sigmas = scale * table[f"identified_{name}"], scale * table[sigma]
         measured = np.isfinite(sigmas)
-        lines = [Series("truth", t, true[name], "reference")] if name in true else []
+        lines = [Series("truth", t, scale * true[name], "reference")] if name in true else []
         if not measured.all():
             before = np.where(measured, np.nan, values)
             lines.append(Series("description, not measured", t, before, "dotted", colour=GREY))

@@ -102,8 +102,12 @@ def test_panels_have_units_one_time_and_the_hold_out() -> None:
     labels = {figure.title: [panel.y_label for panel in figure.panels] for figure in figures}
     assert labels == {
         "Tilt and contacts": ["inclination [deg]", "inclination [deg]", "error [deg]", ""],
-        "Yaw, position and velocity of the base": ["yaw [deg]", "position [m]", "velocity [m/s]"],
-        "Gyroscope bias": ["bias [mrad/s]"],
+        "Yaw, position, velocity and gyroscope bias": [
+            "yaw [deg]",
+            "position [m]",
+            "velocity [m/s]",
+            "bias [mrad/s]",
+        ],
         "Masses": ["mass [kg]"] * 2,
         "Centres of mass": ["change from start [mm]"],
         "Moments of inertia": [],

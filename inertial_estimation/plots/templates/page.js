@@ -13,11 +13,13 @@
   const common = {
     margin: {l: 50, r: 8, t: 6, b: 36}, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: {family: "system-ui, sans-serif", size: 12, color: "#777777"}, dragmode: "zoom",
+    modebar: {bgcolor: "rgba(0,0,0,0)", color: "#999999", activecolor: "#555555"},
     legend: {orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)"},
   };
   const config = {
     responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"],
     toImageButtonOptions: {format: "svg"},
+    displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,  // it would cover the legend
   };
   let sharing = false;
   const share = async (from, change) => {
