@@ -11,25 +11,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import (
-    DISPLAY_UNITS,
     CalibrationReport,
     ChannelError,
     JointOffset,
     Trial,
 )
-from inertial_estimation.calibration.identifiability import (
+from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem, Numbers
+from inertial_estimation.calibration.solver import (
     OffsetIdentifiability,
     OffsetKnowledge,
+    Solution,
+    fit_local,
+    fits_without,
     offset_knowledge,
+    solve,
 )
-from inertial_estimation.calibration.problem import CalibrationProblem, Numbers
-from inertial_estimation.calibration.solver import Solution, fit_local, fits_without, solve
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.signals import Array
 
-MENTIONED_SHARE = 0.8  # ratio of weighted squares below which unwritten combinations are mentioned
 MOST_GROUPS = 12  # into which the samples are divided to be left out in turn, neighbours together
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
@@ -91,12 +91,10 @@ def calibrate(
         rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
     warnings = _warnings(solution, knowledge, rms, any_written=bool(keep.any()))
     warnings += _refusal(joints, known, trial)
-    warnings += _combinations_note(problem, solution, joints, rms["written"])
     return CalibrationReport(
         kind=task.problem.kind,
         joints=joints,
         rank=knowledge.rank,
-        unknown_combinations=knowledge.unknown_combinations,
         channels=_channels(problem, rms),
         noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
         nuisances=_nuisances(problem, solution),
@@ -333,25 +331,4 @@ def _refusal(
         f"no offset is written: samples that are left out are not predicted better with those of {names} "
         f"than without any (weighted squares {trial.written_cost:.3g} and {trial.before_cost:.3g}, standard "
         f"error of the difference {trial.gain_sigma:.2g})"
-    ]
-
-
-def _combinations_note(
-    problem: CalibrationProblem, solution: Solution, joints: Sequence[JointOffset], written: Array
-) -> list[str]:
-    """Describe by how much the offsets known only in combination reduce the residuals, if significantly."""
-    informed, alone = ([_is_known(joint, together) for joint in joints] for together in (True, False))
-    if informed == alone:
-        return []
-    offsets = np.where(informed, [joint.offset for joint in joints], 0.0)
-    rms = _rms_at(problem, with_offsets(problem, solution, offsets), solution.sigma)
-    if np.sum((rms / solution.sigma) ** 2) >= MENTIONED_SHARE * np.sum((written / solution.sigma) ** 2):
-        return []
-    changes = []
-    for channel, few, every in zip(problem.channels, written, rms, strict=True):
-        factor, unit = DISPLAY_UNITS[channel.unit]
-        changes.append(f"{channel.name} {factor * every:.3g} instead of {factor * few:.3g} {unit}")
-    return [
-        f"{sum(informed) - sum(alone)} offsets known only in combination are not written; with them "
-        f"(--write-combinations) these samples have {', '.join(changes)}"
     ]

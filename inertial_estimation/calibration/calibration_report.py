@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from inertial_estimation.calibration.identifiability import OffsetIdentifiability
+from inertial_estimation.calibration.solver import OffsetIdentifiability
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES
 
@@ -78,7 +78,6 @@ class CalibrationReport:
     kind: str  # "flat-feet", "plane" or "marker"
     joints: tuple[JointOffset, ...]  # in the model's order
     rank: int  # number of combinations of offsets the samples determine
-    unknown_combinations: tuple[str, ...]  # of offsets that they do not determine, as text
     channels: tuple[ChannelError, ...]
     noise: Mapping[str, float]  # level by channel, estimated from the residuals
     nuisances: Mapping[str, tuple[float, float]]  # value and standard deviation of the other unknowns

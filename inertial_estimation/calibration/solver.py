@@ -13,13 +13,14 @@ residuals (restricted maximum likelihood: sum r^2 / sum (1 - leverage) of each c
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from inertial_estimation.calibration.problem import CalibrationProblem, Linearisation, Numbers
+from inertial_estimation.calibration.problem import CalibrationProblem, Linearisation, Numbers, Unknowns
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -224,3 +225,60 @@ def _covariance(factor: Array, prior_sigma: Array) -> Array:
     inverse = linear_algebra.inv(linear_algebra.triangular_factor(scaled))
     covariance: Array = (inverse @ inverse.T) * np.outer(prior_sigma, prior_sigma)
     return covariance
+
+
+NULL_SHARE = 0.01  # square of an offset's share in the null space that is neglected
+
+
+class OffsetIdentifiability(Enum):
+    """Identifiability of one offset from the samples.
+
+    IDENTIFIABLE: individually. COMBINATION: only in combination with others. NOT: not at all.
+    """
+
+    IDENTIFIABLE = "identifiable"
+    COMBINATION = "in combination"
+    NOT = "not identifiable"
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetKnowledge:
+    """Identifiability of all offsets from the samples."""
+
+    kinds: tuple[OffsetIdentifiability, ...]  # one for each joint
+    rank: int  # number of combinations of offsets known better than the limit
+
+
+def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float | Array) -> OffsetKnowledge:
+    """Determine the identifiability from the samples, without the prior that offsets are near zero.
+
+    With A the noise-weighted Jacobian by the offsets, projected off the local unknowns and the nuisances
+    (which keep their priors), an offset is identifiable if with all others unknown its standard deviation is
+    within the limit, which needs that it has no share in the null space; not identifiable if it is beyond
+    the limit even with all others and the nuisances known; in combination (with offsets or nuisances)
+    otherwise. Directions with singular values below 1 / limit count as null space.
+
+    Args:
+        unknowns: Unknowns of the problem.
+        solution: Its solution.
+        limit: Standard deviation up to which an offset counts as known [rad or m], one for all or for each.
+    """
+    n = unknowns.n_offsets
+    stacked = np.vstack([solution.factor, np.diag(1.0 / unknowns.prior_sigma)[n:]])
+    order = [*range(n, unknowns.count), *range(n)]
+    folded = linear_algebra.triangular_factor(stacked[:, order])
+    scaled = folded[unknowns.count - n :, unknowns.count - n :] * limit  # columns in units of the limit
+    _, values, Vt = linear_algebra.svd(scaled)
+    known = np.concatenate([values, np.zeros(n - len(values))]) >= 1.0
+    alone = np.linalg.norm(solution.factor[:, :n], axis=0) * limit
+    spread = np.linalg.norm(Vt[known] / values[known[: len(values)], None], axis=0)  # in units of the limit
+    null_share = np.sum(Vt[~known] ** 2, axis=0)
+    kinds = tuple(
+        OffsetIdentifiability.NOT
+        if alone[j] < 1.0
+        else OffsetIdentifiability.IDENTIFIABLE
+        if spread[j] <= 1.0 and null_share[j] < NULL_SHARE
+        else OffsetIdentifiability.COMBINATION
+        for j in range(n)
+    )
+    return OffsetKnowledge(kinds, int(known.sum()))

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
+from inertial_estimation.calibration.problem import CalibrationConfig
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
@@ -162,7 +162,7 @@ def _plane(
     joints = args.joints or setup.beyond_base(reference, args.frame)
     chain = setup.chain(reference, [args.frame], joints)
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving))
-    return plane_task(chain, table, config, args.axis), table
+    return plane_task(chain, table, config), table
 
 
 def _marker(
@@ -188,8 +188,6 @@ def _summary(report: CalibrationReport) -> list[str]:
             f"  {j.joint:<24}{factor * j.offset:8.3f} +- {factor * j.sigma:.3f} {unit}  "
             f"{j.identifiability.value}{mark}"
         )
-    if report.unknown_combinations:
-        lines.append(f"  unknown: {listing(report.unknown_combinations, limit=8)}")
     of = " of distances between points" if report.kind == "marker" else ""
     for channel in report.channels:
         values = channel.values()

@@ -15,7 +15,7 @@ Parser = argparse.ArgumentParser
 ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
 MODEL_FORMATS = ("urdf", "mjcf")
-METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "ridge", "consistent")
+METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "consistent")
 ROBOTS = ("arm", "panda", "talos")
 STORAGES = ("mcap", "sqlite3")
 PAYLOAD_KG = 5.44  # 12 lb
@@ -392,7 +392,6 @@ def calibrate(p: Parser) -> None:
     validating = "time between those that validate the result; 0: no validation"
     add(feet, "--held-out-interval", 0.2, "S", validating)
     add(feet, "--use-yaw", False, "", "use the yaw of the IMUs, which share one yaw reference")
-    add(plane, "--axis", "", "AXIS", "axis of the frame normal to the plane: x, -x, ... (found out)")
     add(marker, "--marker", 1, "N", "number N of the marker in columns xN, yN, zN", low=1)
     for one in (plane, marker):
         frame = "link that is held on the plane, or that carries the marker"

@@ -12,7 +12,7 @@ import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing, one_line
 from inertial_estimation.files.text_file import read_text
-from inertial_estimation.offline.identification_files import JSON_FILE
+from inertial_estimation.offline.identification_run import JSON_FILE
 from inertial_estimation.replay.results import BASE_ERRORS
 from inertial_estimation.replay.tables import METRICS_FILE
 from inertial_estimation.signals import Array

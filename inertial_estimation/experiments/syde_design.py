@@ -17,7 +17,7 @@ from inertial_estimation.configuration.urdf_source import mesh_folders, read_urd
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Panel, Series
-from inertial_estimation.identification.excitation.design_robot import DesignRows
+from inertial_estimation.identification.excitation.design_robot import DesignRows, States
 from inertial_estimation.identification.excitation.excitation import (
     JUDGING_RATE_HZ,
     EvaluatedMotion,
@@ -25,7 +25,6 @@ from inertial_estimation.identification.excitation.excitation import (
     design_excitation,
 )
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.motion_family import States
 from inertial_estimation.identification.excitation.precision import Curve
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.parameters import build_config

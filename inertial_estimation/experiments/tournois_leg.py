@@ -19,12 +19,11 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
 from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Panel, thinned
-from inertial_estimation.identification.base_parameters import base_parameters
-from inertial_estimation.identification.identifiability import Identifiability
+from inertial_estimation.identification.identifiability import Identifiability, base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
-from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.models.bodies import estimated_bodies, robot_with_bodies
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits

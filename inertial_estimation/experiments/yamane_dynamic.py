@@ -27,8 +27,7 @@ from inertial_estimation.identification.equations import ROUND_OFF, EquationStac
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
-from inertial_estimation.identification.rows import RowBlock
-from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.rows import RowBlock, SignalBlock
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion, random_sines

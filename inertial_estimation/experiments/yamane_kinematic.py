@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.problem import CalibratedChain
+from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError

@@ -1,10 +1,12 @@
 """Identification of inertial parameters and friction from streamed measurements."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.diagnosis.finding import in_words
+from inertial_estimation.diagnosis.diagnose import diagnose
+from inertial_estimation.diagnosis.finding import Finding, in_words
 from inertial_estimation.errors import (
     ConfigurationError,
     InconsistentInertiaError,
@@ -12,25 +14,100 @@ from inertial_estimation.errors import (
     MeasurementError,
     listing,
 )
-from inertial_estimation.identification.data_set import DataSet
 from inertial_estimation.identification.equations import EquationStack
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
-from inertial_estimation.identification.method_evaluation import MethodEvaluation
-from inertial_estimation.identification.methods import WITHOUT_PRIOR, method_named
+from inertial_estimation.identification.identification_result import (
+    DataSummary,
+    IdentificationReport,
+    MethodEvaluation,
+    MethodResult,
+)
+from inertial_estimation.identification.methods import (
+    WITHOUT_PRIOR,
+    method_named,
+    prior_factor,
+    typical_deviations,
+)
 from inertial_estimation.identification.parameter_set import held_links, parameter_set
-from inertial_estimation.identification.priors import prior_factor, typical_deviations
-from inertial_estimation.identification.rows import RowBlock, RowModel
-from inertial_estimation.identification.signal_block import SignalBlock, finite_runs
+from inertial_estimation.identification.rows import SIGNALS, RowBlock, RowModel, SignalBlock, finite_runs
+from inertial_estimation.inputs.robot_streams import StreamCollector
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
+CHECKED_S = 30.0  # of the signals that are checked
+CONSTANT_RANGE = 0.02  # a joint whose positions stay within this range does not move [rad, m]
+
+
+class DataSet:
+    """Rows and statistics of the data pushed so far, of the robot with and without a load.
+
+    Attributes:
+        stack: The rows.
+        unloaded: Whether data of the robot without the load are among them.
+        samples: Finite samples.
+        duration_s: Their time span, gaps left out [s].
+        shortest_s: Length of the shortest segment that gives a row [s], 0 before the first one.
+    """
+
+    def __init__(self, model: RowModel, setup: RobotSetup) -> None:
+        self._model, self._streams = model, StreamCollector(setup, CHECKED_S)
+        self.stack = EquationStack(model.row_names, len(model.parameters.unknowns), pooled=model.pooled)
+        self.unloaded, self.samples, self.duration_s, self.shortest_s = False, 0, 0.0, 0.0
+        self._dropped: Counter[str] = Counter()
+        n = setup.robot.n_joints
+        self._q_range = np.full(n, np.inf), np.full(n, -np.inf)
+
+    def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
+        """Take a segment of the robot with or without its load; samples that are not finite are left out.
+
+        Raises:
+            ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
+        """
+        self.unloaded |= unloaded
+        self.shortest_s = self._model.timing(block.step_s).shortest_s
+        kept = 0
+        for part in finite_runs(block):
+            for rows in self._model.rows(part, unloaded=unloaded):
+                self.stack.add(rows)
+            self._look_at(part)
+            kept += part.size
+        if kept < block.size:
+            self._dropped["not a number"] += block.size - kept
+
+    def findings(self, config: RobotConfig) -> list[Finding]:
+        """Return what is wrong with the first signals, of a robot with these parameters."""
+        streams = self._streams.streams()
+        return [] if streams is None else diagnose(streams, self._streams.setup, config).findings
+
+    @property
+    def constant_joints(self) -> tuple[str, ...]:
+        """Joints that did not move."""
+        low, high = self._q_range
+        names = zip(self._streams.setup.robot.joint_names, high - low, strict=True)
+        return tuple(name for name, width in names if width < CONSTANT_RANGE)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no joint moved."""
+        return len(self.constant_joints) == len(self._q_range[0])
+
+    def summary(self) -> DataSummary:
+        """Return the summary of the data."""
+        return DataSummary(self.samples, self.duration_s, self.stack.rows, dict(self._dropped))
+
+    def _look_at(self, part: SignalBlock) -> None:
+        self._streams.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})
+        self.samples += part.size
+        self.duration_s += part.size * part.step_s
+        low, high = self._q_range
+        self._q_range = np.minimum(low, part.q.min(axis=0)), np.maximum(high, part.q.max(axis=0))
+
+
 WEIGHT_ITERATIONS = 4
 SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor of the noise for data without any
-ASYMMETRY_TOLERANCE = 0.01  # share of the larger parameter by which mirrored links may differ
 
 
 class Identifier:
@@ -223,11 +300,6 @@ class Identifier:
         if made_up:
             found.append(
                 f"the description gives impossible inertias, raised to possible ones: {listing(made_up)}"
-            )
-        if self.parameters.asymmetry > ASYMMETRY_TOLERANCE:
-            found.append(
-                f"mirrored links differ by up to {100 * self.parameters.asymmetry:.2g} % in the description; "
-                "their mean is taken as nominal"
             )
         return found
 

@@ -69,7 +69,6 @@ class ParameterSet:
     E: Array  # shape (p, n)
     to_joint: Array  # takes phi, a load too, to parameters about the joint frames, shape (r, p)
     friction_sigma: Array  # prior standard deviation of each friction parameter
-    asymmetry: float = 0.0  # largest relative difference of mirrored links in the description
     to_joint_unloaded: Array | None = None  # the same without the load; None where no load is identified
     payload: PayloadUnknowns | None = None
 
@@ -217,18 +216,16 @@ def _mirrored(parameters: ParameterSet, robot: RobotModel, symmetry: Sequence[st
         near, far = (row.get(f"{joint}/armature") for joint in (image.left_joint, image.right_joint))
         if near is not None and far is not None:
             ties.append((range(near, near + 1), range(far, far + 1), np.eye(1)))
-    E, nominal, asymmetry = parameters.E.copy(), parameters.nominal.copy(), 0.0
+    E, nominal = parameters.E.copy(), parameters.nominal.copy()
     kept = np.ones(E.shape[1], dtype=bool)
     for l_rows, r_rows, M in ties:
         mirrored = linear_algebra.solve(M, nominal[r_rows])
-        size = np.abs(nominal[l_rows]).max()
-        asymmetry = max(asymmetry, float(np.abs(nominal[l_rows] - mirrored).max()) / size if size else 0.0)
         nominal[l_rows] = 0.5 * (nominal[l_rows] + mirrored)
         nominal[r_rows] = M @ nominal[l_rows]
         kept &= ~(np.abs(E[r_rows]).max(axis=0) > 0.0)
         E[r_rows] = M @ E[l_rows]
     names = tuple(name for name, keep in zip(parameters.unknowns, kept, strict=True) if keep)
-    return replace(parameters, nominal=nominal, unknowns=names, E=E[:, kept], asymmetry=asymmetry)
+    return replace(parameters, nominal=nominal, unknowns=names, E=E[:, kept])
 
 
 def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ filtered alike. Both steps use whole windows only: there are no rows near the en
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.identification.identification_config import IdentificationConfig, SmoothingConfig
 from inertial_estimation.identification.parameter_set import ParameterSet
-from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, friction_model
 from inertial_estimation.models.imu import ImuToBase
@@ -25,8 +24,59 @@ from inertial_estimation.models.measurement_rows import ContactMode, Indices, Me
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 
+SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
+
+
+@dataclass(frozen=True, eq=False)
+class SignalBlock:
+    """Samples at a constant rate without a gap, in the model's joint order; arrays are not copied."""
+
+    start_ns: int  # stamp of the first sample
+    step_s: float  # between samples
+    q: Array  # joint positions [rad], shape (k, n_joints)
+    v: Array | None = (
+        None  # joint velocities [rad/s], shape (k, n_joints); as the others None if not measured
+    )
+    tau: Array | None = None  # joint torques [Nm], shape (k, n_joints)
+    f_I: Array | None = None  # specific force of the IMU [m/s^2], shape (k, 3)
+    w_I: Array | None = None  # angular rate of the IMU [rad/s], shape (k, 3)
+    wrenches: Array | None = None  # of each contact in its wrench frame [N, Nm], shape (k, n_contacts, 6)
+
+    def part(self, first: int, end: int) -> "SignalBlock":
+        """Return consecutive samples, from number `first` to before `end`, which is larger."""
+        values = {name: getattr(self, name) for name in SIGNALS}
+        cut = {name: array[first:end] for name, array in values.items() if array is not None}
+        return replace(self, start_ns=int(self.stamps_ns[first]), **cut)
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return len(self.q)
+
+    @property
+    def stamps_ns(self) -> NDArray[np.int64]:
+        """Stamp of each sample [ns], shape (k,)."""
+        steps = np.round(np.arange(self.size) * (self.step_s * NANOSECONDS)).astype(np.int64)
+        return self.start_ns + steps
+
+
+def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
+    """Yield the segments of a block in which every signal is finite; the block itself if all samples are."""
+    good = np.ones(block.size, dtype=bool)
+    for name in SIGNALS:
+        if (values := getattr(block, name)) is not None:
+            good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if block.size and good.all():
+        yield block
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], good, [False])).astype(int)))
+    for first, end in edges.reshape(-1, 2).tolist():
+        yield block.part(first, end)
+
+
 FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window
 RATE_TOLERANCE = 0.1  # relative deviation of the row rate from the requested one, to save evaluations
+DEGREE = 3  # of the local polynomials: a motion's jerk does not bias its acceleration
 CHUNK_ROWS = 256  # rows that are in memory at once
 
 
@@ -79,12 +129,12 @@ class RowTiming:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
         """
-        signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
+        signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, DEGREE)
         kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
         strides = range(max(1, (2 * signals.half) // FEWEST_EVALUATIONS), 0, -1)
         fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
         stride = next(fits, 1)
-        rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
+        rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, DEGREE)
         effort_half = round(0.5 * effort_window / (stride * step_s))
         return cls(signals, stride, rows, max(1, round(kept / stride)), effort_half)
 

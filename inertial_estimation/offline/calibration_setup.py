@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.calibration.calibrate import CalibrationTask
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.marker import MarkerProblem
-from inertial_estimation.calibration.plane import PlaneProblem
-from inertial_estimation.calibration.problem import CalibratedChain
+from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig
+from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -134,19 +132,10 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
 
 
 def plane_task(
-    kinematics: ChainKinematics, table: PostureTable, config: CalibrationConfig, axis: str = ""
+    kinematics: ChainKinematics, table: PostureTable, config: CalibrationConfig
 ) -> CalibrationTask:
-    """Return the calibration of one frame held flush on a plane, by an axis (x, -x ...; empty finds it).
-
-    Raises:
-        ConfigurationError: If the axis is none.
-    """
-    name, flush = axis.lstrip("+-"), None
-    if axis:
-        if name not in ("x", "y", "z"):
-            raise ConfigurationError(f"the flush axis is '{axis}', expected one of: x, y, z, -x, -y, -z")
-        flush = (-1.0 if axis.startswith("-") else 1.0) * np.eye(3)["xyz".index(name)]
-    problem = PlaneProblem(CalibratedChain(kinematics, table.q, config), axis_F=flush)
+    """Return the calibration of one frame held flush on a plane."""
+    problem = PlaneProblem(CalibratedChain(kinematics, table.q, config))
     return CalibrationTask(problem, config, table.held_out, leave_one_out=True)
 
 

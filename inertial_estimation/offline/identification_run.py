@@ -1,25 +1,32 @@
-"""Runs an identification on streamed recordings, and keeps a segment of each for figures."""
+"""An identification from recordings: its run, with a segment kept for figures, and the files it writes."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 
 from inertial_estimation.errors import InconsistentInertiaError, MeasurementError, RecordingError, listing
+from inertial_estimation.files.outputs import json_text, write_text
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     DataSummary,
     IdentificationReport,
     MethodResult,
     RowError,
+    rounded,
 )
 from inertial_estimation.identification.identifier import Identifier
-from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.estimated_model import EstimatedModel
+from inertial_estimation.identification.rows import SignalBlock
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
+from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
@@ -208,3 +215,72 @@ def _description(identifier: Identifier, report: IdentificationReport) -> tuple[
         consistent = [name for name, result in report.methods.items() if result.consistent]
         ran = f"; of the methods that ran, these are consistent: {listing(consistent)}" if consistent else ""
         return None, f"no identified.urdf: {error}{ran}"
+
+
+JSON_FILE, URDF_FILE, FRICTION_FILE = "identification.json", "identified.urdf", "friction.yaml"
+REPORT_FILE = "report.html"
+FILES = (JSON_FILE, URDF_FILE, POSTERIOR_FILE, FRICTION_FILE, REPORT_FILE)
+
+
+def write_identification(
+    folder: Path,
+    run: IdentificationRun,
+    config: IdentificationConfig,
+    robot: RobotModel,
+    source: Mapping[str, Any],
+) -> list[Path]:
+    """Write the files; the URDF and the friction only where there is a result for them.
+
+    Args:
+        folder: Where to.
+        run: The identification.
+        config: The parameters it was found with.
+        robot: The robot.
+        source: Where it came from (recordings, options), for the reader of the JSON.
+
+    Raises:
+        ConfigurationError: If the folder cannot be written into.
+    """
+    sigma = {p.name: p.sigma for p in run.result.parameters}
+    found = {name: rounded(value, sigma[name]) for name, value in run.result.friction.items()}
+    friction = friction_parameters(found, config, robot)
+    texts = {
+        JSON_FILE: json_text({**source, **run.report.values()}),
+        URDF_FILE: run.urdf,
+        POSTERIOR_FILE: run.model.json_text(),
+        FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),
+    }
+    return [write_text(folder / name, text) for name, text in texts.items() if text is not None]
+
+
+def friction_parameters(
+    identified: Mapping[str, float], config: IdentificationConfig, robot: RobotModel
+) -> dict[str, Any] | None:
+    """Return the parameters ``nominal_friction`` of the nodes: identified values override known ones.
+
+    Args:
+        identified: Values by ``joint/term``.
+        config: Parameters of the identification; its known friction is kept for joints without a result.
+        robot: The robot, for the order of the joints.
+
+    Returns:
+        Names and values, None where there is no friction; a term without any value is left out.
+    """
+    values = {**config.robot.nominal_friction.by_name(robot), **identified}
+    if not values:
+        return None
+    joints = [one for one in robot.joint_names if any(f"{one}/{term}" in values for term in FRICTION_TERMS)]
+    terms = [term for term in FRICTION_TERMS if any(f"{one}/{term}" in values for one in joints)]
+    return {
+        "joints": joints,
+        "terms": terms,
+        "values": [float(values.get(f"{one}/{term}", 0.0)) for term in terms for one in joints],
+        "smoothing_speed": config.robot.nominal_friction.smoothing_speed,
+        "presliding": config.robot.nominal_friction.presliding,
+    }
+
+
+def _parameter_file(friction: Mapping[str, Any], method: str) -> str:
+    content = {"/**": {"ros__parameters": {"nominal_friction": dict(friction)}}}
+    text: str = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=10_000)
+    return f"# Friction identified by method '{method}'; load it after the robot's own parameters.\n{text}"

@@ -2,23 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.pipelines import replay_topics
-from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.signals import JointReading, seconds
+from inertial_estimation.signals import seconds
 
 NOT_INHERITED = frozenset({"links"})  # the links estimated online are usually not those to identify
-SAME_AFTER = 50  # equal joint states from the start after which two recordings count as the same
 
 
 def identification_config(config: ConfigFile) -> IdentificationConfig:
@@ -87,43 +85,3 @@ def check_split(recording: Recording, split_s: float) -> None:
         raise ConfigurationError(
             f"--split is {split_s:g} s, expected a time within '{recording.name}' (0 to {length_s:.1f} s)"
         )
-
-
-def check_different_data(
-    training: Recording,
-    other: Recording,
-    joints: str,
-    reason: str = "a validation on the fitted data proves nothing; use another recording, or --split",
-) -> None:
-    """Check that two recordings are not the same one, copied, trimmed or in another file format.
-
-    Their joint states are compared without their stamps; the message says why they must differ.
-
-    Raises:
-        RecordingError: If they are alike to the end of one of them, from their beginnings, or from the time
-            on at which both run.
-    """
-    later_ns = max(training.start_ns, other.start_ns)
-    if (
-        Path(training.name).resolve() == Path(other.name).resolve()
-        or _same_data(training, other, joints)
-        or _same_data(training, other, joints, later_ns)
-    ):
-        raise RecordingError(f"'{other.name}' holds the same data as '{training.name}': {reason}")
-
-
-def _same_data(one: Recording, other: Recording, joints: str, start_ns: int | None = None) -> bool:
-    pairs = zip_longest(one.entries([joints], start_ns), other.entries([joints], start_ns))
-    for count, (a, b) in enumerate(pairs):
-        if a is None or b is None:  # one ends first
-            return count >= SAME_AFTER
-        if _content(a.sample) != _content(b.sample):
-            return False
-    return True
-
-
-def _content(sample: object) -> object:
-    """Return what two joint states of the same measurement have in common; other samples equal nothing."""
-    if not isinstance(sample, JointReading):
-        return object()
-    return sample.names, *(None if x is None else x.tobytes() for x in (sample.position, sample.effort))

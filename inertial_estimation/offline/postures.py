@@ -22,7 +22,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, Orientati
 
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
 FARTHEST_BEYOND_LIMITS, BEYOND_SHARE = 0.5, 0.1  # [rad]; share of the postures: they may be in degrees
-METADATA = frozenset({"t", "time", "stamp", "stamp_ns", "k", "index", "sample"})
 QUATERNION, VERTICAL = ("qx", "qy", "qz", "qw"), ("up_x", "up_y", "up_z")  # columns of an orientation
 WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
 REST_TOLERANCE = 0.5  # [m/s^2]: an accelerometer farther off standard gravity than this is not at rest
@@ -57,7 +56,7 @@ def read_postures(
     """Read a table of postures: a header line, one posture a row.
 
     Columns named after joints are positions [rad or m]. The column ``split`` marks the held-out rows
-    (``validation``, ``test``). Columns of text, and ``t``, are ignored.
+    (``validation``, ``test``). Columns of text are ignored.
 
     Args:
         path: CSV file.
@@ -69,7 +68,7 @@ def read_postures(
         The table, rows with missing numbers left out and counted.
 
     Raises:
-        RecordingError: If the file cannot be read, misses columns, has unknown ones or no complete row.
+        RecordingError: If the file cannot be read, misses columns or has no complete row.
         MeasurementError: If positions are far beyond the joints' limits, as degrees are.
     """
     header, rows = _read(path)
@@ -80,12 +79,6 @@ def read_postures(
     wanted = {*joints, *measured}
     numbers = {n: v for n, v in table.items() if n in wanted or 2 * np.isfinite(v).sum() > len(rows)}
     extra = [name for name in numbers if name not in robot.joint_names]
-    unknown = [n for n in extra if n not in METADATA and n not in wanted and not _is_measured(n)]
-    if unknown:
-        raise RecordingError(
-            f"'{path}' has columns {listing(unknown)}, which are no joints; the model has "
-            f"{listing(robot.joint_names)}"
-        )
     complete = np.isfinite([values for name, values in numbers.items() if name in wanted]).all(axis=0)
     if not complete.any():
         raise RecordingError(f"no row of '{path}' is complete: each has a missing number or NaN")
@@ -131,12 +124,6 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
         if len(row) != len(header):
             raise RecordingError(f"row {number} of '{path}' has {len(row)} values, expected {len(header)}")
     return header, lines[1:]
-
-
-def _is_measured(name: str) -> bool:
-    """Whether a column holds a measurement of a calibration: a marker position or an orientation."""
-    last = name.rpartition("/")[2]
-    return last in (*QUATERNION, *VERTICAL) or last.rstrip("0123456789") in ("x", "y", "z")
 
 
 def _number(text: str) -> float:

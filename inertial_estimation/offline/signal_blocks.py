@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing
-from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import RobotInputs

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport, JointOffset
-from inertial_estimation.calibration.identifiability import OffsetIdentifiability
+from inertial_estimation.calibration.solver import OffsetIdentifiability
 from inertial_estimation.figures import GREY, Panel, Series
 from inertial_estimation.plots.png import write_png
 from inertial_estimation.signals import Array

@@ -10,13 +10,10 @@ from support.calibration_scenes import SOLE, Scene, feet_motion, feet_scene, mar
 from support.example_robots import talos
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate, leave_one_out
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.identifiability import OffsetIdentifiability, offset_knowledge
-from inertial_estimation.calibration.marker import MarkerProblem
-from inertial_estimation.calibration.plane import PlaneProblem
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationProblem
-from inertial_estimation.calibration.solver import solve
+from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
+from inertial_estimation.calibration.solver import OffsetIdentifiability, offset_knowledge, solve
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 
@@ -138,19 +135,6 @@ def test_deviations_are_what_the_errors_are() -> None:
         count += 5
     low, high = chi2.ppf([0.001, 0.999], count)
     assert low < total < high
-
-
-def test_what_combinations_would_add_is_what_they_add() -> None:
-    problem = plane_scene(np.random.default_rng(2), joint_noise=1e-3).problem
-    strict, none = CalibrationConfig(identifiable_sigma=5e-4), np.zeros(40, bool)
-    few, every = (
-        calibrate(CalibrationTask(problem, strict, none, write_combinations=write)) for write in (False, True)
-    )
-    assert set(few.written_joints) < set(every.written_joints)
-    (told,) = [warning for warning in few.warnings if "--write-combinations" in warning]
-    height = [next(c for c in report.channels if c.name == "height").written for report in (every, few)]
-    assert f"height {1e3 * height[0]:.3g} instead of {1e3 * height[1]:.3g} mm" in told
-    assert not any("--write-combinations" in warning for warning in every.warnings)
 
 
 def test_leave_one_out_is_a_calibration_without_the_row() -> None:

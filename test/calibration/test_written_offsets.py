@@ -12,11 +12,10 @@ import yaml
 from support.calibration_scenes import marker_scene
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
-from inertial_estimation.calibration.identifiability import OffsetIdentifiability
-from inertial_estimation.calibration.marker import MarkerProblem
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationProblem
+from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.single_frame import MarkerProblem
+from inertial_estimation.calibration.solver import OffsetIdentifiability
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel

@@ -7,14 +7,14 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
-from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 
 STEP = 2e-3
-EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}
+EXACT = {"smoothing.window": 0.008, "smoothing.row_rate": 50.0}
 ROBOTS = {
     "ur10_joint_limited_robot": {
         "floating_base": False,
@@ -135,7 +135,7 @@ def floating_state(joints, base, axis):
 
 def deviation(identifier, rng, share=0.2):
     """A random deviation of the unknowns of typical size, friction positive."""
-    from inertial_estimation.identification.priors import typical_deviations
+    from inertial_estimation.identification.methods import typical_deviations
 
     x = share * typical_deviations(identifier.parameters, identifier._config.mass_deviation)
     x = x * rng.uniform(-1.0, 1.0, len(x))

@@ -31,7 +31,7 @@ def unit_changes(identifier, q, v, a):
 
 
 def verdict_of(report, name):
-    return {p.name: p.identifiability for p in report.methods["ridge"].parameters}[name]
+    return {p.name: p.identifiability for p in report.methods["consistent"].parameters}[name]
 
 
 def test_rank_of_a_hyq_leg_on_a_level_trunk(make_scene):
@@ -66,7 +66,7 @@ def test_an_arm_on_its_base(make_scene):
     scene = make_scene("panda", friction__joints=[])
     identifier = scene.identifier()
     identifier.push(scene.recording(identifier, np.zeros(70), 1, seconds=2.0))
-    report = identifier.report(["ridge"])
+    report = identifier.report(["consistent"])
     assert report.rank == 43
     assert report.unknowns == 70
     for name in ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz"):
@@ -97,12 +97,12 @@ def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random
 
     Rows overlap within the smoothing window, so this fails if their correlation is not accounted for.
     """
-    scene = make_scene("panda", smoothing__window=0.06, smoothing__order=3, links=["panda_link7"])
+    scene = make_scene("panda", smoothing__window=0.06, links=["panda_link7"])
     x = np.zeros(len(scene.identifier().parameters.unknowns))
     clean = scene.recording(scene.identifier(), x, 3, seconds=3.0, scale=0.6)
     exact = scene.identifier()
     exact.push(clean)
-    truth = np.array([p.value for p in exact.report(["ridge"]).methods["ridge"].parameters])
+    truth = np.array([p.value for p in exact.report(["consistent"]).methods["consistent"].parameters])
     rng, squares, count = np.random.default_rng(11), 0.0, 0
     trials = 15
     for _ in range(trials):
@@ -123,7 +123,7 @@ def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random
 
 
 def test_row_weights_find_the_noise_of_each_row(make_scene):
-    scene = make_scene("panda", links=["panda_link7"], smoothing__window=0.05, smoothing__order=3)
+    scene = make_scene("panda", links=["panda_link7"], smoothing__window=0.05)
     identifier = scene.identifier()
     x = np.zeros(len(identifier.parameters.unknowns))
     block = scene.recording(identifier, x, 3, seconds=3.0)

@@ -21,25 +21,23 @@ def recorded(scene, **options):
 
 
 def test_a_robot_that_stands_still_is_refused(make_scene):
-    scene = make_scene(
-        "hyq_no_sensors", smoothing__window=0.12, smoothing__order=3, contact_wrenches="measured"
-    )
+    scene = make_scene("hyq_no_sensors", smoothing__window=0.12, contact_wrenches="measured")
     identifier, block = recorded(scene, seconds=2.0, scale=0.0, moving=[])
     rng = np.random.default_rng(0)
     noisy = {"q": 5e-5, "tau": 0.3, "f_I": 0.3, "w_I": 0.01, "wrenches": 1.0}
     values = {name: getattr(block, name) for name in noisy}
     identifier.push(replace(block, **{n: v + noisy[n] * rng.normal(size=v.shape) for n, v in values.items()}))
     with pytest.raises(MeasurementError, match=r"stands still: .* record a motion"):
-        identifier.report(["ridge"])
+        identifier.report(["consistent"])
 
 
 def test_constant_joints_are_named(make_scene):
     scene = make_scene("panda")
     identifier, block = recorded(scene, seconds=1.0, moving=[1, 3])
     identifier.push(block)
-    report = identifier.report(["ridge"])
+    report = identifier.report(["consistent"])
     assert "joints that do not move: panda_joint1, panda_joint3, panda_joint5" in " ".join(report.warnings)
-    still = {p.name: p.identifiability for p in report.methods["ridge"].parameters}
+    still = {p.name: p.identifiability for p in report.methods["consistent"].parameters}
     assert still["panda_joint1/viscous"] is Identifiability.NOT
 
 
@@ -57,7 +55,7 @@ def test_torques_in_wrong_units_or_with_the_wrong_sign_are_suspected(make_scene,
     tau = block.tau.copy()
     tau[:, slice(None) if joint is None else joint] *= factor
     identifier.push(replace(block, tau=tau))
-    told = [warning for warning in identifier.report(["ridge"]).warnings if "limits" not in warning]
+    told = [warning for warning in identifier.report(["consistent"]).warnings if "limits" not in warning]
     assert re.search(said, " ".join(told))
     assert joint is None or len(told) == 1
 
@@ -65,7 +63,7 @@ def test_torques_in_wrong_units_or_with_the_wrong_sign_are_suspected(make_scene,
 def test_torques_that_are_all_zero_are_suspected_and_stay_finite(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(replace(block, tau=np.zeros_like(block.tau)))
-    report = identifier.report(["ridge", "least-squares"])
+    report = identifier.report(["consistent", "least-squares"])
     assert "efforts of all joints are exactly zero" in " ".join(report.warnings)
     for result in report.methods.values():
         assert np.isfinite([p.value for p in result.parameters]).all()
@@ -93,12 +91,12 @@ def test_known_friction_is_part_of_the_nominal_torque(make_scene, random_deviati
 def test_good_data_give_no_warning_but_of_the_joint_outside_its_limits(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(block)
-    report = identifier.report(["ridge"])
+    report = identifier.report(["consistent"])
     (warning,) = report.warnings
     assert warning.startswith("panda_joint4: ")  # its motion is about zero
     assert "outside the limits" in warning
     assert report.validation is None
-    assert np.isnan(report.methods["ridge"].cost_validation)
+    assert np.isnan(report.methods["consistent"].cost_validation)
 
 
 def test_fewer_equations_than_unknowns(make_scene):
@@ -116,10 +114,10 @@ def test_fewer_equations_than_unknowns(make_scene):
 def test_no_data_and_no_rows(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=0.1)
     with pytest.raises(MeasurementError, match="give no row"):
-        identifier.report(["ridge"])
+        identifier.report(["consistent"])
     identifier.push(replace(block, q=block.q[:8], v=block.v[:8], tau=block.tau[:8]))
     with pytest.raises(MeasurementError, match=r"0\.016 s of data give no row; expected .* or more"):
-        identifier.report(["ridge"])
+        identifier.report(["consistent"])
 
 
 def test_links_without_mass_are_all_named(make_scene):
@@ -137,7 +135,7 @@ def test_impossible_inertias_of_the_description_are_reported(make_scene):
     identifier.push(scene.recording(identifier, x, 1, seconds=1.0))
     assert (
         "impossible inertias, raised to possible ones: panda_link4"
-        in identifier.report(["ridge"]).warnings[0]
+        in identifier.report(["consistent"]).warnings[0]
     )
 
 
@@ -190,6 +188,6 @@ def test_links_that_are_held_are_named(make_scene):
     scene = make_scene("panda", links=["panda_link7"])
     identifier, block = recorded(scene, seconds=2.0)
     identifier.push(block)
-    report = identifier.report(["ridge"])
+    report = identifier.report(["consistent"])
     assert report.held[:2] == ("panda_link1", "panda_link2")
     assert any("held at the description's values" in text for text in result_diagnostics(report))

@@ -7,8 +7,7 @@ from scipy.optimize import lsq_linear, minimize
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError
 from inertial_estimation.identification import methods
 from inertial_estimation.identification.identifiability import Identifiability
-from inertial_estimation.identification.methods import METHODS
-from inertial_estimation.identification.priors import prior_factor
+from inertial_estimation.identification.methods import METHODS, prior_factor
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
@@ -20,7 +19,7 @@ BOUNDED = ("coulomb", "viscous", "armature")
 @pytest.fixture(scope="module")
 def noisy(make_scene, random_deviation):
     """An arm, short and noisy data, and the report of all methods."""
-    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3)
+    scene = make_scene("panda", smoothing__window=0.05)
     identifier = scene.identifier()
     x = random_deviation(identifier, np.random.default_rng(3))
     block = scene.recording(identifier, x, 5, seconds=1.5, scale=0.5, torque_noise=NOISE)
@@ -70,7 +69,7 @@ def test_bounded_gradient_comes_near_to_the_best_within_its_bounds(noisy):
     identifier = scene.identifier(links=["panda_link7"])
     identifier.push(block)
     given = identifier.parameters
-    sigma = identifier.report(["ridge"]).row_sigma
+    sigma = identifier.report(["consistent"]).row_sigma
     stack = identifier._training.stack
     equation = stack.reduced(sigma * np.sqrt(stack.correlation))
     lower = np.array([-np.inf] * len(given.unknowns))
@@ -91,16 +90,14 @@ def test_bounded_gradient_comes_near_to_the_best_within_its_bounds(noisy):
 
 def test_costs_are_ordered_as_the_freedom_of_the_methods(noisy):
     cost = {name: result.cost for name, result in noisy[2].methods.items()}
-    assert cost["least-squares"] <= cost["ridge"] * (1 + 1e-9)
     assert cost["least-squares"] <= cost["consistent"] * (1 + 1e-9)
     assert cost["least-squares"] == pytest.approx(cost["nullspace-prior"], rel=1e-6)
     assert cost["least-squares"] == pytest.approx(1.0, abs=0.2)
     assert all(result.cost < result.cost_nominal for result in noisy[2].methods.values())
 
 
-def test_ridge_and_consistent_predict_new_data_better_than_least_squares(noisy):
+def test_consistent_predicts_new_data_better_than_least_squares(noisy):
     validation = {name: result.cost_validation for name, result in noisy[2].methods.items()}
-    assert validation["ridge"] < validation["least-squares"]
     assert validation["consistent"] < validation["least-squares"]
 
 
@@ -130,18 +127,6 @@ def test_residuals_by_row_are_those_of_the_rows(noisy):
         assert result.relative_error == pytest.approx(relative)
 
 
-def test_consistent_agrees_with_ridge_where_no_constraint_is_active(make_scene, random_deviation):
-    scene = make_scene("hyq_no_sensors", contact_wrenches="measured", links=["trunk", "*hipassembly"])
-    identifier = scene.identifier()
-    x = random_deviation(identifier, np.random.default_rng(3), 0.005)
-    for seed in range(4):
-        identifier.push(scene.recording(identifier, x, seed, seconds=0.3, torque_noise=1e-3))
-    report = identifier.report(["ridge", "consistent"])
-    ridge, consistent = (report.methods[name] for name in ("ridge", "consistent"))
-    assert ridge.consistent
-    assert consistent.cost == pytest.approx(ridge.cost, rel=1e-3, abs=1e-9)
-
-
 @pytest.fixture(scope="module")
 def impossible(make_scene, random_deviation):
     """Noiseless data of a robot whose hand no mass distribution has."""
@@ -156,9 +141,9 @@ def impossible(make_scene, random_deviation):
 
 
 def test_consistent_is_possible_where_the_data_are_not(impossible):
-    result = impossible.report(["ridge", "consistent"]).methods
+    result = impossible.report(["least-squares", "consistent"]).methods
     assert result["consistent"].consistent
-    assert not result["ridge"].consistent
+    assert not result["least-squares"].consistent
 
 
 def test_no_possible_body_fits_better_than_consistent(noisy):
@@ -209,18 +194,19 @@ def test_unknown_methods_are_refused_with_the_list(noisy):
     with pytest.raises(ConfigurationError, match=r"no method 'magic'; there are .*least-squares"):
         noisy[1].report(["magic"])
     with pytest.raises(ConfigurationError, match=r"to write is none of"):
-        noisy[1].report(["ridge"], chosen="consistent")
+        noisy[1].report(["least-squares"], chosen="consistent")
 
 
 def test_the_first_method_is_written_unless_another_is_chosen(noisy):
     identifier = noisy[1]
-    assert identifier.report(["ridge", "consistent"]).chosen == "ridge"
-    assert identifier.report(["ridge", "consistent"], chosen="consistent").chosen == "consistent"
+    names = ["least-squares", "consistent"]
+    assert identifier.report(names).chosen == "least-squares"
+    assert identifier.report(names, chosen="consistent").chosen == "consistent"
 
 
 def test_robots_drawn_from_the_posterior_differ_and_predict_the_same_torques(make_scene, random_deviation):
     """A draw differs from the optimum by about one sigma in every direction: one more square an unknown."""
-    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3, friction__joints=[])
+    scene = make_scene("panda", smoothing__window=0.05, friction__joints=[])
     identifier = scene.identifier()
     x = 0.3 * random_deviation(identifier, np.random.default_rng(3))
     block = scene.recording(identifier, x, 5, seconds=3.0, torque_noise=0.3)

@@ -19,7 +19,7 @@ from inertial_estimation.models.friction import (
     smooth_sign,
 )
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.identification_files import friction_parameters
+from inertial_estimation.offline.identification_run import friction_parameters
 from inertial_estimation.parameters import build_config
 
 DT = 1e-3

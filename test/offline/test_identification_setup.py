@@ -1,22 +1,18 @@
 """Parameters of an identification come from the sections of one file in their order; bad data are refused."""
 
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from support.identification_scene import CONFIG, moving_arm, with_samples
+from support.identification_scene import CONFIG, moving_arm
 
 from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
 from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.offline.identification_setup import (
-    check_different_data,
     check_split,
     identification_config,
     identification_topics,
 )
-from inertial_estimation.recordings.recording import MemoryRecording
 
 
 def file_of(tmp_path: Path, text: str):
@@ -92,23 +88,3 @@ def test_a_split_lies_within_the_recording():
     for split_s in (-1.0, 0.0, 2.0, 100.0):
         with pytest.raises(ConfigurationError, match=r"--split is .* expected a time within .*0 to 2.0 s"):
             check_split(recording, split_s)
-
-
-def test_a_copy_its_beginning_and_its_end_are_no_validation():
-    recording = moving_arm(duration_s=3.0)
-    stamped = with_samples(recording, lambda r: replace(r, stamp_ns=r.stamp_ns + 10**9))
-    copy = replace(stamped, name="copy")
-    start = MemoryRecording(recording.messages[:120], recording.topics, "start")
-    end = MemoryRecording(recording.messages[120:], recording.topics, "end")
-    for other in (copy, start, end):
-        for pair in ((recording, other), (other, recording)):
-            with pytest.raises(RecordingError, match="the same data"):
-                check_different_data(*pair, "/joint_states")
-
-
-def test_another_recording_of_the_same_motion_is_one():
-    recording = moving_arm(duration_s=3.0)
-    rng = np.random.default_rng(0)
-    noisy = with_samples(recording, lambda r: replace(r, effort=r.effort + 1e-6 * rng.standard_normal(2)))
-    check_different_data(recording, replace(noisy, name="other"), "/joint_states")
-    check_different_data(recording, replace(moving_arm(seed=1), name="other"), "/joint_states")

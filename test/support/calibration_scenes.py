@@ -7,11 +7,9 @@ import numpy as np
 import pinocchio as pin
 from scipy.optimize import least_squares
 
-from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
-from inertial_estimation.calibration.marker import MarkerProblem
-from inertial_estimation.calibration.plane import PlaneProblem
-from inertial_estimation.calibration.problem import CalibratedChain, CalibrationProblem
+from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig, CalibrationProblem
+from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.experiments.yamane_kinematic import FlatFeetData, flat_feet_data
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.signals import Array

@@ -104,7 +104,7 @@ def made_up_run(*, consistent: bool = False) -> IdentificationRun:
         notes=("stopped after 17 steps <at a bound>",),
         x=np.array([3.25, 0.365]),
     )
-    other = replace(method, method="ridge", relative_error_validation=0.0321, notes=())
+    other = replace(method, method="consistent", relative_error_validation=0.0321, notes=())
     report = IdentificationReport(
         rank=4,
         unknowns=6,
@@ -114,7 +114,7 @@ def made_up_run(*, consistent: bool = False) -> IdentificationRun:
         row_sigma=np.array([0.11, 0.22]),
         training=DataSummary(1200, 12.0, 2400, {"joint_states: not finite": 3}),
         validation=DataSummary(600, 6.0, 1200),
-        methods={"least-squares": method, "ridge": other},
+        methods={"least-squares": method, "consistent": other},
         chosen="least-squares",
         warnings=("joints that do not move: <elbow & co>",),
     )

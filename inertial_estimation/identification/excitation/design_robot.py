@@ -4,13 +4,14 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
-from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.identifiability import base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_set import parameter_set
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
@@ -25,6 +26,14 @@ from inertial_estimation.signals import Array
 STRUCTURE_STATES = 200  # random states from which the base parameters are determined
 EXTRA_CLEARANCE = 0.01  # added to the requested clearance, since the samples are sparse [m]
 DIFFERENCE_STEP = 1e-6  # of one-sided differences in position, velocity and acceleration, SI units
+
+
+class States(NamedTuple):
+    """Positions, velocities and accelerations of the moving joints, each of shape (k, n)."""
+
+    q: Array
+    v: Array
+    a: Array
 
 
 @dataclass(frozen=True, eq=False)

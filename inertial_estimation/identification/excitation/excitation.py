@@ -13,10 +13,10 @@ from inertial_estimation.identification.excitation.design_robot import (
     DesignRobot,
     DesignRows,
     DesignSpace,
+    States,
     design_robot,
 )
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.motion_family import MotionFamily, States
 from inertial_estimation.identification.excitation.poses import (
     CANDIDATES_PER_POSE,
     chosen_poses,
@@ -31,6 +31,7 @@ from inertial_estimation.identification.excitation.precision import (
     speed_curve,
 )
 from inertial_estimation.identification.excitation.trajectory import (
+    MotionFamily,
     Tick,
     TrajectoryProblem,
     design_trajectory,

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.base_parameters import BaseParameters
 from inertial_estimation.identification.excitation.design_robot import DesignSpace
 from inertial_estimation.identification.excitation.precision import objective, unit_diagonal
 from inertial_estimation.identification.excitation.trajectory import Tick, no_tick
+from inertial_estimation.identification.identifiability import BaseParameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives

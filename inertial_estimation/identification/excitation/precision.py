@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.identification.base_parameters import BaseParameters
-from inertial_estimation.identification.excitation.design_robot import DesignRows
-from inertial_estimation.identification.excitation.motion_family import States
+from inertial_estimation.identification.excitation.design_robot import DesignRows, States
+from inertial_estimation.identification.identifiability import BaseParameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 

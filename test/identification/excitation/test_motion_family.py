@@ -6,7 +6,7 @@ from support.design_scenes import arm_urdf
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.motion_family import MotionFamily
+from inertial_estimation.identification.excitation.trajectory import MotionFamily
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config

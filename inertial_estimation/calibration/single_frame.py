@@ -1,4 +1,4 @@
-"""Calibration with a frame held flush on an unknown plane: each posture gives height, roll and pitch."""
+"""Calibration of one frame: held flush on an unknown plane, or with a motion-capture marker on it."""
 
 import numpy as np
 
@@ -7,16 +7,77 @@ from inertial_estimation.calibration.problem import (
     CalibrationProblem,
     Channel,
     Linearisation,
+    Numbers,
 )
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
+
+MARKER_CHANNELS = (Channel("marker", "m", 3e-3, components=3),)
+LOOSE_SIGMA = 10.0  # prior standard deviation of unknowns without prior knowledge [m or rad]
+MARKER_SIGMA = 1.0  # prior standard deviation of the marker's position on the link [m]
+
+
+class MarkerProblem(CalibrationProblem):
+    """Offsets from measured positions of a marker M on a link F, in an unknown frame C of the cameras.
+
+    Residual r = p_CM - (R_CS (p_SF + R_SF m_F) + t_C), with R_CS = exp(a) A, A the first alignment, and S a
+    link the cameras do not move against (a fixed base, a foot on the ground).
+    """
+
+    kind = "marker"
+    channels = MARKER_CHANNELS
+    channel_of_row = np.zeros(3, dtype=int)
+
+    def __init__(self, chain: CalibratedChain, positions_C: Array) -> None:
+        """Set up a chain whose first frame carries the marker, at positions in the cameras' frame, (K, 3)."""
+        self.positions_C = positions_C
+        self._A, start = aligned(chain.poses(np.zeros(chain.n)).p_SF[:, 0], positions_C)
+        super().__init__(
+            chain,
+            [
+                *((f"camera_rotation_{i}", LOOSE_SIGMA, 0.0) for i in "xyz"),
+                *((f"camera_position_{i}", LOOSE_SIGMA, float(start[k])) for k, i in enumerate("xyz")),
+                *((f"marker_{i}", MARKER_SIGMA, 0.0) for i in "xyz"),
+            ],
+        )
+
+    def subset(self, rows: Numbers) -> "MarkerProblem":
+        """Return the same problem on some of the postures."""
+        part = super().subset(rows)
+        part.positions_C = self.positions_C[rows]
+        return part
+
+    def linearise(self, x: Array, local: Array) -> Linearisation:
+        """Return measured minus predicted positions, with derivatives."""
+        poses, n = self.chain.poses(x), self.chain.n
+        a, t, m = x[n : n + 3], x[n + 3 : n + 6], x[n + 6 : n + 9]
+        R_CS = exp_so3(a) @ self._A
+        R, p = poses.R_SF[:, 0], poses.p_SF[:, 0]
+        arm = R @ m
+        turned = (p + arm) @ R_CS.T
+        J = np.zeros((self.n_samples, 3, self.unknowns.count))
+        lever = np.array([skew(row) for row in arm])
+        J[:, :, :n] = -R_CS @ (poses.dp[:, 0] - lever @ poses.dR[:, 0])
+        J[:, :, n : n + 3] = np.array([skew(row) for row in turned]) @ left_jacobian_so3(a)
+        J[:, :, n + 3 : n + 6] = -np.eye(3)
+        J[:, :, n + 6 : n + 9] = -R_CS @ R
+        return Linearisation(self.positions_C - turned - t, J, np.zeros((self.n_samples, 3, 0)))
+
+
+def aligned(points_S: Array, points_C: Array) -> tuple[Array, Array]:
+    """Return R_CS and t_C of points_C = R_CS points_S + t_C, shape (K, 3) each [m] (Kabsch 1976)."""
+    mean_S, mean_C = points_S.mean(axis=0), points_C.mean(axis=0)
+    U, _, Vt = linear_algebra.svd((points_C - mean_C).T @ (points_S - mean_S))
+    R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
+    return R, mean_C - R @ mean_S
+
 
 PLANE_CHANNELS = (
     Channel("height", "m", 2e-3),
     Channel("roll", "rad", 4e-3),
     Channel("pitch", "rad", 4e-3),
 )
-LOOSE_SIGMA = 10.0  # prior standard deviation of unknowns without prior knowledge [m or rad]
 FLUSH_SIGMA = 0.035  # prior standard deviation of the frame's axis from the normal of the face [rad]
 
 
@@ -38,14 +99,15 @@ class PlaneProblem(CalibrationProblem):
     channels = PLANE_CHANNELS
     channel_of_row = np.arange(3)
 
-    def __init__(self, chain: CalibratedChain, *, axis_F: Array | None = None) -> None:
-        """Set up a chain whose first frame is held on the plane, with its axis along the plane's normal.
+    def __init__(self, chain: CalibratedChain) -> None:
+        """Set up a chain whose first frame is held on the plane.
 
-        None: the axis most nearly constant over the postures, on the side of the reference's z where it can.
+        Flush is its axis that is most nearly constant over the postures, on the side of the reference's z
+        where it can.
         """
         poses = chain.poses(np.zeros(chain.n))
         R_SF = poses.R_SF[:, 0]
-        self.axis_F = _constant_axis(R_SF) if axis_F is None else axis_F
+        self.axis_F = _constant_axis(R_SF)
         mean = (R_SF @ self.axis_F).mean(axis=0)
         k = int(np.abs(mean).argmax())
         self.normal_S = np.sign(mean[k]) * np.eye(3)[k]
