@@ -66,7 +66,7 @@ class InputCounter:
         self._received_before = self.received
         if self.publishers() > 1:  # sequence numbers of several publishers are mixed and show no loss
             self.lost, self._last_sequence = self._reported[0], None
-        lost, fresh = self.lost - self._reported[0], self.malformed - self._reported[1]
+        lost, malformed = self.lost - self._reported[0], self.malformed - self._reported[1]
         self._reported = (self.lost, self.malformed)
         values = {name: str(getattr(self, name)) for name in ("received", "lost", "malformed")}
         level, message = HealthLevel.OK, "messages arrive"
@@ -76,8 +76,8 @@ class InputCounter:
         elif self.required and self._silent_periods >= SILENT_PERIODS:
             level = HealthLevel.ERROR
             message = f"no message for {self._silent_periods * PERIOD:g} s, by the machine's own clock"
-        elif fresh:
-            level, message = HealthLevel.WARN, f"{fresh} malformed message(s): {self._newest_malformed}"
+        elif malformed:
+            level, message = HealthLevel.WARN, f"{malformed} malformed message(s): {self._newest_malformed}"
         elif lost:
             level = HealthLevel.WARN
             message = f"{lost} message(s) lost on the network or from a full queue"
@@ -120,22 +120,18 @@ class Diagnostics:
             health_to_msg(part, name, DiagnosticStatus(), KeyValue, self.hardware_id) for part in parts
         ]
         self._publisher.publish(array)
-        missing = self._waits_for()
+        missing, logger = self._waits_for(), self._node.get_logger()
         self._periods += 1
         if self._periods % WAITING_PERIODS == 0:
-            self._log_waiting(missing)
+            if missing:
+                logger.warning(f"waiting for: {', '.join(missing)}")
+            elif self._waiting:
+                logger.info("all inputs have arrived")
+            self._waiting = bool(missing)
         if not missing:
             self._log_changes(parts)
 
-    def _log_waiting(self, missing: Sequence[str]) -> None:
-        if missing:
-            self._node.get_logger().warning(f"waiting for: {', '.join(missing)}")
-        elif self._waiting:
-            self._node.get_logger().info("all inputs have arrived")
-        self._waiting = bool(missing)
-
     def _log_changes(self, parts: Sequence[Health]) -> None:
-        logger = self._node.get_logger()
         for part in parts:
             before = self._levels.get(part.name, HealthLevel.OK)
             self._levels[part.name] = part.level
@@ -143,9 +139,15 @@ class Diagnostics:
                 continue
             dropped = [f"{name} ({n})" for name, n in part.values.items() if name.startswith("dropped: ")]
             text = f"{part.name}: {part.message}" + (f" [{'; '.join(dropped)}]" if dropped else "")
-            if part.level == HealthLevel.OK:
-                logger.info(f"recovered: {text}")
-            elif part.level == HealthLevel.ERROR:
-                logger.error(text)
-            else:
-                logger.warning(text)
+            log_health(self._node, part.level, text if part.level else f"recovered: {text}")
+
+
+def log_health(node: Node, level: HealthLevel, text: str) -> None:
+    """Log a sentence about the health of something, at the severity of its level."""
+    logger = node.get_logger()
+    if level == HealthLevel.OK:
+        logger.info(text)
+    elif level == HealthLevel.ERROR:
+        logger.error(text)
+    else:
+        logger.warning(text)

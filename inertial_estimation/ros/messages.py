@@ -15,7 +15,7 @@ from geometry_msgs.msg import PoseStamped, TransformStamped
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64MultiArray
+from std_msgs.msg import Float64MultiArray
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError
@@ -69,11 +69,6 @@ def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str)
 def event_to_array(event: Health, stamp_ns: int, node_name: str) -> DiagnosticArray:
     """Convert an event of a node to diagnostic_msgs/DiagnosticArray with one status."""
     return event_to_msg(event, stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue)
-
-
-def hold_from_msg(msg: Bool) -> bool:
-    """Return whether std_msgs/Bool asks to stand still."""
-    return bool(msg.data)
 
 
 def torque_command_to_msg(command: TorqueCommand, msg: JointState | None = None) -> JointState:

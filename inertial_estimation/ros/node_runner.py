@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -21,26 +22,14 @@ from inertial_estimation.errors import InertialEstimationError, one_line
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 COLLECTION_PERIOD = 1.0  # [s]
 MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
-
-_MISSING = {
-    "pinocchio": "the nodes need Pinocchio ({error}): install ros-$ROS_DISTRO-pinocchio, "
-    "or pip install 'inertial_estimation[standalone]'",
-    "mujoco": "the simulator needs MuJoCo ({error}): pip install 'inertial_estimation[sim]'",
-    "proxsuite": "the controller needs ProxSuite ({error}): pip install 'inertial_estimation[sim]'",
-}
-_NO_ROS = (
-    "rclpy and the ROS messages are not importable ({error}): source a ROS 2 installation, "
-    "or pip install 'inertial_estimation[standalone]'"
-)
-
-_HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
+MISSING = {"pinocchio": "standalone", "mujoco": "sim", "proxsuite": "sim"}  # extras; else it is ROS
+HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
 
 A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md.
 
 A parameter that FILE sets in a section of the node wins over -p NAME:=VALUE. Behind the file,
 -p {name}:NAME:=VALUE replaces it (in the root namespace; in another one, a later --params-file
 with a section '/NAMESPACE/{name}')."""
-
 
 _started = threading.Event()
 
@@ -59,7 +48,7 @@ def _run_class(module: str, name: str) -> int:
     for number in SIGNALS:
         signal.signal(number, _end_at_once)
     if {"-h", "--help"} & set(sys.argv[1:]):
-        print(_HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
+        print(HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
         return 0
     # The matrices of a step are small: threads of the linear algebra cost more than they save, and ten times
     # as much where other programs need the processors. Read when numpy is imported.
@@ -69,7 +58,10 @@ def _run_class(module: str, name: str) -> int:
     try:
         return run_node(getattr(importlib.import_module(f"inertial_estimation.ros.{module}"), name))
     except ModuleNotFoundError as error:
-        return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
+        package, extra = str(error.name), MISSING.get(str(error.name))
+        ros = "rclpy or the ROS messages: source a ROS 2 installation, or "
+        needed = f"{'' if extra else ros}pip install 'inertial_estimation[{extra or 'standalone'}]'"
+        return _fail(f"the node needs {package}, which is not importable ({error}): {needed}")
 
 
 tilt_observer = partial(_run_class, "tilt_observer_node", "TiltObserverNode")
@@ -84,7 +76,7 @@ class CycleCollector:
 
     By itself it interrupts a node whenever enough objects have been created, for up to tens of milliseconds
     once a model is loaded. Objects that live as long as the process are therefore excluded (`gc.freeze`); so
-    is what survives where many objects are new, as a module has been imported late.
+    is what survives where many objects are new.
     """
 
     def __init__(self) -> None:
@@ -144,7 +136,8 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
     finally:
         for number in SIGNALS:  # a second signal must not interrupt the shutdown
             signal.signal(number, signal.SIG_IGN)
-        _shut_down()
+        with suppress(RuntimeError):  # rclpy's RCLError: shut down by its handler after the check
+            rclpy.try_shutdown()
         gc.unfreeze()  # what is frozen is not freed at exit, and ProxSuite reports it as leaked
     return 0
 
@@ -155,8 +148,6 @@ def answering_all(executor: Any) -> Any:
 
     def take_service(srv: Any) -> Any:
         execute = take(srv)
-        if not callable(execute):  # nothing has come
-            return execute
 
         async def execute_or_log() -> None:
             from rclpy.logging import get_logger
@@ -166,21 +157,10 @@ def answering_all(executor: Any) -> Any:
             except (ValueError, TypeError, OverflowError) as error:
                 get_logger(srv.srv_name).error(f"a request is not answered: {error}")
 
-        return execute_or_log
+        return execute_or_log if callable(execute) else execute  # nothing has come
 
     executor._take_service = take_service
     return executor
-
-
-def _shut_down() -> None:
-    """Shut rclpy down, unless a signal handler does so at the same time."""
-    import rclpy
-
-    try:
-        rclpy.try_shutdown()
-    except RuntimeError:  # rclpy's RCLError: shut down by the handler after the check
-        if rclpy.ok():
-            raise
 
 
 def _fail(message: str) -> int:

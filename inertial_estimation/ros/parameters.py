@@ -46,56 +46,44 @@ def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
     return descriptor
 
 
-def to_ros_value(value: Any) -> Any:
-    """Convert a config value to one ROS can type: tuples become lists, an empty one becomes ``[""]``."""
-    if isinstance(value, tuple):
-        return list(value) if value else [""]
-    return value
-
-
-def from_ros_value(value: Any) -> Any:
-    """Convert a ROS value to plain Python types: numeric arrays become lists."""
-    if isinstance(value, (str, bytes, bool, int, float)) or value is None:
-        return value
-    return list(value)
-
-
 class NodeParameters(Generic[ConfigT]):
-    """All parameters of a node, declared from its config dataclass."""
+    """All parameters of a node, declared from its config dataclass.
 
-    def __init__(self, node: Node, config_class: type[ConfigT], elsewhere: Set[str] = frozenset()) -> None:
+    Attributes:
+        config: Current values of all parameters.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        config_class: type[ConfigT],
+        elsewhere: Set[str] = frozenset(),
+        on_change: Callable[[str, Any], None] = lambda _name, _value: None,
+    ) -> None:
         """Declare every parameter with the value from the command line or YAML file.
 
-        Names `elsewhere` are of other nodes, and are ignored (in a section for all nodes, ``/**``).
+        Names `elsewhere` are of other nodes, and are ignored (in a section for all nodes, ``/**``). At every
+        later change `on_change(name, value)` is called; an exception rejects the change.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message
                 names the nearest one), of the wrong type or out of bounds; all of them are listed.
         """
         self._specs = {spec.name: spec for spec in iterate_parameters(config_class)}
-        self._listener: Callable[[str, Any], None] | None = None
+        self._listener = on_change
         passed_over = elsewhere - self._specs.keys()
         given = {name: value for name, value in given_values(node).items() if name not in passed_over}
         for name, value in given.items():
             if value is None and name in self._specs and isinstance(self._specs[name].default, tuple):
                 given[name] = ()  # rcl reads an empty list of YAML as "not set"
-        self._config = build_config(config_class, given, where=f"node '{node.get_name()}'")
-        values = parameter_values(self._config)
+        self.config = build_config(config_class, given, where=f"node '{node.get_name()}'")
+        values = parameter_values(self.config)
         for name, spec in self._specs.items():
             descriptor = descriptor_from_spec(spec)
             node.declare_parameter(name, to_ros_value(values[name]), descriptor, ignore_override=True)
         if hasattr(node, "add_pre_set_parameters_callback"):  # not in Humble
             node.add_pre_set_parameters_callback(self._as_declared)
         node.add_on_set_parameters_callback(self._on_set)
-
-    @property
-    def config(self) -> ConfigT:
-        """Current values of all parameters."""
-        return self._config
-
-    def on_change(self, listener: Callable[[str, Any], None]) -> None:
-        """Call `listener(name, value)` for every change; an exception rejects the change."""
-        self._listener = listener
 
     def _as_declared(self, parameters: list[Parameter]) -> list[Parameter]:
         """Return parameters with floats for whole numbers where floats are declared."""
@@ -108,20 +96,30 @@ class NodeParameters(Generic[ConfigT]):
         return converted
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
-        changes = [(p.name, from_ros_value(p.value)) for p in parameters if p.name in self._specs]
+        own = [given for given in parameters if given.name in self._specs]
+        config, checked = self.config, []
         try:
-            config, checked = self._config, []
-            for name, value in changes:
-                value = check_value(self._specs[name], value)
-                config = replace_value(config, name, value)
-                checked.append((name, value))
-            if self._listener is not None:
-                for name, value in checked:
-                    self._listener(name, value)
+            for given in own:
+                value = check_value(self._specs[given.name], from_ros_value(given.value))
+                config = replace_value(config, given.name, value)
+                checked.append((given.name, value))
+            for name, value in checked:
+                self._listener(name, value)
         except InertialEstimationError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        self._config = config
+        self.config = config
         return SetParametersResult(successful=True)
+
+
+def to_ros_value(value: Any) -> Any:
+    """Convert a config value to one ROS can type: tuples become lists, an empty one becomes ``[""]``."""
+    return (list(value) or [""]) if isinstance(value, tuple) else value
+
+
+def from_ros_value(value: Any) -> Any:
+    """Convert a ROS value to plain Python types: numeric arrays become lists."""
+    plain = value is None or isinstance(value, str | bytes | bool | int | float)
+    return value if plain else list(value)
 
 
 def given_values(node: Node) -> dict[str, Any]:

@@ -32,186 +32,7 @@ from inertial_estimation.signals import Health, HealthLevel
 
 DESCRIPTION = "robot_description"
 ROBOT_NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
-
-
-class ManagedNode(LifecycleNodeMixin, Node, ABC):
-    """A node that has lifecycle states after a call of `begin_lifecycle`; otherwise it is always active.
-
-    It owns the outputs, timers and services created while it is configured, until `clean_up`.
-
-    Attributes:
-        active: Whether it may publish.
-        managed: Whether it has lifecycle states.
-        finalized: Whether it has been shut down by its lifecycle, for good.
-    """
-
-    def __init__(self, name: str, **node_arguments: Any) -> None:
-        """Create the node by its default name."""
-        Node.__init__(self, name, **node_arguments)
-        self.active = True
-        self.managed = self.finalized = False
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
-
-    @abstractmethod
-    def configure(self) -> None:
-        """Load, check, and create publishers, services and inputs.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If a name or the robot description is wrong
-                or missing.
-        """
-
-    def clean_up(self) -> None:
-        """Destroy the entities that `configure` has created."""
-        while self._undo:
-            self._undo.pop()()
-        if self.executor is not None:
-            self.executor.wake()  # it holds references to its entities until it wakes
-
-    def activated(self) -> None:
-        """Called when the node may publish."""
-
-    def begin_lifecycle(self) -> None:
-        """Become an unconfigured lifecycle node."""
-        self.active, self.managed = False, True
-        LifecycleNodeMixin.__init__(self)
-        self.get_logger().info("managed: unconfigured")
-
-    def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
-        """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
-        try:
-            return super()._LifecycleNodeMixin__on_change_state(request, response)
-        except RuntimeError:  # rclpy's RCLError
-            response.success = False
-            return response
-
-    def on_configure(self, state: Any) -> Any:
-        """Configure; on failure the error is logged, for example a missing name or robot description."""
-        try:
-            self.configure()
-        except InertialEstimationError as error:
-            self.clean_up()
-            self.get_logger().error(f"not configured: {error}")
-            return TransitionCallbackReturn.FAILURE
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_activate(self, state: Any) -> Any:
-        """Start publishing."""
-        self.active = True
-        self.activated()
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_deactivate(self, state: Any) -> Any:
-        """Stop publishing."""
-        self.active = False
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_cleanup(self, state: Any) -> Any:
-        """Return to the unconfigured state."""
-        self.clean_up()
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_shutdown(self, state: Any) -> Any:
-        """Stop publishing before the node is destroyed."""
-        self.active, self.finalized = False, True
-        self.clean_up()
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_error(self, state: Any) -> Any:
-        """End for good: a transition has failed with an unexpected error, which rclpy logs."""
-        self.on_shutdown(state)
-        return TransitionCallbackReturn.FAILURE
-
-    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
-        """Create the publisher of an output, by its message class and the relative name of its topic."""
-        publisher = create_output(self, message_type, topic, qos)
-        self._undo.append(partial(self.destroy_publisher, publisher))
-        return publisher
-
-    def add_timer(self, period: float, call: Callable[[], None]) -> Timer:
-        """Create a timer of a period [s] on the steady clock, which /clock does not disturb."""
-        timer = self.create_timer(period, call, clock=self._steady)
-        self._undo.append(partial(self.destroy_timer, timer))
-        return timer
-
-    def add_trigger(self, service: str, call: Callable[[], str]) -> None:
-        """Offer a Trigger service whose call returns the message of the response."""
-        made = self.create_service(Trigger, service, _answering(lambda _request: call()))
-        self._undo.append(partial(self.destroy_service, made))
-
-    def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
-        """Offer a SetBool service whose call returns the message of the response."""
-        made = self.create_service(SetBool, service, _answering(lambda request: call(bool(request.data))))
-        self._undo.append(partial(self.destroy_service, made))
-
-    def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
-        """Convert and publish a value if the topic has subscribers."""
-        if publisher.get_subscription_count():
-            publisher.publish(convert())
-
-    def publish(self, publisher: Publisher, message: Any) -> None:
-        """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
-        if self.active:
-            publisher.publish(message)
-
-
-class DescriptionInput:
-    """The robot description that a node receives on a topic: every one is checked, the newest good one kept.
-
-    An estimator cannot change its robot while it runs: a description that differs from the one in use is
-    reported, and applied when the node is configured the next time.
-
-    Attributes:
-        topic: Full name of the topic.
-        text: The newest description that can be used; empty before the first.
-    """
-
-    def __init__(self, node: Node) -> None:
-        """Prepare for the topic of a node, which is subscribed by `subscribe`."""
-        self._node = node
-        self.topic = node.resolve_topic_name(DESCRIPTION)
-        self.text = self._in_use = ""
-        self._warning = ""  # the newest description is refused, or not the one in use
-
-    def subscribe(self, on_new: Callable[[], None]) -> None:
-        """Subscribe to the topic; `on_new` is called after every description that can be used."""
-
-        def receive(data: bytes) -> None:
-            try:
-                self._take(data)
-            except ModelError as error:
-                self._warning = f"refused: {error}"
-                self._node.get_logger().error(self._warning)
-                return
-            if self._warning:
-                self._node.get_logger().warning(self._warning)
-            on_new()
-
-        create_input(self._node, String, DESCRIPTION, receive, LATCHED)
-
-    def use(self) -> str:
-        """Return the newest description, which is in use from now on."""
-        self._in_use, self._warning = self.text, ""
-        return self.text
-
-    def health(self) -> list[Health]:
-        """Return a WARN while the newest description is refused or is not the one in use."""
-        return [Health(DESCRIPTION, HealthLevel.WARN, self._warning)] if self._warning else []
-
-    def _take(self, data: bytes) -> None:
-        try:
-            content = str(deserialize_message(data, String).data)
-        except Exception as error:  # rclpy raises several types for bytes that are no message
-            raise ModelError(f"the message is damaged: {one_line(error)}") from error
-        text = published_urdf(content, self.topic)
-        changes = urdf_changes(self._in_use, text) if self._in_use and text != self._in_use else ""
-        self.text, self._warning = text, ""
-        if changes:
-            self._warning = (
-                f"the description on {self.topic} has changed and is not used before the node is started "
-                f"again (a managed one: cleaned up and configured): {changes}"
-            )
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
 @dataclass(frozen=True)
@@ -224,13 +45,13 @@ class NodeConfig:
 ConfigT = TypeVar("ConfigT", bound=NodeConfig)
 
 
-class RobotNode(ManagedNode, Generic[ConfigT]):
+class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
     """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
 
     A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
-    otherwise from the topic `robot_description`. A node starts as soon as it has the description or, with
-    the parameter `managed`, by the transitions of its lifecycle: a configured node has checked all names and
-    reads its inputs; an active node publishes.
+    otherwise from the topic `robot_description`. A node starts as soon as it has the description, and is
+    always active. With the parameter `managed` it follows the transitions of its lifecycle: a configured node
+    has checked all names and reads its inputs; an active node publishes.
 
     Attributes:
         name: Default name of the node.
@@ -238,6 +59,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
             activation.
         housekeeping: Called after a result is published, when time is free.
+        active: Whether it may publish.
     """
 
     name: str
@@ -251,21 +73,22 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
         """
-        super().__init__(self.name, **node_arguments)
+        Node.__init__(self, self.name, **node_arguments)
         self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
-            self, self.config_class, all_parameters()
+            self, self.config_class, all_parameters(), self._on_parameter
         )
-        self._parameters_declared.on_change(self._on_parameter)
-        self._configured = False
-        self._description = DescriptionInput(self)
+        self.active = not self.config.options.managed
+        self._configured = self._finalized = False
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
         self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, self._on_report_due)
-        urdf = self._robot_config(self.config).urdf
-        if not urdf:
-            self._description.subscribe(self._on_description)
+        self._urdf = self._robot_config(self.config).urdf
+        self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
         if self.config.options.managed:
-            self.begin_lifecycle()
-        elif urdf:
+            LifecycleNodeMixin.__init__(self)
+            self.get_logger().info("managed: unconfigured")
+        elif self._urdf:
             self.configure()
 
     @property
@@ -295,6 +118,126 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     def _on_inputs(self) -> None:
         """Handle the event that all waiting inputs have been read."""
 
+    def activated(self) -> None:
+        """Called when the node may publish."""
+
+    def configure(self) -> None:
+        """Load, check, and create publishers, services and inputs.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a name is wrong, or there is no robot
+                description yet.
+        """
+        if not self._urdf and not self._description.text:
+            topic = self._description.topic
+            raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
+        text = read_urdf(self._urdf) if self._urdf else self._description.use()
+        for sentence in urdf_warnings(text):
+            self.get_logger().warning(sentence)
+        name = ROBOT_NAME.search(text)
+        self._diagnostics.hardware_id = name[1] if name else ""
+        self._start(text)
+        self._configured = True
+        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
+        counters = [node_input.counter for node_input in self._inputs]
+        for counter in counters:
+            counter.required = counter.required or counter.topic in awaited
+        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
+
+    def clean_up(self) -> None:
+        """Destroy the entities that `configure` has created."""
+        self._configured = False
+        while self._undo:
+            self._undo.pop()()
+        if self.executor is not None:
+            self.executor.wake()  # it holds references to its entities until it wakes
+        self._inputs.clear()
+
+    def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
+        """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
+        try:
+            return super()._LifecycleNodeMixin__on_change_state(request, response)
+        except RuntimeError:  # rclpy's RCLError
+            response.success = False
+            return response
+
+    def on_configure(self, state: Any) -> Any:
+        """Configure; on failure the error is logged, for example a missing name or robot description."""
+        try:
+            self.configure()
+        except InertialEstimationError as error:
+            self.clean_up()
+            self.get_logger().error(f"not configured: {error}")
+            return FAILURE
+        return SUCCESS
+
+    def on_activate(self, state: Any) -> Any:
+        """Start publishing."""
+        self.active = True
+        self.activated()
+        return SUCCESS
+
+    def on_deactivate(self, state: Any) -> Any:
+        """Stop publishing."""
+        self.active = False
+        return SUCCESS
+
+    def on_cleanup(self, state: Any) -> Any:
+        """Return to the unconfigured state."""
+        self.clean_up()
+        return SUCCESS
+
+    def on_shutdown(self, state: Any) -> Any:
+        """Stop publishing before the node is destroyed."""
+        self.active, self._finalized = False, True
+        self.clean_up()
+        return SUCCESS
+
+    def on_error(self, state: Any) -> Any:
+        """End for good: a transition has failed with an unexpected error, which rclpy logs."""
+        self.on_shutdown(state)
+        return FAILURE
+
+    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
+        """Create the publisher of an output, by its message class and the relative name of its topic."""
+        publisher = create_output(self, message_type, topic, qos)
+        self._undo.append(partial(self.destroy_publisher, publisher))
+        return publisher
+
+    def add_timer(self, period: float, call: Callable[[], None]) -> Timer:
+        """Create a timer of a period [s] on the steady clock, which /clock does not disturb."""
+        timer = self.create_timer(period, call, clock=self._steady)
+        self._undo.append(partial(self.destroy_timer, timer))
+        return timer
+
+    def add_trigger(self, service: str, call: Callable[[], str]) -> None:
+        """Offer a Trigger service whose call returns the message of the response."""
+        self._serve(Trigger, service, lambda _request: call())
+
+    def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
+        """Offer a SetBool service whose call returns the message of the response."""
+        self._serve(SetBool, service, lambda request: call(bool(request.data)))
+
+    def _serve(self, kind: type, service: str, call: Callable[[Any], str]) -> None:
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                response.message, response.success = call(request), True
+            except (InertialEstimationError, OSError) as error:
+                response.message, response.success = str(error), False
+            return response
+
+        self._undo.append(partial(self.destroy_service, self.create_service(kind, service, answer)))
+
+    def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
+        """Convert and publish a value if the topic has subscribers."""
+        if publisher.get_subscription_count():
+            publisher.publish(convert())
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
+        if self.active:
+            publisher.publish(message)
+
     def subscribe(
         self, message_type: type, topic: str, take: Take, kind: InputKind = InputKind.SENSOR
     ) -> NodeInput:
@@ -320,36 +263,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         read = message_reader(message_type, convert)
         self.subscribe(message_type, topic, lambda data, _arrival_ns: push(read(data)), kind)
 
-    def configure(self) -> None:
-        """Load, check, and create publishers, services and inputs.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If a name is wrong, or there is no robot
-                description yet.
-        """
-        urdf = self._robot_config(self.config).urdf
-        if not urdf and not self._description.text:
-            topic = self._description.topic
-            raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
-        text = read_urdf(urdf) if urdf else self._description.use()
-        for sentence in urdf_warnings(text):
-            self.get_logger().warning(sentence)
-        name = ROBOT_NAME.search(text)
-        self._diagnostics.hardware_id = name[1] if name else ""
-        self._start(text)
-        self._configured = True
-        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
-        counters = [node_input.counter for node_input in self._inputs]
-        for counter in counters:
-            counter.required = counter.required or counter.topic in awaited
-        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
-
-    def clean_up(self) -> None:
-        """Destroy the entities that `configure` has created."""
-        self._configured = False
-        super().clean_up()
-        self._inputs.clear()
-
     def _take_inputs(self) -> None:
         """Read the inputs that have arrived, and process them."""
         if self.active or self.works_inactive:
@@ -360,7 +273,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self.housekeeping()
 
     def _on_description(self) -> None:
-        if not (self._configured or self.managed):
+        if not (self._configured or self.config.options.managed):
             self.configure()
 
     def _on_parameter(self, name: str, value: Any) -> None:
@@ -373,11 +286,10 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     def _all_health(self) -> list[Health]:
         if not self._configured:
-            message = "unconfigured" if self.managed else "no robot description yet"
-            if self.finalized:
+            message = "unconfigured" if self.config.options.managed else "no robot description yet"
+            if self._finalized:
                 message = "finalized: shut down for good, start the node anew"
-            state = Health(self.name, HealthLevel.WARN, message)
-            return [state, *self._description.health()]
+            return [Health(self.name, HealthLevel.WARN, message), *self._description.health()]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
@@ -386,12 +298,9 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         return [*parts, *(one.counter.health() for one in self._inputs)]
 
     def _waits_for(self) -> list[str]:
-        if self.finalized:
-            return []
         if not self._configured:
-            if self._description.text or self._robot_config(self.config).urdf:
-                return []
-            return [f"{self._description.topic} (or set the parameter 'urdf')"]
+            has_description = self._description.text or self._urdf or self._finalized
+            return [] if has_description else [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
             f"{self.resolve_topic_name(one.counter.topic)}{one.counter.waited_in_vain()}"
             for one in self._inputs
@@ -402,14 +311,55 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         return missing
 
 
-def _answering(call: Callable[[Any], str]) -> Callable[[Any, Any], Any]:
-    """Return the callback of a service that answers with a message; an error is that of a failure."""
+class DescriptionInput:
+    """The robot description that a node receives on a topic: every one is checked, the newest good one kept.
 
-    def answer(request: Any, response: Any) -> Any:
+    An estimator cannot change its robot while it runs: a description that differs from the one in use is
+    reported, and applied when the node is configured the next time.
+
+    Attributes:
+        topic: Full name of the topic.
+        text: The newest description that can be used; empty before the first.
+    """
+
+    def __init__(self, node: Node, on_new: Callable[[], None], *, subscribed: bool) -> None:
+        """Subscribe; `on_new` is called after every description that can be used."""
+        self.topic = node.resolve_topic_name(DESCRIPTION)
+        self.text = self._in_use = ""
+        self._warning = ""  # the newest description is refused, or not the one in use
+        self._logger, self._on_new = node.get_logger(), on_new
+        if subscribed:
+            create_input(node, String, DESCRIPTION, self._receive, LATCHED)
+
+    def use(self) -> str:
+        """Return the newest description, which is in use from now on."""
+        self._in_use, self._warning = self.text, ""
+        return self.text
+
+    def health(self) -> list[Health]:
+        """Return a WARN while the newest description is refused or is not the one in use."""
+        return [Health(DESCRIPTION, HealthLevel.WARN, self._warning)] if self._warning else []
+
+    def _receive(self, data: bytes) -> None:
         try:
-            response.message, response.success = call(request), True
-        except (InertialEstimationError, OSError) as error:
-            response.message, response.success = str(error), False
-        return response
+            text = published_urdf(_content(data), self.topic)
+            changes = urdf_changes(self._in_use, text) if self._in_use and text != self._in_use else ""
+        except ModelError as error:
+            self._warning = f"refused: {error}"
+            self._logger.error(self._warning)
+            return
+        self.text, self._warning = text, ""
+        if changes:
+            self._warning = (
+                f"the description on {self.topic} has changed and is not used before the node is started "
+                f"again (a managed one: cleaned up and configured): {changes}"
+            )
+            self._logger.warning(self._warning)
+        self._on_new()
 
-    return answer
+
+def _content(data: bytes) -> str:
+    try:
+        return str(deserialize_message(data, String).data)
+    except Exception as error:  # rclpy raises several types for bytes that are no message
+        raise ModelError(f"the message is damaged: {one_line(error)}") from error

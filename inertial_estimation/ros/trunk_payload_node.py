@@ -20,11 +20,12 @@ from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
+from inertial_estimation.ros.diagnostics import log_health
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
-from inertial_estimation.signals import BaseReference, HealthLevel, StampedInertia
+from inertial_estimation.signals import BaseReference, StampedInertia
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,7 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
 
     def _tell(self, event: PayloadEvent) -> None:
         self.publish(self._load_change, event_to_array(event.health, event.stamp_ns, self.get_name()))
-        logger = self.get_logger()
-        if event.level == HealthLevel.OK:
-            logger.info(event.message)
-        elif event.level == HealthLevel.WARN:
-            logger.warning(event.message)
-        else:
-            logger.error(event.message)
+        log_health(self, event.level, event.message)
 
     def _set_hold(self, held: bool) -> None:
         self._held = held

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped
@@ -20,7 +21,6 @@ from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import (
     base_reference_from_msg,
-    hold_from_msg,
     torque_command_from_msg,
     torque_command_to_msg,
     walk_command_from_msg,
@@ -67,7 +67,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         to_base, to_walk = base_reference_from_msg, walk_command_from_msg
         self.listen(PoseStamped, "base_reference", pipeline.push_base_reference, convert=to_base, kind=kind)
         self.listen(Float64MultiArray, "walk_command", pipeline.push_walk_command, convert=to_walk, kind=kind)
-        self.listen(Bool, "hold", pipeline.push_hold, convert=hold_from_msg, kind=InputKind.LATCHED)
+        self.listen(Bool, "hold", pipeline.push_hold, convert=attrgetter("data"), kind=InputKind.LATCHED)
 
     def _advertise(self) -> None:
         links = self.config.pipeline.inertias.links

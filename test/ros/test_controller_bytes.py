@@ -1,6 +1,7 @@
 """Any bytes on any topic of the controller: dropped as malformed or taken, and every torque stays bounded."""
 
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -26,7 +27,6 @@ from inertial_estimation.inputs.messages import (
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.ros.messages import (
     base_reference_from_msg,
-    hold_from_msg,
     message_reader,
     walk_command_from_msg,
 )
@@ -63,7 +63,7 @@ def topics(pipeline, stamp_ns):
             (JointState, None, pipeline.push_joint_reference, joints),
             (PoseStamped, base_reference_from_msg, pipeline.push_base_reference, reference),
             (Float64MultiArray, walk_command_from_msg, pipeline.push_walk_command, walk),
-            (Bool, hold_from_msg, pipeline.push_hold, Bool(data=True)),
+            (Bool, attrgetter("data"), pipeline.push_hold, Bool(data=True)),
         )
     ]
 

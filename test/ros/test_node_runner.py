@@ -39,7 +39,7 @@ def test_help_is_printed_and_no_node_starts(name, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("missing", "said"),
-    [("pinocchio", "need Pinocchio"), ("mujoco", "needs MuJoCo"), ("rclpy", "rclpy and the")],
+    [("pinocchio", "standalone"), ("mujoco", "'inertial_estimation.sim.'"), ("rclpy", "source a ROS 2")],
 )
 def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["simulator"])

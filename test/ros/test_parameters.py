@@ -98,8 +98,7 @@ def test_parameters_of_another_node_are_passed_over(make_node):
 
 def test_a_runtime_parameter_reaches_the_listener(make_node):
     node, changes = make_node(), []
-    declared = NodeParameters(node, Config)
-    declared.on_change(lambda name, value: changes.append((name, value)))
+    declared = NodeParameters(node, Config, on_change=lambda name, value: changes.append((name, value)))
     results = node.set_parameters(
         [
             Parameter("gate.quantile", value=1),
@@ -138,8 +137,7 @@ def test_a_change_the_pipeline_refuses_is_refused(make_node):
         raise ConfigurationError("not while calibrating")
 
     node = make_node()
-    declared = NodeParameters(node, Config)
-    declared.on_change(refuse)
+    declared = NodeParameters(node, Config, on_change=refuse)
     (result,) = node.set_parameters([Parameter("mode", value="b")])
     assert (result.successful, result.reason) == (False, "not while calibrating")
     assert node.get_parameter("mode").value == "a"
