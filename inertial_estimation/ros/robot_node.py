@@ -45,82 +45,22 @@ class NodeConfig:
 ConfigT = TypeVar("ConfigT", bound=NodeConfig)
 
 
-class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
-    """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
-
-    A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
-    otherwise from the topic `robot_description`. A node starts as soon as it has the description, and is
-    always active. With the parameter `managed` it follows the transitions of its lifecycle: a configured node
-    has checked all names and reads its inputs; an active node publishes.
+class ManagedNode(LifecycleNodeMixin, Node, ABC):
+    """A node with its lifecycle, which owns the entities that are created while it is configured.
 
     Attributes:
-        name: Default name of the node.
-        config_class: Dataclass of all its parameters.
-        works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
-            activation.
-        housekeeping: Called after a result is published, when time is free.
         active: Whether it may publish.
+        finalized: Whether it has been shut down by its lifecycle, for good.
     """
 
-    name: str
-    config_class: type[Any]
-    works_inactive = True
-    housekeeping: Callable[[], None] = staticmethod(lambda: None)
-
-    def __init__(self, **node_arguments: Any) -> None:
-        """Declare the parameters; start if the description is available and the node is not managed.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
-        """
-        Node.__init__(self, self.name, **node_arguments)
-        self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
-            self, self.config_class, all_parameters(), self._on_parameter
-        )
-        self.active = not self.config.options.managed
-        self._configured = self._finalized = False
+    def __init__(self, name: str, **node_arguments: Any) -> None:
+        """Create the node by its default name, without lifecycle states."""
+        Node.__init__(self, name, **node_arguments)
+        self.active, self.finalized = True, False
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
-        self._inputs = NodeInputs(self._take_inputs)
-        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, self._on_report_due)
-        self._urdf = self._robot_config(self.config).urdf
-        self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
-        if self.config.options.managed:
-            LifecycleNodeMixin.__init__(self)
-            self.get_logger().info("managed: unconfigured")
-        elif self._urdf:
-            self.configure()
-
-    @property
-    def config(self) -> ConfigT:
-        """Current values of the parameters."""
-        return self._parameters_declared.config
 
     @abstractmethod
-    def _robot_config(self, config: ConfigT) -> RobotDescriptionConfig:
-        """Return the part of the parameters that describes the robot."""
-
-    @abstractmethod
-    def _start(self, urdf: str) -> None:
-        """Build the pipeline from the robot description; create publishers, services and inputs."""
-
-    @abstractmethod
-    def _set_parameter(self, name: str, value: Any) -> None:
-        """Apply a parameter that has changed at run time."""
-
-    @abstractmethod
-    def _health(self, now_ns: int) -> list[Health]:
-        """Return the health of every component, inputs by topic; STALE marks a missing required input."""
-
-    def _on_message(self) -> None:
-        """Handle the event that one input has been read."""
-
-    def _on_inputs(self) -> None:
-        """Handle the event that all waiting inputs have been read."""
-
-    def activated(self) -> None:
-        """Called when the node may publish."""
-
     def configure(self) -> None:
         """Load, check, and create publishers, services and inputs.
 
@@ -128,30 +68,22 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
             ~inertial_estimation.errors.InertialEstimationError: If a name is wrong, or there is no robot
                 description yet.
         """
-        if not self._urdf and not self._description.text:
-            topic = self._description.topic
-            raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
-        text = read_urdf(self._urdf) if self._urdf else self._description.use()
-        for sentence in urdf_warnings(text):
-            self.get_logger().warning(sentence)
-        name = ROBOT_NAME.search(text)
-        self._diagnostics.hardware_id = name[1] if name else ""
-        self._start(text)
-        self._configured = True
-        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
-        counters = [node_input.counter for node_input in self._inputs]
-        for counter in counters:
-            counter.required = counter.required or counter.topic in awaited
-        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
 
     def clean_up(self) -> None:
         """Destroy the entities that `configure` has created."""
-        self._configured = False
         while self._undo:
             self._undo.pop()()
         if self.executor is not None:
             self.executor.wake()  # it holds references to its entities until it wakes
-        self._inputs.clear()
+
+    def activated(self) -> None:
+        """Called when the node may publish."""
+
+    def begin_lifecycle(self) -> None:
+        """Become an unconfigured lifecycle node."""
+        self.active = False
+        LifecycleNodeMixin.__init__(self)
+        self.get_logger().info("managed: unconfigured")
 
     def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
         """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
@@ -189,7 +121,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
 
     def on_shutdown(self, state: Any) -> Any:
         """Stop publishing before the node is destroyed."""
-        self.active, self._finalized = False, True
+        self.active, self.finalized = False, True
         self.clean_up()
         return SUCCESS
 
@@ -237,6 +169,99 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
         if self.active:
             publisher.publish(message)
+
+
+class RobotNode(ManagedNode, Generic[ConfigT]):
+    """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
+
+    A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
+    otherwise from the topic `robot_description`. A node starts as soon as it has the description, and is
+    always active. With the parameter `managed` it follows the transitions of its lifecycle: a configured node
+    has checked all names and reads its inputs; an active node publishes.
+
+    Attributes:
+        name: Default name of the node.
+        config_class: Dataclass of all its parameters.
+        works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
+            activation.
+        housekeeping: Called after a result is published, when time is free.
+    """
+
+    name: str
+    config_class: type[Any]
+    works_inactive = True
+    housekeeping: Callable[[], None] = staticmethod(lambda: None)
+
+    def __init__(self, **node_arguments: Any) -> None:
+        """Declare the parameters; start if the description is available and the node is not managed.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
+        """
+        super().__init__(self.name, **node_arguments)
+        self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
+            self, self.config_class, all_parameters(), self._on_parameter
+        )
+        self._configured = False
+        self._inputs = NodeInputs(self._take_inputs)
+        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, self._on_report_due)
+        self._urdf = self._robot_config(self.config).urdf
+        self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
+        if self.config.options.managed:
+            self.begin_lifecycle()
+        elif self._urdf:
+            self.configure()
+
+    @property
+    def config(self) -> ConfigT:
+        """Current values of the parameters."""
+        return self._parameters_declared.config
+
+    @abstractmethod
+    def _robot_config(self, config: ConfigT) -> RobotDescriptionConfig:
+        """Return the part of the parameters that describes the robot."""
+
+    @abstractmethod
+    def _start(self, urdf: str) -> None:
+        """Build the pipeline from the robot description; create publishers, services and inputs."""
+
+    @abstractmethod
+    def _set_parameter(self, name: str, value: Any) -> None:
+        """Apply a parameter that has changed at run time."""
+
+    @abstractmethod
+    def _health(self, now_ns: int) -> list[Health]:
+        """Return the health of every component, inputs by topic; STALE marks a missing required input."""
+
+    def _on_message(self) -> None:
+        """Handle the event that one input has been read."""
+
+    def _on_inputs(self) -> None:
+        """Handle the event that all waiting inputs have been read."""
+
+    def configure(self) -> None:
+        """Build the pipeline from the robot description; see `ManagedNode.configure`."""
+        if not self._urdf and not self._description.text:
+            topic = self._description.topic
+            raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
+        text = read_urdf(self._urdf) if self._urdf else self._description.use()
+        for sentence in urdf_warnings(text):
+            self.get_logger().warning(sentence)
+        name = ROBOT_NAME.search(text)
+        self._diagnostics.hardware_id = name[1] if name else ""
+        self._start(text)
+        self._configured = True
+        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
+        counters = [node_input.counter for node_input in self._inputs]
+        for counter in counters:
+            counter.required = counter.required or counter.topic in awaited
+        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
+
+    def clean_up(self) -> None:
+        """Destroy the entities that `configure` has created."""
+        self._configured = False
+        super().clean_up()
+        self._inputs.clear()
 
     def subscribe(
         self, message_type: type, topic: str, take: Take, kind: InputKind = InputKind.SENSOR
@@ -287,7 +312,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
     def _all_health(self) -> list[Health]:
         if not self._configured:
             message = "unconfigured" if self.config.options.managed else "no robot description yet"
-            if self._finalized:
+            if self.finalized:
                 message = "finalized: shut down for good, start the node anew"
             return [Health(self.name, HealthLevel.WARN, message), *self._description.health()]
         self._take_inputs()  # empties the queues after a stall before they overflow
@@ -299,7 +324,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
 
     def _waits_for(self) -> list[str]:
         if not self._configured:
-            has_description = self._description.text or self._urdf or self._finalized
+            has_description = self._description.text or self._urdf or self.finalized
             return [] if has_description else [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
             f"{self.resolve_topic_name(one.counter.topic)}{one.counter.waited_in_vain()}"
