@@ -79,12 +79,6 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
     def activated(self) -> None:
         """Called when the node may publish."""
 
-    def begin_lifecycle(self) -> None:
-        """Become an unconfigured lifecycle node."""
-        self.active = False
-        LifecycleNodeMixin.__init__(self)
-        self.get_logger().info("managed: unconfigured")
-
     def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
         """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
         try:
@@ -208,7 +202,9 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._urdf = self._robot_config(self.config).urdf
         self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
         if self.config.options.managed:
-            self.begin_lifecycle()
+            self.active = False
+            LifecycleNodeMixin.__init__(self)
+            self.get_logger().info("managed: unconfigured")
         elif self._urdf:
             self.configure()
 
