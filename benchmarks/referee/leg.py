@@ -50,6 +50,7 @@ def _samples(folder, robot, config):
     """Yield positions, velocities, torques and the vertical force at each joint state."""
     from inertial_estimation import BagRecording
     from inertial_estimation.commands.main import main
+    from inertial_estimation.inputs.joints import JointNeeds
     from inertial_estimation.inputs.robot_inputs import joints_alone
 
     with tempfile.TemporaryDirectory() as place:
@@ -58,7 +59,7 @@ def _samples(folder, robot, config):
         with BagRecording(Path(place, "bag")) as recording:
             joints = [entry.sample for entry in recording.entries(["/joint_states"])]
             forces = {e.sample.stamp_ns: e.sample.wrench_F[2] for e in recording.entries(["/foot/wrench"])}
-    inputs = joints_alone(robot, config, efforts=True)
+    inputs = joints_alone(robot, config, JointNeeds(efforts=True))
     columns = inputs.joints.columns
     for reading in joints:
         inputs.push_joints(reading)

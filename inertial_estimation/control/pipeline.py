@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from inertial_estimation.control.inertia_intake import InertiaIntake, TorqueErro
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import ControlSupervisor
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.alignment import AlignedSample, Continuity
-from inertial_estimation.inputs.joints import JOINTS, JointPart
+from inertial_estimation.inputs.alignment import AlignedSample, Continuity, Steps
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds, JointPart
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
 from inertial_estimation.inputs.stream import DropReason, Stream
 from inertial_estimation.models.contacts import WrenchAxes
-from inertial_estimation.models.robot_config import RobotSetup, joint_corrections, robot_from_config
+from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -56,18 +57,16 @@ class SensedState:
 
     def __init__(self, config: ControllerConfig, setup: RobotSetup) -> None:
         """Begin empty; contacts of the setup matter for a floating base only."""
-        floating, parameters = setup.robot.floating_base, config.robot
+        floating = setup.robot.floating_base
         source = ContactSource.WRENCH if floating else ContactSource.NONE
         self.inputs = RobotInputs(
-            setup,
-            parameters,
-            driver=JOINTS,
-            imu=False,
+            replace(setup, imu=None),
+            config.robot,
+            Steps(JOINTS),
+            JointNeeds(),
             sources=dict.fromkeys(setup.contact_names, source),
             await_contacts=False,  # they show early and late touchdowns
             base_state=floating,
-            heading=floating,
-            corrections=joint_corrections(parameters.joint_offsets, parameters.drive_gains, setup.robot),
         )
         assert self.inputs.joints is not None
         self.joint_states, self._soles = self.inputs.joints, bool(config.stance.soles)

@@ -1,7 +1,7 @@
 """The state of the measurement equation: all inputs of a step, reduced over one window around it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from inertial_estimation.construction import made_of_checked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.cause_table import InputNames
 from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
-from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.alignment import AlignedSample, Steps
 from inertial_estimation.inputs.clocks import Times
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, SensorAxes
 from inertial_estimation.inputs.stream import Ring
@@ -23,7 +23,7 @@ from inertial_estimation.models.friction import CoulombDirection, NominalFrictio
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuMount, ImuToBase
 from inertial_estimation.models.local_polynomials import FEWEST_SAMPLES, window_weights
 from inertial_estimation.models.measurement_rows import ContactMode
-from inertial_estimation.models.robot_config import RobotSetup, joint_corrections
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
@@ -162,18 +162,13 @@ class NeededInputs:
         Raises:
             ConfigurationError: If offsets or gains do not fit the robot.
         """
-        robot = config.robot
         return RobotInputs(
-            setup,
-            robot,
-            driver=JOINTS,
-            rate=config.rate,
-            half_window=0.5 * config.window,
-            imu=self.imu is not None,
-            efforts=bool(config.rows.torque_rows),
+            replace(setup, imu=self.imu),
+            config.robot,
+            Steps(JOINTS, config.rate, 0.5 * config.window),
+            JointNeeds(efforts=bool(config.rows.torque_rows)),
             sources=dict.fromkeys(self.contacts, ContactSource.WRENCH),
             base_state=self.base_state,
-            corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
         )
 
 
@@ -267,8 +262,8 @@ class StateWindows:
         base = self._window(BASE_STATE, time_ns, at)
         if base is None:
             return None
-        v, w, up = base.mean.reshape(3, 3)
-        v_dot, w_dot, _up_dot = base.slope.reshape(3, 3)
+        v, w, up, _heading = base.mean.reshape(4, 3)
+        v_dot, w_dot, _up_dot, _heading_dot = base.slope.reshape(4, 3)
         return v_dot + np.cross(w, v) + STANDARD_GRAVITY * up, w, w_dot
 
     def _wrenches(self, time_ns: int, at: float, q: Array) -> Array | None:

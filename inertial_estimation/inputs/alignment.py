@@ -54,6 +54,15 @@ class AlignedSample(NamedTuple):
         return tuple(name for name, row in self.rows.items() if row is None)
 
 
+class Steps(NamedTuple):
+    """When there are aligned samples."""
+
+    driver: str  # input whose rows are the steps (imu/data, joint_states)
+    rate: float = 0.0  # highest one, to which rows are averaged down; 0: every row is a step [Hz]
+    half_window: float = 0.0  # by which all inputs must have come beyond a step, for windows around it [s]
+    max_gap: float | None = None  # longest that is interpolated over [s]; None: the timeout of an input
+
+
 class Limits(NamedTuple):
     """Times [ns] that an aligner goes by."""
 
@@ -71,24 +80,17 @@ class Aligner:
         driver: Stream,
         others: Sequence[Stream],
         config: InputConfig,
-        rate: float = 0.0,
-        half_window: float = 0.0,
-        max_gap: float | None = None,
+        steps: Steps,
     ) -> None:
-        """Take the driver, whose rows are the steps, and the other streams.
-
-        Rows between steps of the highest rate [Hz] are averaged (0: every row is a step). All streams must
-        have arrived up to half a window [s] beyond a step, for `window`. It is interpolated over gaps of at
-        most `max_gap` [s] (None: the timeout).
-        """
+        """Take the driver, whose rows are the steps, and the other streams."""
         self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
-        period_ns = DUE * NANOSECONDS / rate if rate > 0.0 else 0.0
-        self._limits = Limits(period_ns, 0, 0, round(NANOSECONDS * half_window))
+        period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
+        self._limits = Limits(period_ns, 0, 0, round(NANOSECONDS * steps.half_window))
         self.set_timeout(config.timeout)
-        if max_gap is not None:
-            self._limits = self._limits._replace(gap=round(NANOSECONDS * max_gap))
+        if steps.max_gap is not None:
+            self._limits = self._limits._replace(gap=round(NANOSECONDS * steps.max_gap))
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
 

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
-from inertial_estimation.inputs.alignment import Aligner
+from inertial_estimation.inputs.alignment import Aligner, Steps
 from inertial_estimation.inputs.config import (
     JOINT_UNITS,
     TURN,
     WAIT_SHARE,
     InputConfig,
     JointNameConfig,
-    RobotInputConfig,
     unit_factors,
 )
 from inertial_estimation.inputs.stream import (
@@ -31,7 +30,7 @@ from inertial_estimation.inputs.stream import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.local_polynomials import end_slope_weights
-from inertial_estimation.models.robot_config import JointCorrections
+from inertial_estimation.models.robot_config import RobotGeometryConfig, joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
@@ -288,24 +287,29 @@ def joint_range(robot: RobotModel, joints: Sequence[int], *, effort: bool) -> Ro
     return RowRange(low, high, names, units, slice(len(joints), 2 * len(joints)))
 
 
+class JointNeeds(NamedTuple):
+    """What rows of joint states have besides positions."""
+
+    velocities: bool = True  # else NaN
+    efforts: bool | Collection[int] = False  # of all joints; or finite ones of some indices, others zero
+    partial: bool = False  # whether joints may be NaN of which no messages come
+
+
 class JointPart:
     """The joints that one set of messages has, with a stream of its own."""
 
     def __init__(
         self,
         robot: RobotModel,
-        config: RobotInputConfig,
-        corrections: JointCorrections | None,
+        config: RobotGeometryConfig,
         clocks: ClockGroup,
+        needs: JointNeeds,
         joints: NDArray[np.int64],
         source: str,
         name: str,
-        *,
-        velocities: bool,
-        efforts: bool | Collection[int],
     ) -> None:
-        """Begin without a row; the name is that of the stream, other arguments are those of `JointInput`."""
-        m, effort = len(joints), efforts is not False
+        """Begin without a row of joints, by their indices, from a topic; the name is that of the stream."""
+        m, effort = len(joints), needs.efforts is not False
         self.joints, self.source = joints, source  # indices in the model; topic of the messages
         self.names = tuple(robot.joint_names[j] for j in joints)
         # Columns of its numbers in a row of all joints.
@@ -317,18 +321,18 @@ class JointPart:
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish = self._finish
         self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
-        self._velocities, self._measured = velocities, config.inputs.joint_velocity == "measured"
+        self._velocities, self._measured = needs.velocities, config.inputs.joint_velocity == "measured"
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
         angles = np.isin(joints, robot.turning_joints)
         quantities = ("position", "velocity", "effort")[: 2 + effort]
         scale = np.concatenate([np.where(angles, factors.get(what, 1.0), 1.0) for what in quantities])
+        corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         offset = np.zeros(len(scale))
-        if corrections is not None:
-            offset[:m] = corrections.offset[joints]
-            scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
+        offset[:m] = corrections.offset[joints]
+        scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
         self._scale = None if (scale == 1.0).all() else scale
         self._offset = offset if offset.any() else None
-        needed = joints if isinstance(efforts, bool) else list(efforts)
+        needed = joints if isinstance(needs.efforts, bool) else list(needs.efforts)
         # Columns of efforts that need not be finite.
         self._unneeded = 2 * m + np.flatnonzero(~np.isin(joints, needed))
 
@@ -388,31 +392,17 @@ class JointInput:
     """
 
     def __init__(
-        self,
-        robot: RobotModel,
-        config: RobotInputConfig,
-        clocks: ClockGroup,
-        corrections: JointCorrections | None = None,
-        *,
-        velocities: bool = True,
-        efforts: bool | Collection[int] = False,
-        partial: bool = False,
+        self, robot: RobotModel, config: RobotGeometryConfig, clocks: ClockGroup, needs: JointNeeds
     ) -> None:
-        """Begin without a joint state; `partial` rows may lack joints, which are then NaN.
-
-        Velocities that are not needed are NaN. Efforts that are needed are those of all joints, or of some
-        indices.
-        """
-        n, effort = robot.n_joints, efforts is not False
+        """Begin without a joint state."""
+        n, effort = robot.n_joints, needs.efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
-        self._make = functools.partial(
-            JointPart, robot, config, corrections, clocks, velocities=velocities, efforts=efforts
-        )
+        self._part = functools.partial(JointPart, robot, config, clocks, needs)
         self._names = JointNames(robot, config.joint_names)
-        self._whole = self._make(np.arange(n), JOINTS, JOINTS)
+        self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
-        self._join = _Join(self._whole, config.inputs, partial=partial)
+        self._join = _Join(self._whole, config.inputs, partial=needs.partial)
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
         """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
@@ -443,7 +433,7 @@ class JointInput:
             part = self._whole
         else:
             has = listing([self._whole.names[j] for j in order.joints], limit=2)
-            part = self._make(order.joints, source, f"{source} part {len(self.parts) + 1} ({has})")
+            part = self._part(order.joints, source, f"{source} part {len(self.parts) + 1} ({has})")
         part.source = source
         self.parts.append(part)
         self._join.share(self.parts, arrival_ns)
@@ -505,7 +495,8 @@ class _Join:
             self._aligner = None
             return
         streams = [parts[k].stream for k in used]
-        self._aligner, self._copies = Aligner(streams[0], streams[1:], self._config), []
+        self._copies = []
+        self._aligner = Aligner(streams[0], streams[1:], self._config, Steps(streams[0].spec.name))
         for k in used:
             fields = len(parts[k].places) // len(parts[k].joints)
             columns = np.flatnonzero(np.tile(self._owners[parts[k].joints] == k, fields))

@@ -1,16 +1,15 @@
 """All inputs of one robot: what a pipeline holds, from messages or values to aligned samples and health."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
-from inertial_estimation.inputs.alignment import AlignedSample, Aligner
-from inertial_estimation.inputs.config import RobotInputConfig
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean
+from inertial_estimation.inputs.alignment import AlignedSample, Aligner, Steps
 from inertial_estimation.inputs.field_map import FieldMap
-from inertial_estimation.inputs.joints import JOINTS, JointInput
+from inertial_estimation.inputs.joints import JOINTS, JointInput, JointNeeds
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -38,10 +37,8 @@ from inertial_estimation.inputs.stream import (
 from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import (
-    JointCorrections,
     RobotGeometryConfig,
     RobotSetup,
-    joint_corrections,
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
@@ -133,44 +130,29 @@ class RobotInputs:
     def __init__(
         self,
         setup: RobotSetup,
-        config: RobotInputConfig,
+        config: RobotGeometryConfig,
+        steps: Steps,
+        joints: JointNeeds | None,
         *,
-        driver: str = IMU,
-        rate: float = 0.0,
-        half_window: float = 0.0,
-        max_gap: float | None = None,
-        imu: bool = True,
-        joints: bool = True,
-        velocities: bool = True,
-        efforts: bool | Collection[int] = False,
-        partial_joints: bool = False,
         sources: Mapping[str, ContactSource] | None = None,
         await_contacts: bool = True,
         base_state: bool = False,
-        heading: bool = False,
         yaw_reference: bool = False,
-        corrections: JointCorrections | None = None,
-        maps: Sequence[FieldMap] | None = None,
     ) -> None:
         """Set up the streams of a robot.
 
-        The readings of the `driver` (`IMU` or `JOINTS`) are the steps, averaged down to a rate [Hz] (0: every
-        one). Steps have the IMU, joints (with velocities, NaN if not needed; with efforts, of all or those of
-        some indices, the others zero where they are not finite; `partial_joints` may lack those, NaN, of
-        which no messages come), contacts by their sources (None: wrenches of all) and base state that are
-        asked for (with a `heading`: the x axis of the world in the base, 12 numbers), and wait for them up to
-        half a window [s] behind a step, but not for yaw references, nor contacts that are not to be awaited.
-        They are interpolated over gaps of at most `max_gap` [s] (None: the timeout). Corrections are offsets
-        of joint positions and gains of efforts; maps are those of custom messages (None: the parameters').
+        Steps have a row of its IMU if it has one, of what is needed of its joints (None: no row), of contacts
+        by their sources (None: wrenches of all), and of the base state if it is asked for (its twist, then
+        the vertical and the x axis of the world in its frame, 12 numbers). They wait for these, but not for
+        yaw references, nor for contacts that are not to be awaited.
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
         """
         robot, inputs = setup.robot, config.inputs
         self.clocks = clocks = ClockGroup()
-        self.imu = ImuInput(robot, setup.imu.frame, config, clocks) if imu and setup.imu is not None else None
-        wanted: Any = {"velocities": velocities, "efforts": efforts, "partial": partial_joints}
-        self.joints = JointInput(robot, config, clocks, corrections, **wanted) if joints else None
+        self.imu = None if setup.imu is None else ImuInput(robot, setup.imu.frame, config, clocks)
+        self.joints = None if joints is None else JointInput(robot, config, clocks, joints)
         given = dict.fromkeys(setup.contact_names, ContactSource.WRENCH) if sources is None else sources
         raw = [name for name in setup.contact_names if given.get(name) is ContactSource.RAW_FORCE]
         scale = RawScale(raw, STANDARD_GRAVITY * robot.total_mass)
@@ -184,23 +166,19 @@ class RobotInputs:
         }
         streams = [one.stream for one in (self.imu, self.joints, *self.contacts.values()) if one is not None]
         motion = ("velocity", "m/s", BASE_SPEED), ("angular velocity", "rad/s", LARGEST_RATE)
-        axes = [("vertical", "", 2.0), ("heading", "", 2.0)][: 1 + heading]
-        base = StreamSpec(BASE_STATE, 9 + 3 * heading, vector_range(*motion, *axes))
-        specs = [base] if base_state else []
+        axes = ("vertical", "", 2.0), ("heading", "", 2.0)
+        specs = [StreamSpec(BASE_STATE, 12, vector_range(*motion, *axes))] if base_state else []
         quaternion = number_range(-2.0, 2.0, "part of the quaternion", count=4)
         specs += [StreamSpec(YAW_REFERENCE, 4, quaternion, required=False)] if yaw_reference else []
         streams += [Stream(spec, inputs, clocks) for spec in specs]
         self.streams = {stream.spec.name: stream for stream in streams}
-        if driver not in self.streams:
-            raise ConfigurationError(f"no input '{driver}' to drive steps, there are {listing(self.streams)}")
-        others = [stream for stream in streams if stream.spec.name != driver]
-        self.aligner = Aligner(self.streams[driver], others, inputs, rate, half_window, max_gap)
+        others = [stream for stream in streams if stream.spec.name != steps.driver]
+        self.aligner = Aligner(self.streams[steps.driver], others, inputs, steps)
         self._setup, self._units = setup, UnitDetector(robot, config)
         # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
-        used = [FieldMap.find(name) for name in inputs.map] if maps is None else maps
-        self._maps = {one.topic: one for one in used}
+        self._maps = {one.topic: one for one in map(FieldMap.find, inputs.map)}
         self.topics = self._topics(config.joint_states.topics)
 
     def push_imu(self, sample: ImuSample, arrival_ns: int = 0, frame_id: str = "") -> None:
@@ -243,7 +221,7 @@ class RobotInputs:
             return
         if isinstance(sample, BaseState):
             R_WB = rotation_from_quaternion(row)
-            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, R_WB[2], R_WB[0]))[: stream.spec.width]
+            row = np.concatenate((sample.v_WB_B, sample.w_WB_B, R_WB[2], R_WB[0]))
         stream.push(sample.stamp_ns, row, arrival_ns)
 
     def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Callable[..., Any]]]:
@@ -383,8 +361,6 @@ class TakesReadings:
         self.inputs.push_contact(contact, sample)
 
 
-def joints_alone(robot: RobotModel, config: RobotGeometryConfig, **wanted: bool) -> RobotInputs:
-    """Return inputs of the corrected joint states of a robot alone; `velocities`, `efforts` as there."""
-    corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
-    setup, more = RobotSetup(robot, (), None), dict[str, Any](wanted)
-    return RobotInputs(setup, config, driver=JOINTS, imu=False, corrections=corrections, **more)
+def joints_alone(robot: RobotModel, config: RobotGeometryConfig, needs: JointNeeds) -> RobotInputs:
+    """Return inputs of the corrected joint states of a robot alone."""
+    return RobotInputs(RobotSetup(robot, (), None), config, Steps(JOINTS), needs)

@@ -23,6 +23,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.rows import SignalBlock
+from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.measurement_rows import BASE_ROWS
@@ -81,8 +82,7 @@ def block_stream(
         topics,
         model.sensed,
         config.robot,
-        velocities=model.need_velocity,
-        efforts=model.need_effort,
+        JointNeeds(model.need_velocity, model.need_effort),
         max_gap_s=min(config.robot.inputs.timeout, 0.5 * config.smoothing.window),
     )
 

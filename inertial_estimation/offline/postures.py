@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.files.text_file import csv_rows
+from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.messages import CONVERSIONS, IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
@@ -173,8 +174,7 @@ def read_bag_postures(
         RecordedTopics(renamed={JOINTS: joint_topic}),
         RobotSetup(robot, (), None),
         replace(config, joint_offsets=JointOffsets()),
-        efforts=False,
-        partial_joints=True,
+        needs=JointNeeds(velocities=False, partial=True),
     )
     positions, origin_ns = _positions(stream, step_ns)
     columns: dict[str, Array] = {}

@@ -8,12 +8,12 @@ import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.identification.rows import SignalBlock
-from inertial_estimation.inputs.alignment import AlignedSample, Continuity
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.alignment import AlignedSample, Continuity, Steps
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, SensorAxes
 from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, joint_corrections
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
@@ -48,10 +48,8 @@ class BlockStream:
         topics: RecordedTopics,
         setup: RobotSetup,
         config: RobotConfig,
+        needs: JointNeeds,
         *,
-        velocities: bool = False,
-        efforts: bool = True,
-        partial_joints: bool = False,
         max_gap_s: float | None = None,
     ) -> None:
         """Connect the topics.
@@ -61,9 +59,7 @@ class BlockStream:
             topics: Topics of the inputs.
             setup: The robot; blocks hold the readings of its IMU and its contacts.
             config: Parameters of the robot: delays, limits, corrections.
-            velocities: Whether blocks hold joint velocities.
-            efforts: Whether they hold joint torques.
-            partial_joints: Whether joints of which no messages come are NaN instead of an error.
+            needs: What blocks hold of the joints besides positions.
             max_gap_s: Widest gap that is interpolated over [s]; None: that of `config`.
 
         Raises:
@@ -71,20 +67,15 @@ class BlockStream:
         """
         self.name, self.samples = recording.name, 0
         self._recording, self._setup = recording, setup
-        self._velocities, self._efforts = velocities, efforts
+        self._velocities, self._efforts = needs.velocities, bool(needs.efforts)
         self._contacts = setup.contact_names
         gap = config.inputs.timeout if max_gap_s is None else max_gap_s
         waiting = replace(config.inputs, timeout=WAIT_S, joint_velocity="measured")
         self._inputs = RobotInputs(
             setup,
             replace(config, inputs=waiting),
-            driver=JOINTS,
-            imu=setup.imu is not None,
-            max_gap=gap,
-            velocities=velocities,
-            efforts=efforts,
-            partial_joints=partial_joints,
-            corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),
+            Steps(JOINTS, max_gap=gap),
+            needs,
         )
         self._axes = SensorAxes(setup, self._inputs.contacts)
         self._left_out: Counter[str] = Counter()

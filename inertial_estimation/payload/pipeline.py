@@ -6,11 +6,11 @@ import numpy as np
 
 from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.inputs.alignment import AlignedSample, Stepper
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.alignment import AlignedSample, Stepper, Steps
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import ContactSource
-from inertial_estimation.models.robot_config import joint_corrections, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
@@ -57,13 +57,12 @@ class TrunkPayloadPipeline(TakesReadings):
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
         estimated = statics.estimates_forces
         self.inputs = RobotInputs(
-            *(setup, config.robot),
-            driver=JOINTS,
-            rate=config.rate,
-            efforts=statics.leg_joints if estimated else False,
+            setup,
+            config.robot,
+            Steps(JOINTS, config.rate),
+            JointNeeds(efforts=statics.leg_joints if estimated else False),
             sources={} if estimated else dict.fromkeys(setup.contact_names, ContactSource.WRENCH),
             base_state=True,
-            corrections=joint_corrections(config.robot.joint_offsets, config.robot.drive_gains, self.robot),
         )
         self._window = StateWindow(setup, self.inputs)
         self._measurer = TrunkMeasurer(statics)

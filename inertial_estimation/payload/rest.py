@@ -28,7 +28,6 @@ FEWEST_ROWS = 5  # of a window, from which its noise is estimated
 NORMAL_MEDIAN = 1.4826  # standard deviation over the median of the absolute value, of a normal distribution
 LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
 SUMMATION_TOLERANCE_S = 1e-6  # a sum of step lengths falls short of the exact duration by rounding
-BASE_NUMBERS = 9  # velocity, angular rate, vertical
 
 
 def has_lasted(elapsed: float, duration: float) -> bool:
@@ -179,7 +178,7 @@ class StateWindow:
         mean, change, apart, noise = self._window.means()
         columns, first = self._columns, self._inputs.streams[JOINTS].spec.width
         velocity, rate, up = (slice(k, k + 3) for k in (first, first + 3, first + 6))
-        after, q = first + BASE_NUMBERS, mean[columns.q]
+        after, q = first + self._inputs.streams[BASE_STATE].spec.width, mean[columns.q]
         a_B, turn, forces = change[velocity] / apart, (mean[rate], noise[rate]), []
         if IMU in self._names:
             turn = mean[after:][RATE], noise[after:][RATE]

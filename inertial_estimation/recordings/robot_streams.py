@@ -11,14 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.alignment import Steps
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Ring, RowRange
 from inertial_estimation.inputs.stream import Stream as Input
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup, joint_corrections
+from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
 from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
@@ -112,15 +113,13 @@ def _inputs(
     entries = recording.entries([topic for topic in joints if topic in recording.topics], begin_ns)
     first = [entry.sample for _number, entry in zip(range(FEWEST), entries, strict=False)]
     kinds = {name: recording.topics.get(topics.of(f"{name}/wrench")) for name in setup.contact_names}
+    with_efforts = bool(config.inputs.map) or any(getattr(one, "effort", None) is not None for one in first)
     return RobotInputs(
         setup,
         replace(config, inputs=replace(config.inputs, joint_velocity="auto")),
-        driver=JOINTS,
-        rate=STEP_HZ,
-        efforts=bool(config.inputs.map) or any(getattr(one, "effort", None) is not None for one in first),
-        partial_joints=True,
+        Steps(JOINTS, STEP_HZ),
+        JointNeeds(efforts=with_efforts, partial=True),
         sources={n: NONE if kind and kind not in WRENCH_TYPES else WRENCH for n, kind in kinds.items()},
-        corrections=joint_corrections(config.joint_offsets, config.drive_gains, setup.robot),
     )
 
 

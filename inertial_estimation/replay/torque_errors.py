@@ -11,6 +11,7 @@ from scipy.ndimage import convolve1d
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.friction import CoulombDirection, FrictionModel
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
@@ -210,7 +211,7 @@ def _signals(
     """Return stamps [ns], and positions, torques and velocities if all have them, shape (k, n) each."""
     as_sent = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
     sent = all(r.velocity is not None and np.isfinite(r.velocity).all() for r in readings)
-    inputs, samples = joints_alone(robot, as_sent, velocities=sent, efforts=True), list[AlignedSample]()
+    inputs, samples = joints_alone(robot, as_sent, JointNeeds(sent, efforts=True)), list[AlignedSample]()
     for reading in readings:
         inputs.push_joints(reading)
         samples += inputs.ready()

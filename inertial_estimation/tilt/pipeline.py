@@ -6,11 +6,11 @@ import numpy as np
 
 from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.inputs.alignment import AlignedSample, Stepper
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.alignment import AlignedSample, Stepper, Steps
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import IMU, contact_sources
-from inertial_estimation.models.robot_config import joint_corrections, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -110,16 +110,14 @@ class TiltPipeline(TakesReadings):
         self.setup = setup = robot_from_config(robot, urdf)
         sources = contact_sources(config.contact.source, setup.contact_names)
         self.config, self.estimator = config, BaseEstimator(config, setup, urdf, sources)
+        with_joints = bool(setup.contacts) or self.estimator.feet.view.imu_moves
         self.inputs = RobotInputs(
             setup,
             robot,
-            driver=IMU,
-            rate=config.rate,
-            joints=bool(setup.contacts) or self.estimator.feet.view.imu_moves,
-            efforts=self.estimator.feet.shares.by_torques,
+            Steps(IMU, config.rate),
+            JointNeeds(efforts=self.estimator.feet.shares.by_torques) if with_joints else None,
             sources=sources,
             yaw_reference=True,
-            corrections=joint_corrections(robot.joint_offsets, robot.drive_gains, setup.robot),
         )
         self.checks = LiveChecks(setup, robot, self.inputs) if self.inputs.joints is not None else None
         self._stepper = Stepper(

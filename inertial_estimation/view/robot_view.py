@@ -16,6 +16,7 @@ from rerun.urdf import UrdfTree
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.figures import GREY_COLOUR, PALETTE
 from inertial_estimation.files.outputs import PARTIAL
+from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.robot_config import RobotGeometryConfig
@@ -104,7 +105,9 @@ class RecordedRun:
             contact_loads: Returns the newest contact points and forces.
             truth: Returns what is true at a stamp [ns].
         """
-        self.moments = Moments(joints_alone(robot, config, velocities=False), contact_loads, truth)
+        self.moments = Moments(
+            joints_alone(robot, config, JointNeeds(velocities=False)), contact_loads, truth
+        )
         self._path, self._robot, self._urdf, self._origin_ns = path, robot, urdf, origin_ns
 
     def write(self, errors: ReferenceErrors | None = None) -> None:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing, wrench
 
+from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
 from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
@@ -81,7 +82,7 @@ def test_a_lost_input_delays_steps_by_no_more_than_the_wait_and_then_not_at_all(
 
 
 def test_gaps_are_not_interpolated_over():
-    robot = inputs(parameters(inputs__timeout=2.0), max_gap=0.1)
+    robot = inputs(parameters(inputs__timeout=2.0), steps=Steps(IMU, max_gap=0.1))
     samples = [sample for one in feed(robot, 1.0, drop=(1,)) for sample in one.ready()]
     missing = [1e-9 * (s.time_ns - START) for s in samples if s.missing]
     assert 0.2 < min(missing) < 0.21
@@ -97,7 +98,7 @@ def test_a_timeout_that_is_changed_changes_the_gaps_that_are_interpolated_over()
 
 
 def test_a_step_with_a_window_has_all_rows_up_to_its_end():
-    robot = inputs(sources=WRENCHES, driver=JOINTS, half_window=0.02, rate=100.0)
+    robot = inputs(sources=WRENCHES, steps=Steps(JOINTS, 100.0, 0.02))
     count = 0
     for one in feed(robot, 1.0):
         for sample in one.ready():
@@ -132,7 +133,9 @@ def test_base_states_are_rows_and_yaw_references_are_looked_up():
     robot.push_orientation(YAW_REFERENCE, OrientationSample(START, half))
     robot.push_orientation(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
     sample = robot.ready()[-1]
-    np.testing.assert_allclose(sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(
+        sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1, 0, -1, 0], atol=1e-12
+    )
     assert YAW_REFERENCE not in sample.rows
     np.testing.assert_allclose(robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 1.0), half)
     assert robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 0.01) is None

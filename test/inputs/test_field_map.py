@@ -3,7 +3,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, inputs
+import yaml
+from support.input_scenes import JOINTS_OF, MS, START, inputs, parameters
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.inputs.field_map import FieldMap
@@ -31,10 +32,17 @@ def changed(**values):
     return FieldMap({**CONTENT, **values}, "m")
 
 
-def test_a_message_becomes_readings_of_all_its_quantities():
+def mapped(folder):
+    """Parameters of inputs by the map."""
+    path = folder / "state.yaml"
+    path.write_text(yaml.safe_dump(CONTENT))
+    return parameters(inputs__map=[str(path)])
+
+
+def test_a_message_becomes_readings_of_all_its_quantities(tmp_path):
     robot = inputs(
         sources={"l_foot": ContactSource.RAW_FORCE, "r_foot": ContactSource.RAW_FORCE},
-        maps=[FieldMap(CONTENT, "'m'")],
+        config=mapped(tmp_path),
     )
     assert set(robot.topics) == {"state"}
     push = robot.connect("state", "vendor/msg/State", lambda data: state(t=data[0]))
@@ -60,8 +68,8 @@ def test_stamps_are_numbers_or_times(stamp, field):
     assert values.imu.stamp_ns == values.joints.stamp_ns == 1_700_000_000
 
 
-def test_a_message_that_lacks_fields_is_counted_and_named():
-    robot = inputs(maps=[FieldMap(CONTENT, "'m'")])
+def test_a_message_that_lacks_fields_is_counted_and_named(tmp_path):
+    robot = inputs(mapped(tmp_path))
     push = robot.connect("state", "vendor/msg/State")
     push(state(motors=3), START)
     assert "3 elements, expected at least 4" in robot.streams[IMU].drops.summary

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, setup, swing
 
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.alignment import Steps
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.models.robot_config import JointCorrections
 from inertial_estimation.signals import JointReading
 
 LEFT, RIGHT = JOINTS_OF[:2], JOINTS_OF[2:]
@@ -148,13 +150,13 @@ def test_prefixes_are_recognised_and_names_are_mapped_or_ordered(config, rename)
     ],
 )
 def test_what_does_not_fit_is_one_clear_line(config, efforts, sent, said):
-    robot = inputs(parameters(**config), efforts=efforts)
+    robot = inputs(parameters(**config), needs=JointNeeds(efforts=efforts))
     robot.push_joints(joints(START, **sent), START)
     assert said in robot.streams[JOINTS].drops.summary
 
 
 def test_efforts_that_nobody_needs_may_be_missing():
-    robot = inputs(efforts=(0, 1), driver=JOINTS, imu=False)
+    robot = inputs(steps=Steps(JOINTS), needs=JointNeeds(efforts=(0, 1)), robot=replace(setup(), imu=None))
     robot.push_joints(joints(START, tau=(1.0, 2.0, np.nan, np.inf)), START)
     (sample,) = robot.ready()
     assert sample.driver[robot.joints.columns.tau].tolist() == [1.0, 2.0, 0.0, 0.0]
@@ -164,9 +166,10 @@ def test_efforts_that_nobody_needs_may_be_missing():
 
 
 def test_units_offsets_and_gains_are_applied():
-    units = parameters(joint_states__units=["deg", "deg/s", "mNm"])
-    corrections = JointCorrections(np.array([0.1, 0.0, 0.0, 0.0]), np.array([1.0, 2.0, 1.0, 1.0]))
-    robot = inputs(units, efforts=True, corrections=corrections)
+    offsets = {"joint_offsets__joints": ("L_hip",), "joint_offsets__values": (0.1,)}
+    gains = {"drive_gains__joints": ("L_knee",), "drive_gains__values": (2.0,)}
+    config = parameters(joint_states__units=["deg", "deg/s", "mNm"], **offsets, **gains)
+    robot = inputs(config, needs=JointNeeds(efforts=True))
     robot.push_joints(joints(START, [10.0] * 4, [20.0] * 4, [3000.0] * 4), START)
     row, c = robot.streams[JOINTS].ring.rows[0], robot.joints.columns
     np.testing.assert_allclose(row[c.q], np.radians(10.0) + np.array([0.1, 0.0, 0.0, 0.0]))

@@ -3,7 +3,7 @@ import pytest
 from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
 
 from inertial_estimation.inputs.alignment import Stepper
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import (
     BOOL_TYPE,
     CONVERSIONS,
@@ -71,7 +71,7 @@ def test_switches_are_taken_at_their_arrival_without_a_remark(store):  # noqa: F
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e9, 1e300])
 def test_impossible_readings_are_dropped_with_an_example(value):
-    robot = inputs(sources=FEET, efforts=True)
+    robot = inputs(sources=FEET, needs=JointNeeds(efforts=True))
     zeros = np.zeros(4)
     for k in range(3):
         bad = np.array([0.0, value, 0.0])
@@ -141,7 +141,7 @@ class Pipeline:
 
 
 def test_steps_are_run_with_their_elapsed_time_and_failures_are_contained():
-    pipeline = Pipeline(inputs(joints=False), fails=[10], defects=[30])
+    pipeline = Pipeline(inputs(needs=None), fails=[10], defects=[30])
     results = pipeline.feed(0, 50)
     assert len(results) == 48
     assert pipeline.events == ["failure", "failure"]
@@ -153,7 +153,7 @@ def test_steps_are_run_with_their_elapsed_time_and_failures_are_contained():
 
 
 def test_a_backlog_is_caught_up_with_and_not_published():
-    pipeline = Pipeline(inputs(joints=False))
+    pipeline = Pipeline(inputs(needs=None))
     fresh = pipeline.feed(0, 101, now=START + 500 * MS)
     assert len(fresh) == 31  # those of the last 0.1 s and of what a step may wait for
     assert len(pipeline.withheld) == 70

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, parameters, swing
 
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import JointReading
@@ -12,7 +12,7 @@ DEGREES = 180.0 / np.pi
 
 def play(force=1.0, rate=1.0, position=1.0, velocity=1.0, effort=1.0, config=None, seconds=2.0, still=False):
     """A base that rolls and joints that swing, with readings in other units by factors."""
-    robot, rng = inputs(config, efforts=True), np.random.default_rng(0)
+    robot, rng = inputs(config, needs=JointNeeds(efforts=True)), np.random.default_rng(0)
     for k in range(int(250 * seconds)):
         t = k / 250
         roll, roll_rate = (0.0, 0.0) if still else swing(t, amplitude=0.2, frequency=5.0)

@@ -10,6 +10,7 @@ from support.arm_robot import JOINTS, URDF
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -72,8 +73,8 @@ def recording(joint_stamps, imu_stamps=(), wrench_stamps=(), extra=()):
 
 
 def stream(source, setup=ARM, *, velocities=True, efforts=True, **inputs):
-    config, wanted = RobotConfig(inputs=InputConfig(**inputs)), {"velocities": velocities, "efforts": efforts}
-    return BlockStream(source, TOPICS, setup, config, **wanted)
+    config = RobotConfig(inputs=InputConfig(**inputs))
+    return BlockStream(source, TOPICS, setup, config, JointNeeds(velocities, efforts))
 
 
 def joined(blocks):
@@ -248,7 +249,7 @@ def test_topics_are_checked_before_reading():
     source = recording(uniform(5_000_000, 100))
     topics = RecordedTopics(renamed={"imu/data": "/torso/imu"})
     with pytest.raises(RecordingError, match="no topic '/torso/imu'"):
-        BlockStream(source, topics, WITH_IMU, RobotConfig())
+        BlockStream(source, topics, WITH_IMU, RobotConfig(), JointNeeds(efforts=True))
 
 
 def test_inputs_of_different_clocks_are_told():

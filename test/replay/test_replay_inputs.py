@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, imu, joints, parameters, setup
+import yaml
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters
 
 from inertial_estimation.inputs.alignment import Stepper
-from inertial_estimation.inputs.field_map import FieldMap
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import BOOL_TYPE, IMU_TYPE, JOINT_STATE_TYPE
-from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -32,7 +31,7 @@ class Samples:
 
     def __init__(self, source, config=None, **options):
         given = dict.fromkeys(("l_foot", "r_foot"), source)
-        self.inputs = RobotInputs(setup(), config or parameters(), sources=given, **options)
+        self.inputs = inputs(config, sources=given, **options)
         self.tick = Stepper(self.inputs, on_step=lambda sample: sample, on_restart=lambda: None).tick
         self.health = self.inputs.health
 
@@ -103,7 +102,8 @@ def write_custom(path):
 
 def test_custom_messages_are_read_by_their_definition_in_the_bag_and_a_map(tmp_path):
     write_custom(tmp_path / "bag")
-    pipeline = Samples(ContactSource.RAW_FORCE, maps=[FieldMap(MAP, "m")])
+    (tmp_path / "map.yaml").write_text(yaml.safe_dump(MAP))
+    pipeline = Samples(ContactSource.RAW_FORCE, parameters(inputs__map=[str(tmp_path / "map.yaml")]))
     with BagRecording(tmp_path / "bag") as bag:
         run = replay_recording(bag, RecordedTopics(), inertial=pipeline)
     assert len(run.inertial) > 90

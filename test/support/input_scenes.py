@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.inputs.config import RobotInputConfig
+from inertial_estimation.inputs.alignment import Steps
+from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.models.robot_config import RobotConfig, RobotGeometryConfig, robot_from_config
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 MS = 1_000_000
+STEPS, NEEDS = Steps(IMU), JointNeeds()
 START = 1_700_000_000_000_000_000
 JOINTS_OF = ("L_hip", "L_knee", "R_hip", "R_knee")
 INERTIA = (
@@ -54,12 +57,15 @@ def setup(*, spin=False, **changes):
 
 def parameters(**values):
     """Parameters of the inputs by name, two underscores for a dot."""
-    return build_config(RobotInputConfig, {name.replace("__", "."): value for name, value in values.items()})
+    return build_config(
+        RobotGeometryConfig, {name.replace("__", "."): value for name, value in values.items()}
+    )
 
 
-def inputs(config=None, *, sources=None, spin=False, robot=None, **options):
+def inputs(config=None, *, sources=None, spin=False, robot=None, steps=STEPS, needs=NEEDS, **options):
     chosen = setup(spin=spin) if robot is None else robot
-    return RobotInputs(chosen, config or parameters(), sources={} if sources is None else sources, **options)
+    given = {} if sources is None else sources
+    return RobotInputs(chosen, config or parameters(), steps, needs, sources=given, **options)
 
 
 def imu(stamp_ns, force=(0.0, 0.0, 9.81), rate=(0.0, 0.0, 0.0)):
