@@ -70,6 +70,7 @@ def figure_of_tilt(results: ReplayResults) -> Figure:
     """Draw the inclination of the vertical along the base's axes, its error, contact forces and contacts."""
     time, base, errors = results.time, results.tables[BASE_FILE], results.errors.get("tilt")
     t, used = time.of(base["stamp_ns"]), [names.split() for names in base["contacts"]]
+    figures = results.tables[TELEMETRY_FILES[TILT_NODE]]
     contacts = sorted({name for names in used for name in names})
     air = spans_of(t, np.array([not names for names in used]), "no contact") if contacts else []
     drawn = []
@@ -81,9 +82,10 @@ def figure_of_tilt(results: ReplayResults) -> Figure:
         title = f"Vertical in the base frame, along {name}"
         drawn.append(_panel(time, title, "inclination [deg]", lines, spans=air))
     drawn.append(_tilt_error(results, t))
-    if results.forces:
-        lines = [Series(name, time.of(at), values, "thin") for name, (at, values) in results.forces.items()]
-        drawn.append(_panel(time, "Measured contact forces, magnitude", "force [N]", lines))
+    forces = {name: values for name, values in figures.items() if name.startswith("contact_force/")}
+    if any(np.isfinite(values).any() for values in forces.values()):
+        lines = [Series(name[14:-4], t, values, "thin") for name, values in forces.items()]
+        drawn.append(_panel(time, "Vertical contact forces", "force [N]", lines))
     if contacts:
         flags = {name: np.array([name in names for names in used]) for name in contacts}
         title = "Contacts in use by the observer"

@@ -4,7 +4,7 @@ import gc
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,32 +15,28 @@ from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.messages import CONVERSIONS, WRENCH_TYPES, MessageReader
+from inertial_estimation.inputs.messages import CONVERSIONS, MessageReader
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
-from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,
-    ContactLoad,
     Health,
     InertialEstimate,
     JointReading,
-    WrenchSample,
     seconds,
 )
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
-REPORT_NS = 200_000_000  # time of the recording between two reports of progress
+PROGRESS_NS = 200_000_000  # time of the recording between two reports of progress
 CHECKED_NS = 30 * NANOSECONDS  # of the recording whose data are checked
-HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
 
 
 @dataclass
@@ -52,16 +48,10 @@ class ReplayRun:
         inertial: Inertial estimates in order.
         payload: Estimates of the trunk and its payload in order.
         efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
-        wrenches: Wrenches that were read, by contact.
-        tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
-        inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
-        payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
+        tick_ns: Time of one step of each node's pipeline, per tick that made one [ns].
         data_s: Length of what was replayed [s].
         wall_s: How long it took, reading the recording included [s].
-        health: Last health report of the pipelines about their inputs.
-        reports: Every second of the recording, the health of each pipeline: stamp [ns], node, parts.
-        contact_loads: The contacts of the tilt pipeline at 10 Hz of the stamps: stamp [ns] of the estimate
-            and its contacts.
+        health: Health of the pipelines and their inputs at the end.
         checks: Verdicts on the data, where they were checked.
         start_ns: Stamp of the start of the recording [ns].
         begin_ns: Stamp from which on it was replayed [ns].
@@ -72,16 +62,11 @@ class ReplayRun:
     base: list[BaseEstimate] = field(default_factory=list)
     inertial: list[InertialEstimate] = field(default_factory=list)
     payload: list[PayloadEstimate] = field(default_factory=list)
-    efforts: Sequence[JointReading] = ()
-    wrenches: dict[str, Sequence[WrenchSample]] = field(default_factory=dict)
-    tilt_tick_ns: list[float] = field(default_factory=list)
-    inertial_tick_ns: list[float] = field(default_factory=list)
-    payload_tick_ns: list[float] = field(default_factory=list)
+    efforts: list[JointReading] = field(default_factory=list)
+    tick_ns: dict[str, list[float]] = field(default_factory=dict)
     data_s: float = 0.0
     wall_s: float = 0.0
     health: list[Health] = field(default_factory=list)
-    reports: list[tuple[int, str, list[Health]]] = field(default_factory=list)
-    contact_loads: list[tuple[int, tuple[ContactLoad, ...]]] = field(default_factory=list)
     checks: list[Finding] = field(default_factory=list)
     start_ns: int = 0
     begin_ns: int = 0
@@ -163,19 +148,14 @@ class Replay:
             if (checks := getattr(pipeline, "checks", None)) is not None:
                 checks.execute = None  # the recording is judged once, by `_checked`
         self.topics = list(self._takers)
-        if inertial is not None:
-            self.run.efforts = self._keep(JOINTS, topics.joints)
-        for contact, topic in topics.wrenches.items():
-            self.run.wrenches[contact] = self._keep(f"{contact}/wrench", topic, WRENCH_TYPES)
+        if inertial is not None and topics.joints in self._takers:
+            self._listen(topics.joints, self.run.efforts.append)
         if watcher is not None:
-            self._listen(JOINTS, topics.joints, watcher.push_joints)
-        self._loads_pace, self._offset_ns = MarkerPace(), 0
+            self._listen(topics.joints, watcher.push_joints)
         run = self.run
-        self._made: dict[str, tuple[list[Any], list[float]]] = {
-            TILT_NODE: (run.base, run.tilt_tick_ns),
-            INERTIAL_NODE: (run.inertial, run.inertial_tick_ns),
-            PAYLOAD_NODE: (run.payload, run.payload_tick_ns),
-        }
+        self._made: dict[str, list[Any]] = dict(
+            zip(every, (run.base, run.inertial, run.payload), strict=True)
+        )
 
     def _connect(self, inputs: RobotInputs, topics: RecordedTopics) -> None:
         """Connect the inputs of a pipeline, but the base state that the tilt pipeline gives."""
@@ -186,13 +166,13 @@ class Replay:
         for topic, take in takers.items():
             self._takers.setdefault(topic, []).append(take)
 
-    def _listen(self, name: str, topic: str, push: Callable[[Any], None]) -> None:
-        """Let values of an input be pushed to what does not affect the estimates."""
+    def _listen(self, topic: str, push: Callable[[Any], None]) -> None:
+        """Let joint readings be pushed to what does not affect the estimates."""
         kind = self._recording.topics.get(topic)
         if kind not in CONVERSIONS:
             return
         own = MessageReader(kind, self._recording.deserializer(topic))
-        reader = self._message_readers.get((name, False), own)
+        reader = self._message_readers.get((JOINTS, False), own)
 
         def take(content: Any, _arrival_ns: int) -> None:
             with suppress(MeasurementError):  # which the inputs count
@@ -200,72 +180,47 @@ class Replay:
 
         self._takers.setdefault(topic, []).append(take)
 
-    def _keep(self, name: str, topic: str, types: Collection[str] = CONVERSIONS) -> list[Any]:
-        """Keep the values of an input whose topic is read, if it has one of some types."""
-        kept: list[Any] = []
-        if topic in self._takers and self._recording.topics[topic] in types:
-            self._listen(name, topic, kept.append)
-        return kept
-
     def steps(self, begin_ns: int | None = None) -> Iterator[int]:
         """Push and tick; yields the log time periodically [ns].
 
         Args:
             begin_ns: Log time to begin at [ns]; None: the start.
         """
-        run, next_report, log_ns = self.run, 0, 0
-        self._offset_ns = run.clock_offset_ns = clock_offset_ns(self._recording, self.topics, begin_ns)
+        next_report, log_ns = 0, 0
+        offset_ns = clock_offset_ns(self._recording, self.topics, begin_ns)
+        self.run.clock_offset_ns = offset_ns
         for message in self._recording.unread(self.topics, begin_ns):
             log_ns = message.log_ns
-            now_ns = log_ns + self._offset_ns
             if self.hold_out_ns is not None and log_ns >= self.hold_out_ns:
                 self.hold_out_ns = None
                 if self._readers.inertial is not None:
                     self._readers.inertial.set_enabled(False)
             for take in self._takers[message.topic]:
-                take(message.content, now_ns)
+                take(message.content, log_ns + offset_ns)
             self.counts[message.topic] += 1
-            self._tick(now_ns)
+            self._tick(log_ns + offset_ns)
             if log_ns >= next_report:
                 yield log_ns
-                next_report = log_ns + REPORT_NS
-        yield log_ns
+                next_report = log_ns + PROGRESS_NS
+        for pipeline in self._nodes.values():
+            self.run.health.extend(pipeline.health(log_ns + offset_ns))
 
     def _tick(self, now_ns: int) -> None:
-        """Tick all pipelines, that of the tilt first."""
+        """Tick all pipelines, that of the tilt first, whose base states the others take."""
         results: dict[str, Sequence[Any]] = {}
         for node, pipeline in self._nodes.items():
             begin_ns = time.perf_counter_ns()
             made = pipeline.tick(now_ns)
             if made:
-                estimates, tick_ns = self._made[node]
-                tick_ns.append((time.perf_counter_ns() - begin_ns) / len(made))
-                estimates.extend(made)
+                spent_ns = (time.perf_counter_ns() - begin_ns) / len(made)
+                self.run.tick_ns.setdefault(node, []).append(spent_ns)
+                self._made[node].extend(made)
                 results[node] = made
-                if node == TILT_NODE:
-                    self._feed(made, now_ns)
+                for inputs in self._fed if node == TILT_NODE else ():
+                    for estimate in made:
+                        inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
         if self._watcher is not None:
             self._watcher.see(*(results.get(node, ()) for node in self._made))
-
-    def _feed(self, made: Sequence[BaseEstimate], now_ns: int) -> None:
-        """Push base states to the other pipelines, and keep contacts as often as the node draws them."""
-        for inputs in self._fed:
-            for estimate in made:
-                inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
-        stamp_ns = made[-1].state.stamp_ns
-        if self._readers.tilt is not None and self._loads_pace.due(stamp_ns):
-            self.run.contact_loads.append((stamp_ns, self._readers.tilt.contact_loads))
-
-    def report(self, log_ns: int) -> None:
-        """Ask the pipelines at a log time [ns] how they are, as often as the nodes do."""
-        reports, now_ns = self.run.reports, log_ns + self._offset_ns
-        if not reports or not 0 <= now_ns - reports[-1][0] < HEALTH_NS:
-            reports.extend((now_ns, node, one.health(now_ns)) for node, one in self._nodes.items())
-
-    def close(self, log_ns: int) -> None:
-        """Ask the pipelines at the end, a log time [ns], how they are."""
-        for pipeline in self._nodes.values():
-            self.run.health.extend(pipeline.health(log_ns + self._offset_ns))
 
 
 def replay_recording(
@@ -310,10 +265,8 @@ def replay_recording(
     started = time.perf_counter()
     with no_cycle_collection():
         for log_ns in replay.steps(begin_ns):
-            replay.report(log_ns)
             if progress is not None:
                 progress(seconds(log_ns - begin_ns))
-        replay.close(log_ns)
     run = replay.run
     run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns)
     run.wall_s = time.perf_counter() - started

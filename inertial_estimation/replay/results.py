@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.diagnosis.finding import as_json
 from inertial_estimation.inertial.posterior import INFORMED
@@ -75,7 +74,6 @@ class ReplayResults:
         links: What is estimated of each link over time.
         errors: Of tilt, yaw, position and velocity against the reference, as far as it contains them.
         torques: Rows of the measurement over time, low-passed; None without any.
-        forces: Magnitude of the measured contact forces by contact: stamps [ns] and values [N].
         events: Load changes of the trunk, results and refusals, in order.
         truth: True inertias, None where they are not known.
     """
@@ -86,7 +84,6 @@ class ReplayResults:
     links: Mapping[str, Table] = field(default_factory=dict)
     errors: Mapping[str, ReferenceErrors] = field(default_factory=dict)
     torques: TorqueSeries | None = None
-    forces: Mapping[str, tuple[NDArray[np.int64], Array]] = field(default_factory=dict)
     events: Sequence[PayloadEvent] = ()
     truth: TrueInertias | None = None
 
@@ -145,8 +142,7 @@ def replay_results(
     metrics["implausible"] = implausible_metrics(metrics, pipelines.nominal_mass)
     metrics["checks"] = as_json(run.checks)
     drawn = None if torques is None else torques.low_passed()
-    forces = _force_magnitudes(run)
-    return ReplayResults(time, metrics, tables, links, errors, drawn, forces, events, known.truth)
+    return ReplayResults(time, metrics, tables, links, errors, drawn, events, known.truth)
 
 
 def _base_errors(
@@ -392,16 +388,11 @@ def _median(vectors: Sequence[Any]) -> list[float] | None:
 
 
 def _run_metrics(run: ReplayRun) -> dict[str, Any]:
-    ticks = {
-        TILT_NODE: run.tilt_tick_ns,
-        INERTIAL_NODE: run.inertial_tick_ns,
-        PAYLOAD_NODE: run.payload_tick_ns,
-    }
     samples = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
     if run.payload:
         samples["trunk_inertia"] = len(run.payload)
     return {
-        "tick_us": {name: _percentiles_us(times) for name, times in ticks.items() if times},
+        "tick_us": {name: _percentiles_us(times) for name, times in run.tick_ns.items()},
         "realtime_factor": run.realtime_factor,
         "samples": samples,
     }
@@ -410,17 +401,6 @@ def _run_metrics(run: ReplayRun) -> dict[str, Any]:
 def _percentiles_us(durations_ns: Sequence[float]) -> dict[str, float]:
     p50, p99 = np.percentile(np.array(durations_ns) * 1e-3, [50.0, 99.0]).tolist()
     return {"p50": round(p50, 2), "p99": round(p99, 2)}
-
-
-def _force_magnitudes(run: ReplayRun) -> dict[str, tuple[NDArray[np.int64], Array]]:
-    return {
-        contact: (
-            np.array([sample.stamp_ns for sample in samples], dtype=np.int64),
-            np.linalg.norm(np.array([sample.wrench_F[:3] for sample in samples]), axis=1),
-        )
-        for contact, samples in run.wrenches.items()
-        if samples
-    }
 
 
 def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict[str, str]:

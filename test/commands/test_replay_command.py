@@ -19,7 +19,6 @@ from inertial_estimation.commands import replay_summary
 from inertial_estimation.commands.main import main
 from inertial_estimation.comparison.results import read_results
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.marker_messages import PAYLOAD_DENSITY
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
@@ -204,23 +203,6 @@ def test_the_bag_of_estimates_has_the_nodes_topics_beside_the_inputs(results: Pa
     np.testing.assert_allclose([sample.inertia.mass for sample in arm], payload, atol=1e-6)
     np.testing.assert_allclose([state.v_WB_B[0] for state in states], base["vx"], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(figures, links[names[0]], rtol=1e-6)
-
-
-def test_the_bag_of_estimates_has_health_and_markers(results: Path) -> None:
-    with BagRecording(results / "estimates") as bag:
-        health = list(bag.messages("/diagnostics"))
-        arrays = {name: list(bag.messages(f"/{name}/markers")) for name in ("tilt_observer", "inertial_ekf")}
-    said = {status.name for message in health for status in message.status}
-    assert {"tilt_observer: joint_states", "inertial_ekf: left_foot/wrench"} <= said
-    assert len(health) == pytest.approx(2 * 7, abs=3)  # two nodes, 7 s, once a second
-    for found in arrays.values():
-        assert len(found) == pytest.approx(70, abs=12)  # at 10 Hz, from the first estimate on
-    drawn = {marker.ns for array in arrays["tilt_observer"] for marker in array.markers}
-    assert drawn == {"gravity", "contacts", "forces"}
-    last = [marker for marker in arrays["inertial_ekf"][-1].markers if marker.ns == "payload"]
-    radii = {marker.header.frame_id: 0.5 * marker.scale.x for marker in last if marker.action == marker.ADD}
-    assert set(radii) == {"arm_left_5_link"}
-    assert 4.0 / 3.0 * np.pi * radii["arm_left_5_link"] ** 3 * PAYLOAD_DENSITY == pytest.approx(5.44, rel=0.1)
 
 
 def stamps(path: Path) -> list[str]:

@@ -168,9 +168,10 @@ def test_untrusted_reference_is_not_drawn() -> None:
 
 
 def test_forces_and_contacts_are_drawn_under_the_tilt() -> None:
-    forces = {"foot": (STAMPS, np.linspace(0.0, 100.0, N))}
-    figure = figure_of_tilt(replace(results(), forces=forces))
-    np.testing.assert_allclose(lines(figure, 3)["foot"].y, forces["foot"][1])
+    found, forces = results(), np.linspace(0.0, 100.0, N)
+    found.tables["tilt_observer.csv"]["contact_force/foot [N]"] = forces
+    figure = figure_of_tilt(found)
+    np.testing.assert_allclose(lines(figure, 3)["foot"].y, forces)
     contacts = figure.panels[4]
     assert contacts.rows == ["foot"]
     (bar,) = contacts.series
