@@ -1,20 +1,27 @@
 """What several results have in common and what differs: values, settings, recordings, versions."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from inertial_estimation.comparison.results import RunResult, Value
 from inertial_estimation.errors import listing
 
 SMALLEST_CHANGE = 5e-4  # relative, below which a value is called the same
-# Options that decide which data count.
-COUNTED_OPTIONS = ("--start", "--hold-out", "--settle", "--reference", "--trusted", "--split")
+GROUPS = {  # parts of a provenance that are compared
+    "version": "version",
+    "bags": "recording",
+    "config": "file",
+    "urdf": "file",
+    "options": "option",
+    "parameters": "parameter",
+    "machine": "machine",
+}
+NOT_COMPARED = ("path", "bytes")  # of a file, which its hash tells from others
+COUNTED_OPTIONS = ("start", "hold_out", "settle", "reference", "trusted", "split")  # which data count
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A value of every result.
 
     Attributes:
@@ -41,12 +48,11 @@ class Row:
         return change if math.isfinite(change) and abs(change) > SMALLEST_CHANGE else None
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """A setting, file or version that is not the same in all results.
 
     Attributes:
-        group: What it belongs to: recording, version, file, option, estimator, parameter or machine.
+        group: What it belongs to: one of `GROUPS`, or an estimator that did not run everywhere.
         name: What it is.
         values: Of each result, as text; empty where it has none.
     """
@@ -56,8 +62,7 @@ class Difference:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(NamedTuple):
     """Results side by side.
 
     Attributes:
@@ -87,55 +92,48 @@ def compare(results: Sequence[RunResult]) -> Comparison:
 
 
 def _row(name: str, values: Sequence[Value | None]) -> Row:
-    known = [value for value in values if value is not None]
+    known = next(value for value in values if value is not None)
     numbers = {
         place: abs(value.value)
         for place, value in enumerate(values)
         if value is not None and not isinstance(value.value, str) and math.isfinite(value.value)
     }
     best: tuple[int, ...] = ()
-    if known[0].smaller_is_better and len(numbers) > 1:
+    if known.smaller_is_better and len(numbers) > 1:
         least = min(numbers.values())
         best = tuple(place for place, number in numbers.items() if number == least)
-    return Row(name, known[0].unit, tuple(values), best if len(best) < len(numbers) else ())
+    return Row(name, known.unit, tuple(values), best if len(best) < len(numbers) else ())
 
 
 def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
+    """Yield what differs in the provenances; of an estimator that did not run everywhere only that."""
     nodes = [set(result.provenance.get("parameters", {})) for result in results]
-    everywhere = set.intersection(*nodes)
-    described = [dict(_described(result.provenance, everywhere)) for result in results]
+    for node in sorted(set.union(*nodes) - set.intersection(*nodes)):
+        yield Difference("estimator", node, tuple("run" if node in own else "" for own in nodes))
+    described = []
+    for result in results:
+        parts = {**result.provenance, "parameters": dict(result.provenance.get("parameters", {}))}
+        for node in set.union(*nodes) - set.intersection(*nodes):
+            parts["parameters"].pop(node, None)
+        found = ((GROUPS[part], part, parts.get(part, {})) for part in GROUPS)
+        described.append({(g, name): text for g, part, tree in found for name, text in _flat(tree, part)})
     for group, name in dict.fromkeys(key for one in described for key in one):
         values = tuple(one.get((group, name), "") for one in described)
         if len(set(values)) > 1:
-            yield Difference(group, name, values)
+            shown = name if group in ("recording", "file") else name.partition(".")[2]
+            yield Difference(group, shown, values)
 
 
-def _described(
-    provenance: Mapping[str, Any], everywhere: Collection[str]
-) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield a provenance as texts by group and name; parameters of nodes that not all have only by name."""
-    version = provenance.get("version", {})
-    for name in ("package", "commit", "modified"):
-        if name in version:
-            yield ("version", name), _text(version[name])[:12]
-    for number, bag in enumerate(provenance.get("bags", [])):
-        hashes = " ".join(file["sha256"][:12] for file in bag["files"])
-        yield ("recording", f"recording {number + 1}"), hashes
-    for number, file in enumerate(provenance.get("config", [])):
-        yield ("file", f"parameter file {number + 1}"), f"{file['name']} ({file['sha256'][:12]})"
-    if "urdf" in provenance:
-        urdf = provenance["urdf"]
-        yield ("file", "robot description"), f"{urdf['source']} ({urdf['sha256'][:12]})"
-    for name, value in provenance.get("options", {}).items():
-        yield ("option", f"--{name.replace('_', '-')}"), _text(value)
-    for node, values in provenance.get("parameters", {}).items():
-        if node not in everywhere:
-            yield ("estimator", node), "run"
-            continue
-        for name, value in values.items():
-            yield ("parameter", f"{node}.{name}"), _text(value)
-    for name, value in provenance.get("machine", {}).items():
-        yield ("machine", name), _text(value)
+def _flat(tree: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the leaves of nested mappings and lists of mappings by their paths, as texts."""
+    if isinstance(tree, list) and tree and isinstance(tree[0], dict):
+        tree = {str(number + 1): item for number, item in enumerate(tree)}
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key not in NOT_COMPARED:
+                yield from _flat(value, f"{name}.{key}")
+    else:
+        yield name, _text(tree)[:12] if name.endswith(("sha256", "commit")) else _text(tree)
 
 
 def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -> Iterator[str]:
@@ -147,21 +145,15 @@ def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -
         yield f"{listing(bare)}: no curves, as it was replayed with --format mcap (csv or both has them)"
     if any(difference.group == "recording" for difference in differences):
         yield "the results are of different recordings: their errors are not comparable"
-    options = [
-        difference.name
-        for difference in differences
-        if difference.group == "option" and difference.name in COUNTED_OPTIONS
-    ]
+    options = [d.name for d in differences if d.group == "option" and d.name in COUNTED_OPTIONS]
     if options:
-        said = "errors are over different parts of the data, or against different references"
-        yield f"{said} ({listing(options)})"
+        shown = listing(f"--{name.replace('_', '-')}" for name in options)
+        yield f"errors are over different parts of the data, or against different references ({shown})"
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return "none"
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    return str(value)
+        return f"[{', '.join(map(_text, value))}]"
+    return "none" if value is None else str(value)

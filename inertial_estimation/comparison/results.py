@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,23 +20,20 @@ from inertial_estimation.signals import Array
 COMMANDS = {METRICS_FILE: "replay", JSON_FILE: "identify"}
 
 
-@dataclass(frozen=True)
-class Value:
-    """A number of a result.
+class Value(NamedTuple):
+    """A value of a result.
 
     Attributes:
         value: The number, or a word.
         unit: Its unit.
         sigma: Its standard deviation, None where there is none.
         smaller_is_better: Whether a smaller magnitude is a better result.
-        mass_of: Link whose mass it is; empty for another quantity.
     """
 
     value: float | str
     unit: str = ""
     sigma: float | None = None
     smaller_is_better: bool = False
-    mass_of: str = ""
 
 
 def value_text(value: Value | None) -> str:
@@ -85,14 +82,12 @@ class RunResult:
         path = self.folder / file
         if not path.is_file():
             return {}
-        rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
-        names = next(rows, [])
+        names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
         try:
-            numbers = np.array([[float(text or "nan") for text in row] for row in rows], dtype=np.float64)
-            columns = numbers.reshape(-1, len(names)).T
+            columns = np.array([[float(text or "nan") for text in row] for row in rows]).T
+            return dict(zip(names, columns, strict=True))
         except ValueError as error:
             raise RecordingError(f"'{path}' is no table of numbers: {one_line(error)}") from error
-        return dict(zip(names, columns, strict=True))
 
 
 def read_results(folders: Sequence[Path]) -> list[RunResult]:
@@ -132,8 +127,8 @@ def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     """Yield the values of `metrics.json`."""
     truth = metrics.get("truth", {})
     for name, quantity, unit in BASE_ERRORS:
-        for statistic in ("rms", "p95") if name in metrics else ():
-            yield f"{quantity} error, {statistic}", _error(metrics[name][statistic], unit)
+        if name in metrics:
+            yield f"{quantity} error, rms", _error(metrics[name]["rms"], unit)
     if truth.get("tilt_error_deg"):
         yield "tilt error against the truth, rms", _error(truth["tilt_error_deg"]["rms"], "deg")
     if "tilt_sigma_deg" in metrics:
@@ -146,15 +141,14 @@ def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     if "trunk" in metrics:
         masses.append((f"{metrics['trunk']['link']} (at rest)", metrics["trunk"], truth.get("trunk")))
     for link, found, true in masses:
-        yield _mass(link, found["mass_kg"], found["mass_sigma_kg"])
+        yield f"mass of {link}", Value(found["mass_kg"], "kg", found["mass_sigma_kg"])
         if true:
             yield f"mass error of {link}", _error(true["mass_error_kg"], "kg")
     if "torque_error_relative" in metrics:
         yield "torque error on other data", _error(100.0 * metrics["torque_error_relative"], "%")
     if "nis" in metrics:
-        nis = metrics["nis"]
-        yield "innovations", Value(str(nis["verdict"]))
-        yield "NIS, median over expected", Value(nis["median"] / nis["expected"])
+        yield "innovations", Value(str(metrics["nis"]["verdict"]))
+        yield "NIS, median over expected", Value(metrics["nis"]["median"] / metrics["nis"]["expected"])
     if "accepted_fraction" in metrics:
         yield "measurements accepted", Value(100.0 * metrics["accepted_fraction"], "%")
     for name, title in (("loads", "loads located"), ("external_wrenches", "pushes located")):
@@ -163,8 +157,6 @@ def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     if metrics.get("checks"):
         failed = sum(check["verdict"] != "ok" for check in metrics["checks"])
         yield "data checks not ok", Value(float(failed))
-    for node, times in metrics.get("tick_us", {}).items():
-        yield f"step of {node}, median", Value(times["p50"], "us")
 
 
 def _identified(report: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
@@ -173,23 +165,16 @@ def _identified(report: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     yield "method", Value(str(report["chosen"]))
     yield "rank", Value(float(report["rank"]))
     yield "condition number", Value(report["condition"])
-    for name, title in (
-        ("relative_error", "torque error on fitted data"),
-        ("relative_error_validation", "torque error on other data"),
-    ):
+    for name, data in (("relative_error", "fitted"), ("relative_error_validation", "other")):
         if result.get(name) is not None:
-            yield title, _error(100.0 * result[name], "%")
+            yield f"torque error on {data} data", _error(100.0 * result[name], "%")
     for link, body in result["bodies"].items():
         sigma = result["parameters"].get(f"{link}/m", {}).get("sigma")
-        yield _mass(link, body["inertia"]["mass"], sigma)
+        yield f"mass of {link}", Value(body["inertia"]["mass"], "kg", sigma)
     load = result.get("payload")
     if load:
-        yield _mass(load["name"], load["mass"], load["mass_sigma"])
-
-
-def _mass(link: str, mass: float, sigma: float | None) -> tuple[str, Value]:
-    return f"mass of {link}", Value(mass, "kg", sigma, mass_of=link)
+        yield f"mass of {load['name']}", Value(load["mass"], "kg", load["mass_sigma"])
 
 
 def _error(value: float | None, unit: str) -> Value:
-    return Value(float("nan") if value is None else value, unit, smaller_is_better=True)
+    return Value(math.nan if value is None else value, unit, smaller_is_better=True)
