@@ -177,8 +177,8 @@ class ControllerPipeline(TakesReadings):
         frames = setup.contacts if config.robot.floating_base else ()
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
-        dynamics, limits = self.controller.dynamics, self.controller.tau_max
-        bodies = dynamics.bodies(config.inertias.links)
+        limits = self.controller.tau_max
+        bodies = self.robot.link_bodies(config.inertias.links)
         masses = {link: float(body.nominal_J.mass) for link, body in bodies.items()}
         self._inertias = InertiaIntake(masses, self.robot.total_mass)
         self.torque_errors = TorqueErrorIntake(self.robot, limits)

@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
-from inertial_estimation.models.robot_model import LinkBody, RobotModel
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.inertial_parameters import (
     InertialParameters,
@@ -82,26 +82,14 @@ class BodyReference:
 
 
 def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyReference, ...]:
-    """Set up the references of several links.
-
-    Args:
-        robot: The robot.
-        links: Names of links, each on another body.
+    """Set up the references of several links, each on another body.
 
     Raises:
         ConfigurationError: If there is none, or two belong to one body.
     """
     if not links:
         raise ConfigurationError(f"no link to estimate is given in 'links'; the model moves {_moving(robot)}")
-    bodies = tuple(BodyReference.of_link(robot, link) for link in links)
-    owner: dict[int, str] = {}
-    for body in bodies:
-        if body.joint_id in owner:
-            raise ConfigurationError(
-                f"links '{owner[body.joint_id]}' and '{body.link}' belong to one rigid body; name one of them"
-            )
-        owner[body.joint_id] = body.link
-    return bodies
+    return tuple(BodyReference.of_link(robot, link) for link in robot.link_bodies(links))
 
 
 def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
@@ -156,8 +144,6 @@ def _moving(robot: RobotModel) -> str:
 
 S = np.diag([1.0, -1.0, 1.0])
 MIRROR_TOLERANCE = 2e-3  # robot descriptions round their numbers [m, rad]
-POSTURES = 4
-TEST_ANGLES = 0.8 * np.sin(1.0 + np.arange(64.0 * POSTURES)).reshape(POSTURES, 64)  # arbitrary postures
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,25 +175,30 @@ def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
         ConfigurationError: If they are not mirror images.
         ~inertial_estimation.errors.ModelError: If there is no such link.
     """
-    model, data = robot.model, robot.model.createData()
-    frames = [robot.frame_id(link) for link in (left, right)]
     chains = [robot.joints_to(link) for link in (left, right)]
     own = [[j for j in chain if j not in other] for chain, other in zip(chains, chains[::-1], strict=True)]
     if len(own[0]) != len(own[1]) or not own[0]:
         raise _no_image(left, right, f"{len(own[0])} and {len(own[1])} joints carry them alone")
+    model, data = robot.model, robot.model.createData()
     pin.computeJointJacobians(model, data, robot.configuration(np.zeros(robot.n_joints)))
-    signs = np.array([_sign(robot, data, pair, (left, right)) for pair in zip(*own, strict=True)])
-    poses = []
-    for angles in np.vstack((np.zeros(len(signs)), TEST_ANGLES[:, : len(signs)])):
-        q = np.zeros(robot.n_joints)
-        q[own[0]], q[own[1]] = angles, signs * angles
-        pin.framesForwardKinematics(model, data, robot.configuration(q))
-        T_l, T_r = (data.oMf[f] for f in frames)
-        poses.append(
-            np.column_stack(
-                (T_r.rotation.T @ S @ T_l.rotation, T_r.rotation.T @ (S @ T_l.translation - T_r.translation))
+    signs = []
+    for pair in zip(*own, strict=True):
+        J_l, J_r = (data.J[:, robot.n_base + j] for j in pair)
+        # A reflection turns the sense of rotations: the axis of a joint that turns is mirrored to -S axis.
+        cosine = float(-(S @ J_l[3:]) @ J_r[3:] if np.any(J_l[3:]) else (S @ J_l[:3]) @ J_r[:3])
+        if abs(abs(cosine) - 1.0) > MIRROR_TOLERANCE:
+            names = [robot.joint_names[j] for j in pair]
+            raise _no_image(
+                left, right, f"the axes of '{names[0]}' and '{names[1]}' are not, at positions zero"
             )
-        )
+        signs.append(np.sign(cosine))
+    poses = []
+    for reach in (0.0, 0.8, -0.5):  # of arbitrary postures [rad]
+        q = np.zeros(robot.n_joints)
+        q[own[0]] = reach * np.sin(1.0 + np.arange(len(signs)))
+        q[own[1]] = signs * q[own[0]]
+        (R_l, p_l), (R_r, p_r) = robot.frame_poses(q, (left, right))
+        poses.append(np.column_stack((R_r.T @ S @ R_l, R_r.T @ (S @ p_l - p_r))))
     spread = max(float(np.abs(pose - poses[0]).max()) for pose in poses)
     if spread > MIRROR_TOLERANCE:
         raise _no_image(left, right, f"their mirrored poses differ by {spread:.2g} (m, rad) over postures")
@@ -215,17 +206,6 @@ def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
     M = parameters_from_pseudo_inertia(T @ pseudo_inertia(np.eye(10)) @ T.T).T
     names = [robot.joint_names[chain[-1]] for chain in chains]
     return MirrorImage(names[0], names[1], float(signs[-1]), M)
-
-
-def _sign(robot: RobotModel, data: pin.Data, pair: tuple[int, int], links: tuple[str, str]) -> float:
-    J_l, J_r = (data.J[:, robot.n_base + j] for j in pair)
-    turning = np.linalg.norm(J_l[3:]) > 0.5
-    mirrored, axis = (-S @ J_l[3:], J_r[3:]) if turning else (S @ J_l[:3], J_r[:3])
-    cosine = float(mirrored @ axis)
-    if abs(abs(cosine) - 1.0) > MIRROR_TOLERANCE:
-        names = [robot.joint_names[j] for j in pair]
-        raise _no_image(*links, f"the axes of '{names[0]}' and '{names[1]}' are not at joint positions zero")
-    return float(np.sign(cosine))
 
 
 def _no_image(left: str, right: str, why: str) -> ConfigurationError:
@@ -239,19 +219,7 @@ class BodyPlacements:
     """Placements of all bodies in the base frame, at zero joint positions until `update` is called."""
 
     def __init__(self, robot: RobotModel) -> None:
-        """Read masses and centres of mass of the bodies.
-
-        Args:
-            robot: The robot.
-        """
-        self._robot = robot
-        self._data = robot.model.createData()
-        inertias = robot.model.inertias
-        self._masses = np.array([inertia.mass for inertia in inertias])
-        self._levers = np.array(
-            [inertia.lever if inertia.mass > 0.0 else np.zeros(3) for inertia in inertias]
-        )
-        self._bodies: dict[str, LinkBody] = {}
+        self._robot, self._data = robot, robot.model.createData()
         self.update(np.zeros(robot.n_joints))
 
     def update(self, q: Array) -> None:
@@ -289,16 +257,12 @@ class BodyPlacements:
         Raises:
             ~inertial_estimation.errors.ModelError: If a link does not exist.
         """
-        masses, levers = self._masses.copy(), self._levers.copy()
+        bodies = {
+            j: (one.mass, one.lever) for j, one in enumerate(self._robot.model.inertias) if one.mass > 0.0
+        }
         for inertia in inertias:
-            body = self._body(inertia.link)
-            masses[body.joint_id] = inertia.mass
-            levers[body.joint_id] = body.T_JL.act(np.asarray(inertia.com_L))
-        placed = [T.act(lever) for T, lever in zip(self._data.oMi, levers, strict=True)]
-        total = float(masses.sum())
-        return masses @ np.array(placed) / total if total > 0.0 else np.full(3, np.nan)
-
-    def _body(self, link: str) -> LinkBody:
-        if link not in self._bodies:
-            self._bodies[link] = self._robot.link_body(link)
-        return self._bodies[link]
+            body = self._robot.link_body(inertia.link)
+            bodies[body.joint_id] = inertia.mass, body.T_JL.act(np.asarray(inertia.com_L))
+        moments = sum((m * self._data.oMi[j].act(lever) for j, (m, lever) in bodies.items()), np.zeros(3))
+        total = sum(mass for mass, _lever in bodies.values())
+        return moments / total if total > 0.0 else np.full(3, np.nan)

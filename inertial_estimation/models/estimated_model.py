@@ -15,15 +15,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing
+from inertial_estimation.errors import (
+    ConfigurationError,
+    InertialEstimationError,
+    MeasurementError,
+    listing,
+)
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies, urdf_with_load
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS, parameters_from_log_cholesky
 
+POSTERIOR_FILE = "posterior.json"
 STEPS_PER_UNKNOWN = 10  # of the walk between two draws: a step moves along one direction of all
 FIRST_STEPS = 5  # draws' worth of steps before the first draw
 MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 200, 1e-3
@@ -48,15 +54,19 @@ class InertiaPosterior(ABC):
             Parameters about the link frames, Pinocchio's order, shape (count, n_bodies, 10).
         """
 
-    @property
-    @abstractmethod
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shapes that the arrays have together, by their names."""
-
     def values(self) -> dict[str, Any]:
         """Return the distribution as plain values, for `posterior_from_values`."""
         own = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {"kind": self.kind, **own, **{name: own[name].tolist() for name in self.shapes}}
+        plain = {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in own.items()}
+        return {"kind": self.kind, **plain}
+
+    def _check(self, **shapes: tuple[int, ...]) -> None:
+        """Make arrays read-only, and raise unless they are finite and of the shapes that belong together."""
+        for name, shape in shapes.items():
+            array = frozen_array(name, getattr(self, name), shape)
+            if not np.isfinite(array).all():
+                raise ConfigurationError(f"'{name}' of the posterior has numbers that are not finite")
+            object.__setattr__(self, name, array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +86,12 @@ class LogCholeskyPosterior(InertiaPosterior):
     convention: str
     kind: ClassVar[str] = "log-cholesky"
 
+    def __post_init__(self) -> None:
+        n = len(self.coordinates)
+        self._check(coordinates=(n, 10), covariance=(10 * n, 10 * n), to_link=(n, 10, 10))
+        if self.convention not in CONVENTIONS:
+            raise ConfigurationError(f"no convention '{self.convention}', expected {listing(CONVENTIONS)}")
+
     def draw(self, count: int, rng: Generator) -> Array:
         """Draw coordinates; as in the base class."""
         n, factor = len(self.coordinates), square_root(self.covariance)
@@ -83,12 +99,6 @@ class LogCholeskyPosterior(InertiaPosterior):
         pi_C = parameters_from_log_cholesky(drawn.reshape(-1, 10), self.convention).reshape(count, n, 10)
         pi_L: Array = np.einsum("nij,knj->kni", self.to_link, pi_C)
         return pi_L
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of the arrays."""
-        n = len(self.coordinates)
-        return {"coordinates": (n, 10), "covariance": (10 * n, 10 * n), "to_link": (n, 10, 10)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +122,10 @@ class TruncatedPosterior(InertiaPosterior):
     start: Array
     kind: ClassVar[str] = "truncated normal"
 
+    def __post_init__(self) -> None:
+        n, k = len(self.mean), len(self.start)
+        self._check(mean=(n, 10), factor=(10 * n, k), start=(k,))
+
     def draw(self, count: int, rng: Generator) -> Array:
         """Walk among the consistent bodies; as in the base class.
 
@@ -130,12 +144,6 @@ class TruncatedPosterior(InertiaPosterior):
                 xi = self._next(xi, directions, rng)
             drawn[i] = self._parameters(xi)
         return drawn
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of the arrays."""
-        n, k = len(self.mean), len(self.start)
-        return {"mean": (n, 10), "factor": (10 * n, k), "start": (k,)}
 
     def _parameters(self, xi: Array) -> Array:
         pi: Array = self.mean + (self.factor @ xi).reshape(self.mean.shape)
@@ -198,37 +206,16 @@ def posterior_from_values(values: Mapping[str, Any]) -> InertiaPosterior:
             f"a posterior of the kind '{values.get('kind')}', expected one of {listing(kinds)}"
         )
     try:
-        given = {one.name: values[one.name] for one in fields(kind)}
-        posterior = kind(
-            **{name: one if name == "convention" else np.array(one, float) for name, one in given.items()}
-        )
-        arrays = {name: getattr(posterior, name) for name in posterior.shapes}
-        if any(array.shape != posterior.shapes[name] for name, array in arrays.items()):
-            raise ValueError("arrays that do not fit each other")
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise ValueError("numbers that are not finite")
-        if given.get("convention", CONVENTIONS[0]) not in CONVENTIONS:
-            raise ValueError(f"no convention '{given['convention']}'")
-    except (KeyError, TypeError, ValueError) as error:
+        return kind(**{one.name: values[one.name] for one in fields(kind)})
+    except (KeyError, TypeError, ValueError, MeasurementError) as error:
         raise ConfigurationError(f"the posterior cannot be read: {error!r}") from error
-    return posterior
 
 
 def square_root(covariance: Array) -> Array:
-    """Return F with F F' = covariance.
-
-    Args:
-        covariance: Symmetric, may be singular, shape (n, n).
-
-    Returns:
-        Shape (n, n).
-    """
+    """Return F with F F' = covariance, which is symmetric and may be singular, shape (n, n)."""
     eigenvalues, vectors = linear_algebra.eigh(0.5 * (covariance + covariance.T))
     factor: Array = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     return factor
-
-
-POSTERIOR_FILE = "posterior.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,13 +93,16 @@ class IdealSensors:
         """
         if robot.floating_base and not contact_frames:
             raise ModelError("a floating base needs at least one contact to stand on")
-        self.robot = robot
-        self._model = _with_payloads(robot, payloads) if payloads else robot.model
+        self.robot, self._model = robot, robot.model.copy()
+        for payload in payloads:
+            body = robot.link_body(payload.link)
+            inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))
+            self._model.appendBodyToJoint(body.joint_id, inertia, body.T_JL)
         self._data = self._model.createData()
         self._imu = imu.frame_id if imu is not None else None
         self._contacts = [robot.frame_id(frame) for frame in contact_frames]
         levers = [0.0 if frame in point_contacts else TORQUE_ARM for frame in contact_frames]
-        self._scale = np.concatenate([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers] or [[]])
+        self._scale = np.array([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers]).ravel()
 
     def read(self, state: MotionState, pushes: Sequence[PointForce] = ()) -> IdealReadings:
         """Return the readings of ideal sensors.
@@ -115,64 +118,42 @@ class IdealSensors:
         Raises:
             ~inertial_estimation.errors.ModelError: If the contacts cannot carry the motion (two points).
         """
-        model, data = self._model, self._data
+        model, data, n_base = self._model, self._data, self.robot.n_base
         force = np.array(pin.rnea(model, data, state.q, state.v, state.a))
         for push in pushes:
-            force -= self._push(state.q, push)
-        n_base = self.robot.n_base
+            frame = self.robot.frame_id(push.link)
+            J = pin.computeFrameJacobian(model, data, state.q, frame, pin.LOCAL_WORLD_ALIGNED)
+            arm = data.oMf[frame].rotation @ push.point_L
+            force -= J.T @ np.concatenate((push.force_W, np.cross(arm, push.force_W)))
         wrenches = np.zeros((len(self._contacts), 6))
         if self._contacts:
-            pin.computeJointJacobians(model, data, state.q)
-            pin.updateFramePlacements(model, data)
-            jacobians = [pin.getFrameJacobian(model, data, f, pin.LOCAL) for f in self._contacts]
-            wrenches = _least_norm_wrenches(jacobians, force[:n_base], self._scale)
-            for J, wrench in zip(jacobians, wrenches, strict=True):
-                force -= J.T @ wrench
-        f_I, w_I = self._imu_reading(state)
+            J = _frame_jacobians(model, data, state.q, self._contacts)
+            A = J[:, :n_base].T * self._scale
+            scaled = linear_algebra.pinv(A) @ force[:n_base]
+            if np.abs(A @ scaled - force[:n_base]).max() > 1e-6 * max(1.0, np.abs(force[:n_base]).max()):
+                raise ModelError(
+                    f"{len(wrenches)} point contact(s) cannot carry this motion, expected three or more"
+                )
+            wrenches = (self._scale * scaled).reshape(-1, 6)
+            force -= J.T @ wrenches.ravel()
+        f_I, w_I = np.zeros(3), np.zeros(3)
+        if self._imu is not None:
+            pin.forwardKinematics(model, data, state.q, state.v, state.a)
+            R_WI = pin.updateFramePlacement(model, data, self._imu).rotation
+            a_WI_I = pin.getFrameClassicalAcceleration(model, data, self._imu, pin.LOCAL).linear
+            f_I = a_WI_I - R_WI.T @ model.gravity.linear
+            w_I = np.array(pin.getFrameVelocity(model, data, self._imu, pin.LOCAL).angular)
         return IdealReadings(force[n_base:], f_I, w_I, wrenches)
 
-    def _push(self, q: Array, push: PointForce) -> Array:
-        """Return J' f of a force at a point of a link, shape (nv,)."""
-        frame = self.robot.frame_id(push.link)
-        J = pin.computeFrameJacobian(self._model, self._data, q, frame, pin.LOCAL_WORLD_ALIGNED)
-        arm = self._data.oMf[frame].rotation @ push.point_L
-        generalized: Array = J.T @ np.concatenate((push.force_W, np.cross(arm, push.force_W)))
-        return generalized
 
-    def _imu_reading(self, state: MotionState) -> tuple[Array, Array]:
-        if self._imu is None:
-            return np.zeros(3), np.zeros(3)
-        model, data = self._model, self._data
-        pin.forwardKinematics(model, data, state.q, state.v, state.a)
-        R_WI = pin.updateFramePlacement(model, data, self._imu).rotation
-        a_WI_I = pin.getFrameClassicalAcceleration(model, data, self._imu, pin.LOCAL).linear
-        w_I = pin.getFrameVelocity(model, data, self._imu, pin.LOCAL).angular
-        return a_WI_I - R_WI.T @ model.gravity.linear, np.array(w_I)
+def _frame_jacobians(model: pin.Model, data: pin.Data, q: Array, frames: Sequence[int]) -> Array:
+    """Return the Jacobians of frames in their axes, one below the other, shape (6 n, nv)."""
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    return np.vstack([pin.getFrameJacobian(model, data, frame, pin.LOCAL) for frame in frames])
 
 
-def _with_payloads(robot: RobotModel, payloads: Sequence[LinkInertia]) -> pin.Model:
-    model = robot.model.copy()
-    for payload in payloads:
-        body = robot.link_body(payload.link)
-        inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))
-        model.appendBodyToJoint(body.joint_id, inertia, body.T_JL)
-    return model
-
-
-def _least_norm_wrenches(jacobians: Sequence[Array], base_force: Array, scale: Array) -> Array:
-    """Solve sum_i J_i,base^T wrench_i = base_force with the least norm of wrench / scale."""
-    n = len(base_force)
-    A = np.hstack([J[:, :n].T for J in jacobians]) * scale
-    scaled = linear_algebra.pinv(A) @ base_force
-    if np.abs(A @ scaled - base_force).max() > 1e-6 * max(1.0, np.abs(base_force).max()):
-        raise ModelError(
-            f"{len(jacobians)} point contact(s) cannot carry this motion, expected three or more"
-        )
-    wrenches: Array = (scale * scaled).reshape(-1, 6)
-    return wrenches
-
-
-CLOSURE_TOLERANCE = 1e-13
+CLOSURE_TOLERANCE = 1e-13  # at which Newton's method ends; 1e-9 is still held [m, rad]
 MAX_ITERATIONS = 30
 
 
@@ -186,8 +167,9 @@ class ClosedStance:
 
     Attributes:
         robot: The model.
-        leg_joints: Indices (in the model's joint order) of the joints that follow.
+        posture: Joint positions at the start [rad], shape (n_joints,).
         point_frames: Contact frames of which only the position is held.
+        leg_joints: Indices (in the model's joint order) of the joints that follow.
     """
 
     def __init__(
@@ -206,23 +188,23 @@ class ClosedStance:
         self.robot = robot
         self._model, self._data = robot.model, robot.model.createData()
         self._frames = [robot.frame_id(frame) for frame in contact_frames]
-        q_joints = np.zeros(robot.n_joints)
+        self.posture = np.zeros(robot.n_joints)
         for name, angle in posture.items():
-            q_joints[robot.joint_index(name)] = angle
-        self.posture = q_joints
-        self._columns = [[robot.n_base + j for j in robot.joints_to(frame)] for frame in contact_frames]
-        legs = zip(contact_frames, self._columns, strict=True)
-        self.point_frames = tuple(frame for frame, columns in legs if len(columns) < 6)
-        used = [column for columns in self._columns for column in columns]
-        if len(used) != len(set(used)):
+            self.posture[robot.joint_index(name)] = angle
+        legs = [robot.joints_to(frame) for frame in contact_frames]
+        self.leg_joints = tuple(j for leg in legs for j in leg)
+        if len(self.leg_joints) != len(set(self.leg_joints)):
             raise ModelError(f"the legs of {', '.join(contact_frames)} share joints")
-        self.leg_joints = tuple(column - robot.n_base for column in used)
-        q = robot.configuration(q_joints)
-        pin.framesForwardKinematics(self._model, self._data, q)
-        height = float(np.mean([self._data.oMf[f].translation[2] for f in self._frames]))
-        self.base_height = -height
-        self._targets = [_on_ground(self._data.oMf[f], height) for f in self._frames]
-        self._leg_guess = q_joints[list(self.leg_joints)]
+        points = [len(leg) < 6 for leg in legs]
+        self.point_frames = tuple(frame for frame, point in zip(contact_frames, points, strict=True) if point)
+        self._held = np.concatenate([np.arange(6) < (3 if point else 6) for point in points])
+        self._columns = robot.n_base + np.array(self.leg_joints)
+        pin.framesForwardKinematics(self._model, self._data, robot.configuration(self.posture))
+        self.base_height = -float(np.mean([self._data.oMf[f].translation[2] for f in self._frames]))
+        self._targets = [self._data.oMf[f].copy() for f in self._frames]
+        for target in self._targets:
+            target.translation = target.translation + np.array([0.0, 0.0, self.base_height])
+        self._leg_guess = self.posture[list(self.leg_joints)]
 
     def close(
         self, pose: tuple[Array, Array], twist: tuple[Array, Array], joints: Sequence[Array]
@@ -236,65 +218,44 @@ class ClosedStance:
                 derivative, shape (6,).
             joints: Position, velocity and acceleration of all joints; the values of leg joints are replaced.
 
-        Returns:
-            The motion.
-
         Raises:
             ~inertial_estimation.errors.ModelError: If the feet cannot reach.
         """
-        q_joints = np.array(joints[0])
+        q_joints, columns = np.array(joints[0]), self._columns
         q_joints[list(self.leg_joints)] = self._leg_guess
-        q = self._configuration(pose, q_joints)
-        q = self._solve_position(q)
-        self._leg_guess = q[7:][[c - 6 for columns in self._columns for c in columns]]
-        v, a = np.concatenate([twist[0], joints[1]]), np.concatenate([twist[1], joints[2]])
-        for columns in self._columns:
-            v[columns] = 0.0
-            a[columns] = 0.0
-        jacobians = self._jacobians(q)
-        for J, columns in zip(jacobians, self._columns, strict=True):
-            v[columns] = -linear_algebra.lstsq(J[:, columns], J @ v)
-        pin.forwardKinematics(self._model, self._data, q, v, a)
-        for J, columns, frame in zip(jacobians, self._columns, self._frames, strict=True):
-            drift = pin.getFrameAcceleration(self._model, self._data, frame, pin.LOCAL).vector[: len(J)]
-            a[columns] = -linear_algebra.lstsq(J[:, columns], drift)
-        return MotionState(q, v, a)
-
-    def _configuration(self, pose: tuple[Array, Array], q_joints: Array) -> Array:
         q = self.robot.configuration(q_joints)
-        q[:3] = pose[0]
-        q[2] += self.base_height
-        q[3:7] = pose[1]
-        return q
+        q[:3], q[3:7] = pose[0] + np.array([0.0, 0.0, self.base_height]), pose[1]
+        q = self._solve_position(q)
+        self._leg_guess = self.robot.joint_positions(q)[list(self.leg_joints)]
+        v, a = np.concatenate([twist[0], joints[1]]), np.concatenate([twist[1], joints[2]])
+        v[columns], a[columns] = 0.0, 0.0
+        J = self._jacobian(q)
+        v[columns] = -linear_algebra.lstsq(J[:, columns], J @ v)
+        pin.forwardKinematics(self._model, self._data, q, v, a)
+        drifts = [
+            pin.getFrameAcceleration(self._model, self._data, frame, pin.LOCAL).vector
+            for frame in self._frames
+        ]
+        a[columns] = -linear_algebra.lstsq(J[:, columns], np.concatenate(drifts)[self._held])
+        return MotionState(q, v, a)
 
     def _solve_position(self, q: Array) -> Array:
         for _ in range(MAX_ITERATIONS):
-            pin.framesForwardKinematics(self._model, self._data, q)
-            worst, step = 0.0, np.zeros(self._model.nv)
-            jacobians = self._jacobians(q)
-            for J, columns, frame, target in zip(
-                jacobians, self._columns, self._frames, self._targets, strict=True
-            ):
-                error = pin.log6(self._data.oMf[frame].actInv(target)).vector[: len(J)]
-                worst = max(worst, float(np.abs(error).max()))
-                step[columns] = linear_algebra.lstsq(J[:, columns], error)
+            J = self._jacobian(q)
+            pairs = zip(self._frames, self._targets, strict=True)
+            errors = [pin.log6(self._data.oMf[frame].actInv(target)).vector for frame, target in pairs]
+            error = np.concatenate(errors)[self._held]
+            worst = float(np.abs(error).max())
             if worst < CLOSURE_TOLERANCE:
                 return q
+            step = np.zeros(self._model.nv)
+            step[self._columns] = linear_algebra.lstsq(J[:, self._columns], error)
             q = pin.integrate(self._model, q, step)
         if worst > 1e-9:
             raise ModelError(f"the feet cannot be held in place in this motion (off by {worst:.1e})")
         return q
 
-    def _jacobians(self, q: Array) -> list[Array]:
-        pin.computeJointJacobians(self._model, self._data, q)
-        pin.updateFramePlacements(self._model, self._data)
-        jacobians = [pin.getFrameJacobian(self._model, self._data, f, pin.LOCAL) for f in self._frames]
-        return [
-            J if len(columns) >= 6 else J[:3] for J, columns in zip(jacobians, self._columns, strict=True)
-        ]
-
-
-def _on_ground(placement: pin.SE3, height: float) -> pin.SE3:
-    target = placement.copy()
-    target.translation = placement.translation - np.array([0.0, 0.0, height])
-    return target
+    def _jacobian(self, q: Array) -> Array:
+        """Return the Jacobian of what is held of the feet; it also places them."""
+        J: Array = _frame_jacobians(self._model, self._data, q, self._frames)[self._held]
+        return J

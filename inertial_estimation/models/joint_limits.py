@@ -11,7 +11,6 @@ from inertial_estimation.signals import Array
 
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
-TURN = 2.0 * np.pi  # [rad]
 LIMIT_ROUNDING = 0.1  # by which limits of +-3.1 rad fall short of a turn [rad]
 _LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # larger values count as no limit
 
@@ -63,34 +62,24 @@ class JointLimits:
 
     def of(self, joints: Sequence[int]) -> "JointLimits":
         """Return the limits of some joints, by their indices."""
-        rows = list(joints)
-        return JointLimits(
-            self.lower[rows], self.upper[rows], self.velocity[rows], self.effort[rows], self.assumed
-        )
+        j = list(joints)
+        return JointLimits(self.lower[j], self.upper[j], self.velocity[j], self.effort[j], self.assumed)
 
 
 def urdf_limits(robot: RobotModel) -> JointLimits:
-    """Read the limits of a robot's joints; infinite where the URDF has none.
-
-    Args:
-        robot: The robot.
-    """
+    """Read the limits of a robot's joints; infinite where the URDF has none."""
     model = robot.model
     joints = [model.getJointId(name) for name in robot.joint_names]
     first = [model.idx_qs[j] for j in joints]
-    lower = np.array([model.lowerPositionLimit[i] for i in first], dtype=np.float64)
-    upper = np.array([model.upperPositionLimit[i] for i in first], dtype=np.float64)
-    plain = np.array([model.nqs[j] == 1 for j in joints], dtype=bool)
-    velocity = np.array(model.velocityLimit[robot.n_base :], dtype=np.float64)
-    effort = np.array(model.effortLimit[robot.n_base :], dtype=np.float64)
-    strong = (effort > 0.0) & (effort < _LARGEST_EFFORT)
-    ranged = plain & (lower < upper) & (upper - lower < _LARGEST_RANGE)
-    fast = (velocity > 0.0) & (velocity < _LARGEST_SPEED)
+    lower, upper = model.lowerPositionLimit[first], model.upperPositionLimit[first]
+    velocity, effort = model.velocityLimit[robot.n_base :], model.effortLimit[robot.n_base :]
+    ranged = (lower < upper) & (upper - lower < _LARGEST_RANGE)
+    ranged &= np.array([model.nqs[j] == 1 for j in joints], dtype=bool)
     return JointLimits(
         np.where(ranged, lower, -np.inf),
         np.where(ranged, upper, np.inf),
-        np.where(fast, velocity, np.inf),
-        np.where(strong, effort, np.inf),
+        np.where((velocity > 0.0) & (velocity < _LARGEST_SPEED), velocity, np.inf),
+        np.where((effort > 0.0) & (effort < _LARGEST_EFFORT), effort, np.inf),
     )
 
 
@@ -107,32 +96,27 @@ def with_another_turn(lower: Array, upper: Array) -> tuple[Array, Array]:
     Returns:
         The smallest and the largest plausible positions.
     """
-    turns = np.where(upper - lower >= TURN - LIMIT_ROUNDING, TURN, 0.0)
+    turn = 2.0 * np.pi
+    turns = np.where(upper - lower >= turn - LIMIT_ROUNDING, turn, 0.0)
     return lower - turns, upper + turns
 
 
 def joint_limits(robot: RobotModel) -> JointLimits:
-    """Read the limits of a robot's joints.
+    """Read the limits of a robot's joints, and assume those that the URDF lacks.
 
     A joint without a range (continuous, or with an empty or huge one) gets +-`POSITION_DEFAULT`; a joint
     without a velocity limit gets `VELOCITY_DEFAULT`.
-
-    Args:
-        robot: The robot.
-
-    Returns:
-        The limits, and what was assumed.
     """
     known = urdf_limits(robot)
     ranged, fast = np.isfinite(known.lower), np.isfinite(known.velocity)
     assumed = []
-    for given, text in (
-        (ranged, f"position limits of {{}}: +-{POSITION_DEFAULT:g}"),
-        (fast, f"speed limits of {{}}: {VELOCITY_DEFAULT:g} rad/s"),
+    for given, what, value in (
+        (ranged, "position", f"+-{POSITION_DEFAULT:g}"),
+        (fast, "speed", f"{VELOCITY_DEFAULT:g} rad/s"),
     ):
         without = [name for name, k in zip(robot.joint_names, given, strict=True) if not k]
         if without:
-            assumed.append(text.format(listing(without)) + " (the URDF has none)")
+            assumed.append(f"{what} limits of {listing(without)}: {value} (the URDF has none)")
     return JointLimits(
         np.where(ranged, known.lower, -POSITION_DEFAULT),
         np.where(ranged, known.upper, POSITION_DEFAULT),

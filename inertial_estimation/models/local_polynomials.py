@@ -46,9 +46,6 @@ def window_weights(times: Array) -> WindowWeights:
     Args:
         times: Times relative to the window's centre, increasing [s], shape (n,), n >= 3.
 
-    Returns:
-        The weights.
-
     Raises:
         MeasurementError: If there are fewer than three samples.
     """
@@ -77,13 +74,8 @@ def end_slope_weights(times: Array) -> Array:
 
     Returns:
         Weights [1/s], sum zero, shape (n,).
-
-    Raises:
-        MeasurementError: If there are fewer than three samples.
     """
     n = len(times)
-    if n < FEWEST_SAMPLES:
-        raise MeasurementError(f"{n} samples to fit a parabola to, expected at least {FEWEST_SAMPLES}")
     p1 = times - np.add.reduce(times) / n
     square = p1 * p1
     norm1 = float(p1.dot(p1))
@@ -120,12 +112,7 @@ class ZeroPhaseSmoother:
 
     @classmethod
     def of_window(cls, window_s: float, step_s: float, order: int) -> "ZeroPhaseSmoother":
-        """Return the smoother whose window comes nearest to a length.
-
-        Args:
-            window_s: Length of the window [s].
-            step_s: Time between samples [s].
-            order: Degree of the polynomials.
+        """Return the smoother of polynomials of a degree whose window [s] comes nearest to a length.
 
         Raises:
             ConfigurationError: If the window holds too few samples for the degree.
@@ -162,14 +149,7 @@ class ZeroPhaseSmoother:
 
 
 def triangle_weights(half: int) -> Array:
-    """Return the weights of a moving average of half + 1 samples, applied twice.
-
-    Args:
-        half: Samples on either side.
-
-    Returns:
-        Weights of sum one, shape (2 half + 1,).
-    """
+    """Return the weights of a moving average of half + 1 samples, applied twice: sum 1, (2 half + 1,)."""
     heights = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
     weights: Array = heights / heights.sum()
     return weights

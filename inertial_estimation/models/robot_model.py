@@ -212,6 +212,22 @@ class RobotModel:
         joint_id = int(frame.parentJoint)
         return LinkBody(link, joint_id, frame.placement.copy(), self.model.inertias[joint_id].copy())
 
+    def link_bodies(self, links: Sequence[str]) -> dict[str, LinkBody]:
+        """Return the bodies of several links, by link.
+
+        Raises:
+            ModelError: If there is no such link.
+            ConfigurationError: If two of them belong to one body.
+        """
+        bodies = {link: self.link_body(link) for link in links}
+        owner: dict[int, str] = {}
+        for link, body in bodies.items():
+            if owner.setdefault(body.joint_id, link) != link:
+                raise ConfigurationError(
+                    f"links '{owner[body.joint_id]}' and '{link}' belong to one rigid body; name one of them"
+                )
+        return bodies
+
     def joints_to(self, *frames: str) -> list[int]:
         """Return the joints between the base and any of some frames, by their positions in `joint_names`.
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.robot_model import LinkBody, RobotModel
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 
 
@@ -137,22 +136,6 @@ class WholeBodyDynamics:
     def mass(self) -> float:
         """Mass of the robot with the inertias in force [kg]."""
         return self._mass
-
-    def bodies(self, links: Sequence[str]) -> dict[str, LinkBody]:
-        """Resolve links whose inertias are to be replaced.
-
-        Raises:
-            ModelError: If a link does not exist, or two of them belong to the same body.
-        """
-        bodies = {link: self.robot.link_body(link) for link in links}
-        owners: dict[int, str] = {}
-        for link, body in bodies.items():
-            if owners.setdefault(body.joint_id, link) != link:
-                raise ModelError(
-                    f"links '{owners[body.joint_id]}' and '{link}' are fixed to the same body, expected one "
-                    f"link per body in {listing(links)}"
-                )
-        return bodies
 
     def set_inertias(self, inertias: Mapping[str, LinkInertia]) -> None:
         """Replace the inertias of bodies; those not named keep theirs.

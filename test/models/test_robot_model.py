@@ -130,3 +130,8 @@ def test_the_joints_to_frames_are_those_of_the_legs(talos):
     names = [talos.joint_names[j] for j in talos.joints_to("left_sole_link", "right_sole_link")]
     assert names == [f"leg_{side}_{i}_joint" for side in ("left", "right") for i in range(1, 7)]
     assert talos.joints_to(talos.base_link) == []
+
+
+def test_two_links_of_one_body_are_refused(talos):
+    with pytest.raises(ConfigurationError, match="'torso_2_link' and 'imu_link' belong to one rigid body"):
+        talos.link_bodies(("torso_2_link", "imu_link"))

@@ -5,7 +5,6 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import LinkInertia
@@ -94,11 +93,3 @@ def test_reset_returns_to_the_description_and_the_robot_stays_nominal(robot, mot
     assert robot.total_mass == mass
     dynamics.reset_inertias()
     np.testing.assert_array_equal(compute(dynamics, *motion).M, before.M)
-
-
-def test_two_links_of_one_body_are_refused(robot) -> None:
-    dynamics = WholeBodyDynamics(robot, FRAMES)
-    with pytest.raises(ModelError, match="same body"):
-        dynamics.bodies(("torso_2_link", "imu_link"))
-    with pytest.raises(ModelError, match="no link 'nose'"):
-        dynamics.bodies(("nose",))
