@@ -17,7 +17,7 @@ import numpy as np
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
-from inertial_estimation.models.predicted_forces import GeometrySlopes
+from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -111,7 +111,7 @@ class _Builder:
         predicted = table.force[i] - pushed.sum(axis=1)  # without the noise of the efforts
         gains[b + joints, k] = predicted[b + joints]
         acting = acting + pushed.sum(axis=1) if measured else acting
-        gravity = np.zeros((nv, 0)) if b else table.robot.gravity.at(s.q[i])
+        gravity = np.zeros((nv, 0)) if b else gravity_columns(table.robot.setup.robot, s.q[i])
         columns = [
             acting - table.force[i],
             acting,

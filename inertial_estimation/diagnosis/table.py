@@ -18,7 +18,7 @@ from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
-from inertial_estimation.models.predicted_forces import GravityTorques, PredictedForces
+from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
@@ -250,11 +250,6 @@ class Robot:
         """Weight of the robot as described [N]."""
         return STANDARD_GRAVITY * self.mass
 
-    @cached_property
-    def gravity(self) -> GravityTorques:
-        """Torques of gravity on the joints of a fixed base."""
-        return GravityTorques(self.setup.robot)
-
     def base_motion(self, signals: Signals, i: int) -> tuple[Array, Array, Array] | None:
         """Return the motion of a floating base by its IMU, as `ImuToBase` does; None for a fixed base.
 
@@ -304,7 +299,7 @@ class Robot:
             still = [self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
             return np.array([state.force[self.n_base :] for state in still])
         down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-        return np.array([self.gravity.at(x) @ down for x in q])
+        return np.array([gravity_columns(self.setup.robot, x) @ down for x in q])
 
 
 @dataclass(frozen=True, eq=False)

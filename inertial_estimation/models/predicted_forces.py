@@ -54,18 +54,12 @@ class PredictedForces:
     """Predicts forces from joint states and the motion of the base, by the inertias of the URDF."""
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames] = ()) -> None:
-        """Find the wrench frames of the contacts.
-
-        Args:
-            robot: The robot.
-            contacts: Its contacts.
+        """Find the wrench frames of a robot's contacts.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
-        self._robot = robot
-        self._data = robot.model.createData()
-        self._has_mass = robot.total_mass > 0.0
+        self._robot, self._data = robot, robot.model.createData()
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
         model, data = robot.model, self._data
         pin.computeSubtreeMasses(model, data)
@@ -87,8 +81,6 @@ class PredictedForces:
             base: Proper acceleration [m/s^2], angular velocity [rad/s] and angular acceleration [rad/s^2] of
                 a floating base, base axes; None for a fixed one, whose gravity is that of the model.
 
-        Returns:
-            The prediction.
         """
         model, data = self._robot.model, self._data
         configuration = self._robot.configuration(q)
@@ -104,7 +96,13 @@ class PredictedForces:
             placed = pin.updateFramePlacement(model, data, frame)
             points[i], rotations[i] = placed.translation, placed.rotation
             jacobians[i] = pin.getFrameJacobian(model, data, frame, pin.LOCAL)
-        return PredictedState(force, jacobians, points, rotations, self._com(), self._levers())
+        com = np.zeros(3)
+        if self._robot.total_mass > 0.0:
+            com = np.array(pin.centerOfMass(model, data, pin.POSITION, False))
+        # The torques a'(d x m f) of a centre of mass moved by d, f the specific force of a joint.
+        forces = np.array([data.a_gf[j].linear for j in self._joints]).reshape(-1, 3)
+        levers: Array = (self._across @ forces[:, :, None])[:, :, 0]
+        return PredictedState(force, jacobians, points, rotations, com, levers)
 
     def frame_motion(self, frame_id: int, w_B: Array) -> tuple[Array, Array]:
         """Return how a frame is oriented and turns relative to the base at the last instant.
@@ -122,50 +120,26 @@ class PredictedForces:
         w_F = pin.getFrameVelocity(model, data, frame_id, pin.LOCAL).angular
         return R_BF, w_F - R_BF.T @ w_B
 
-    def _levers(self) -> Array:
-        """Return the slopes m (f x axis) of the torques a'(d x m f), f the specific force of each joint."""
-        forces = np.array([self._data.a_gf[j].linear for j in self._joints]).reshape(-1, 3)
-        return np.array((self._across @ forces[:, :, None])[:, :, 0])
 
-    def _com(self) -> Array:
-        """Centre of mass by the placements of the last recursion [m], shape (3,)."""
-        if not self._has_mass:
-            return np.zeros(3)
-        return np.array(pin.centerOfMass(self._robot.model, self._data, pin.POSITION, False))
+def gravity_columns(robot: RobotModel, q: Array) -> Array:
+    """Return the joint torques of gravity of 1 m/s^2 along each axis of a fixed base, shape (n_joints, 3).
 
+    The centre of mass moves with J q', so that gravity g takes the torques -m J'g.
 
-class GravityTorques:
-    """Joint torques of gravity of 1 m/s^2 along each axis of a fixed base."""
-
-    def __init__(self, robot: RobotModel) -> None:
-        """Copy the model, whose gravity changes.
-
-        Args:
-            robot: A robot with a fixed base.
-        """
-        self._robot, self._model = robot, robot.model.copy()
-        self._data = self._model.createData()
-
-    def at(self, q: Array) -> Array:
-        """Return the torques at joint positions [rad], shape (n_joints,), as shape (n_joints, 3)."""
-        configuration = self._robot.configuration(q)
-        columns = []
-        for axis in np.eye(3):
-            self._model.gravity.linear = axis
-            torques = pin.computeGeneralizedGravity(self._model, self._data, configuration)
-            columns.append(np.array(torques))
-        return np.stack(columns, axis=1)
+    Args:
+        robot: A robot with a fixed base.
+        q: Joint positions [rad], shape (n_joints,).
+    """
+    data = robot.model.createData()
+    J = pin.jacobianCenterOfMass(robot.model, data, robot.configuration(q))
+    columns: Array = -data.mass[0] * J.T
+    return columns
 
 
 class GeometrySlopes:
     """Slopes of the base wrench and the torques that are predicted at one instant."""
 
     def __init__(self, setup: RobotSetup) -> None:
-        """Prepare the derivatives.
-
-        Args:
-            setup: The robot, its IMU and its contacts.
-        """
         robot, imu = setup.robot, setup.imu
         self._robot, self._data = robot, robot.model.createData()
         self._to_base = ImuToBase(robot, imu) if robot.floating_base and imu is not None else None
@@ -204,8 +178,7 @@ class GeometrySlopes:
 
         def slope(changed_motion: Motion, changed_readings: Motion) -> Array:
             changed_v, changed_a = self._velocities(changed_motion, changed_readings)
-            change: Array = np.array(by_v @ (changed_v - v) + by_a @ (changed_a - a))
-            slopes: Array = change / STEP
+            slopes: Array = np.array(by_v @ (changed_v - v) + by_a @ (changed_a - a)) / STEP
             return slopes
 
         turns = [exp_so3(STEP * axis) for axis in np.eye(3)]
@@ -221,7 +194,5 @@ class GeometrySlopes:
         if self._to_base is None:
             return motion[1], motion[2]
         f_B, w_B, wd_B = self._to_base.base_motion(motion, *readings)
-        g = np.array(self._robot.model.gravity.linear)  # the base is not turned in the world
-        v: Array = np.concatenate((np.zeros(3), w_B, motion[1]))
-        a: Array = np.concatenate((f_B + g, wd_B, motion[2]))
-        return v, a
+        g = self._robot.model.gravity.linear  # the base is not turned in the world
+        return np.concatenate((np.zeros(3), w_B, motion[1])), np.concatenate((f_B + g, wd_B, motion[2]))

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.predicted_forces import PredictedForces
+from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_model import RobotModel
 
 
@@ -25,3 +25,11 @@ def test_levers_are_slopes_of_the_torque_of_a_joint_by_the_centre_of_mass_it_mov
     )
     levers = PredictedForces(robot).at(q, still, still, None).levers
     assert (after - before)[j] == pytest.approx(levers[j] @ shift, abs=1e-12)
+
+
+def test_torques_of_gravity_of_any_direction_are_those_of_inverse_dynamics():
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:panda"), floating_base=False)
+    rng, model = np.random.default_rng(1), robot.model.copy()
+    q, model.gravity.linear = rng.standard_normal(robot.n_joints), rng.standard_normal(3)
+    torques = pin.computeGeneralizedGravity(model, model.createData(), robot.configuration(q))
+    np.testing.assert_allclose(gravity_columns(robot, q) @ model.gravity.linear, torques, atol=1e-12)
