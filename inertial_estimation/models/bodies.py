@@ -166,11 +166,6 @@ class MirrorImage:
 def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
     """Find how one link mirrors another.
 
-    Args:
-        robot: The robot.
-        left: Name of a link.
-        right: Name of the other.
-
     Raises:
         ConfigurationError: If they are not mirror images.
         ~inertial_estimation.errors.ModelError: If there is no such link.

@@ -58,11 +58,7 @@ class CandidateColumns:
     """
 
     def __init__(self, robot: RobotModel, links: Sequence[str]) -> None:
-        """Prepare the model.
-
-        Args:
-            robot: The robot, with its nominal inertias.
-            links: A link of each body; none is fixed to the world.
+        """Prepare the model; no link is fixed to the world.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If there is no such link.

@@ -377,11 +377,7 @@ class DynamicsMeasurement:
         )
 
     def proper_acceleration(self, state: MeasuredState) -> Array:
-        """Return the proper acceleration of the base, base frame [m/s^2], shape (3,); at rest it is upwards.
-
-        Args:
-            state: The measurements, all of one time.
-        """
+        """Return the proper acceleration of the base, base frame [m/s^2], shape (3,): upwards at rest."""
         upwards: Array = -self._terms.gravity if state.f_B is None else state.f_B
         return upwards
 

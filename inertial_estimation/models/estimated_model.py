@@ -46,10 +46,6 @@ class InertiaPosterior(ABC):
     def draw(self, count: int, rng: Generator) -> Array:
         """Draw robots.
 
-        Args:
-            count: How many.
-            rng: Source of the draws.
-
         Returns:
             Parameters about the link frames, Pinocchio's order, shape (count, n_bodies, 10).
         """
@@ -264,10 +260,6 @@ class EstimatedModel:
     def samples(self, count: int, rng: Generator) -> Array:
         """Draw robots from the posterior.
 
-        Args:
-            count: How many.
-            rng: Source of the draws.
-
         Returns:
             Parameters as in `estimate`, all consistent, shape (count, n, 10).
 
@@ -292,9 +284,6 @@ class EstimatedModel:
 
     def urdf_with(self, parameters: Array) -> str:
         """Return the description with other inertias.
-
-        Args:
-            parameters: As `estimate`, shape (n, 10).
 
         Raises:
             ModelError: If the description does not have the links.

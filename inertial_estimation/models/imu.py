@@ -59,12 +59,7 @@ class ImuToBase:
     """
 
     def __init__(self, robot: RobotModel, imu: ImuMount) -> None:
-        """Prepare the kinematics.
-
-        Args:
-            robot: A robot with a floating base.
-            imu: Where the IMU is.
-        """
+        """Prepare the kinematics."""
         self._robot, self._imu, self._data = robot, imu, robot.model.createData()
         self._v, self._a = np.zeros(robot.model.nv), np.zeros(robot.model.nv)  # of a base that rests
 

@@ -19,7 +19,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 MARGIN, MARGIN_SHARE = 0.05, 0.1  # kept from a position limit: at most so much, and so much of the range
-HEIGHTS_SOLES, HEIGHTS_POINTS = (0.93, 0.98, 0.85, 0.75), (0.75, 0.85, 0.92)  # over the largest, best first
+HEIGHTS = (0.93, 0.85, 0.75)  # over the largest: on soles the first is the best, on points the last
 TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
 REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints
 STARTS, EVALUATIONS = 4, 60
@@ -50,11 +50,7 @@ class Limb:
 
 
 def limbs_of(robot: RobotModel) -> tuple[Limb, ...]:
-    """Return the limbs of a robot, in the order of the model.
-
-    Args:
-        robot: The robot.
-    """
+    """Return the limbs of a robot, in the order of the model."""
     model = robot.model
     first = model.njoints - robot.n_joints
     children = {
@@ -119,7 +115,7 @@ class _Legs:
         self._chains = [[robot.model.getJointId(name) for name in leg.joints] for leg in legs]
         self.rest = rest_posture(robot)
         limits = joint_limits(robot)
-        margin = np.minimum(0.02, 0.05 * (limits.upper - limits.lower))
+        margin = np.minimum(MARGIN, MARGIN_SHARE * (limits.upper - limits.lower))
         self.bounds = (limits.lower + margin)[self.joints], (limits.upper - margin)[self.joints]
         self.start = np.clip(self.rest[self.joints], *self.bounds)
         self.height = 0.0
@@ -206,7 +202,7 @@ def standing_posture(
     stretched = problem.search(problem.depth, problem.start).x
     reached = -float(problem.errors(stretched)[: len(feet)].max())  # of height zero
     tried = []
-    for share in HEIGHTS_SOLES if soles else HEIGHTS_POINTS:
+    for share in HEIGHTS if soles else HEIGHTS[::-1]:
         problem.height = share * reached
         x = problem.best(rng)
         tried.append((float(np.abs(problem.errors(x)).max()), x))

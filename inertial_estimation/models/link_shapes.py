@@ -118,9 +118,6 @@ def _balls(shape: Any) -> tuple[Array, float]:
 def read_triangles(path: Path) -> Array:
     """Return the corners of all triangles of a mesh, shape (n, 3, 3): triangle, corner, coordinate.
 
-    Args:
-        path: The file.
-
     Raises:
         ModelError: If it cannot be read.
     """

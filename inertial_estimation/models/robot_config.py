@@ -139,10 +139,6 @@ def stance_positions(config: StanceConfig, robot: RobotModel) -> Array:
 def contact_points(config: StanceConfig, contacts: Sequence[str]) -> tuple[Array, ...]:
     """Return the points each contact touches the ground with.
 
-    Args:
-        config: Rectangles of the soles.
-        contacts: Names of the contacts.
-
     Returns:
         For each contact, points in its frame [m], shape (4, 3), or (1, 3) for a point contact.
 

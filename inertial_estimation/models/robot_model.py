@@ -103,11 +103,7 @@ class RobotModel:
         return cls(model, floating_base=floating_base, base_link=base_link)
 
     def without(self, joints: Collection[str]) -> "RobotModel":
-        """Return a robot without some joints, which are fixed at position zero; itself where there are none.
-
-        Args:
-            joints: Names of joints.
-        """
+        """Return a robot some joints of which are fixed at position zero; itself where there are none."""
         if not joints:
             return self
         reduced = _reduced(self.model, [self.model.getJointId(name) for name in joints])
@@ -139,9 +135,6 @@ class RobotModel:
     def joint_positions(self, configuration: Array) -> Array:
         """Return the joint positions of a configuration, the inverse of `configuration`.
 
-        Args:
-            configuration: Pinocchio's configuration, shape (nq,).
-
         Returns:
             Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
         """
@@ -164,10 +157,6 @@ class RobotModel:
 
     def joints_matching(self, patterns: Sequence[str], where: str) -> tuple[int, ...]:
         """Return the joints that match any of some shell patterns, by their positions in `joint_names`.
-
-        Args:
-            patterns: Names or shell patterns.
-            where: Origin of the patterns, for the error message.
 
         Returns:
             Positions, increasing.
@@ -231,9 +220,6 @@ class RobotModel:
     def joints_to(self, *frames: str) -> list[int]:
         """Return the joints between the base and any of some frames, by their positions in `joint_names`.
 
-        Args:
-            frames: Names of frames.
-
         Returns:
             Increasing, so that those of one frame come from the base outwards.
 
@@ -250,12 +236,7 @@ class RobotModel:
         return tuple(f.name for f in links if f.parentJoint == joint)
 
     def frame_poses(self, q: Array, frames: Sequence[str]) -> list[tuple[Array, Array]]:
-        """Return rotation and position of frames in the base.
-
-        Args:
-            q: Joint positions [rad or m], shape (n_joints,).
-            frames: Names of links or other frames.
-        """
+        """Return rotation and position of links or other frames in the base at joint positions q."""
         data = self.model.createData()
         pin.forwardKinematics(self.model, data, self.configuration(q))
         poses = [pin.updateFramePlacement(self.model, data, self.frame_id(name)) for name in frames]
@@ -278,10 +259,6 @@ def _reduced(model: pin.Model, joints: Sequence[int]) -> pin.Model:
 
     In a URDF a joint and a link may have one name, but Pinocchio looks for frames by their names alone.
     So such links are renamed meanwhile.
-
-    Args:
-        model: A model.
-        joints: Pinocchio's numbers of the joints.
     """
     if not len(joints):
         return model

@@ -191,11 +191,6 @@ class SensorErrors:
         return replace(e, regressor=np.concatenate((e.regressor, C), axis=1))
 
     def about(self, state: MeasuredState, errors: Array) -> MeasuredState:
-        """Return a measured state whose equation is linearised about errors of the accelerometer.
-
-        Args:
-            state: The state as measured.
-            errors: All errors, shape (size,).
-        """
+        """Return a measured state whose equation is linearised about errors of the accelerometer."""
         known = errors[self._accelerometer]
         return replace(state, accelerometer=known.copy()) if len(known) else state

@@ -1,4 +1,4 @@
-"""Robot descriptions as XML: parsed, checked before Pinocchio reads them, and compared.
+"""Robot descriptions as XML: parsed, and checked before Pinocchio reads them.
 
 Pinocchio takes impossible values. What makes a robot impossible is an error: a negative mass, an axis of
 length zero, two parents. Zero masses and inertias that no body has are frequent in manufacturers' files, on
@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -153,9 +153,6 @@ def plain_numbers(urdf: str) -> str:
 
     Exporters write infinite limits (``lower="-Inf"``), which become huge ones, efforts and speeds of -1 for
     none, which become zero, and blanks behind a number, for which the parser drops the whole inertia.
-
-    Args:
-        urdf: XML text.
     """
     text = _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", _PADDED.sub(r"=\1\2\1", urdf))
     return _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", text)
@@ -212,43 +209,6 @@ def urdf_warnings(urdf: str) -> list[str]:
     if inconsistent:
         said.append(f"inertias in the URDF that no body has: {listing(inconsistent, limit=10)}")
     return said
-
-
-def urdf_changes(before: str, after: str) -> str:
-    """Return what differs in kinematics and inertias of two URDFs of one robot, empty if nothing does.
-
-    Shapes, colours, comments and the way numbers are written make no difference.
-
-    Args:
-        before: A URDF that `check_urdf` accepts.
-        after: Another one.
-    """
-    old, new = dict(_values(check_urdf(before))), dict(_values(check_urdf(after)))
-    found = [
-        f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name)
-    ]
-    return listing(found, limit=3) if found else ""
-
-
-def _values(root: Element) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that matter to dynamics by their places, numbers in one form."""
-    for element in (*root.findall("link"), *root.findall("joint")):
-        name = f"{element.tag} '{element.get('name')}'"
-        yield name, element.get("type", "there")
-        for place in (element, *element.findall("inertial")):
-            for child in place if place.tag != "link" else ():
-                if child.tag in ("origin", "mass", "inertia", "parent", "child", "axis", "limit"):
-                    for attribute, text in child.items():
-                        yield f"{name} {child.tag} {attribute}", _normal(text)
-
-
-def _normal(text: str) -> str:
-    try:
-        return " ".join(f"{float(word) + 0.0:.12g}" for word in text.split())
-    except ValueError:
-        return text
 
 
 class _ImpossibleError(Exception):

@@ -60,9 +60,6 @@ def urdf_with_bodies(
 def link_parameters(urdf: str) -> dict[str, Array]:
     """Return the parameters of every link's own inertia about its frame, zeros where it has none.
 
-    Args:
-        urdf: XML text.
-
     Returns:
         By link, in the document's order, Pinocchio's order, shape (10,) each.
     """

@@ -9,7 +9,7 @@ from inertial_estimation.configuration.urdf_source import mesh_folders, read_urd
 from inertial_estimation.errors import InconsistentInertiaError, ModelError
 from inertial_estimation.models.bodies import BodyReference, check_priors
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf import check_urdf, urdf_changes, urdf_warnings
+from inertial_estimation.models.urdf import check_urdf, urdf_warnings
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 0 0"/><mass value="2"/>'
@@ -109,19 +109,6 @@ def test_an_inertia_of_no_body_is_a_warning_and_where_it_is_estimated_an_error()
     check_priors(model, (arm,))
     with pytest.raises(InconsistentInertiaError, match=r"inertia of 'base'.*triangle inequality"):
         check_priors(model, (arm, base))
-
-
-def test_changes_of_a_description_are_told_and_ways_of_writing_it_are_none() -> None:
-    assert (
-        urdf_changes(GOOD, GOOD.replace('"0.1 0 0"', '"1e-1 0.0 -0"').replace("><", ">\n<!-- a --> <")) == ""
-    )
-    heavier = urdf_changes(GOOD, GOOD.replace('value="2"', 'value="3"', 1))
-    assert heavier == "link 'base' mass value 2 -> 3"
-    longer = robot(link("base"), link("arm"), link("hand"), joint("elbow", "base", "arm")).replace(
-        "</robot>", joint("wrist", "arm", "hand", "fixed") + "</robot>"
-    )
-    assert "joint 'wrist' none -> fixed" in urdf_changes(GOOD, longer)
-    assert "joint 'wrist' fixed -> none" in urdf_changes(longer, GOOD)
 
 
 def test_a_rounded_inertia_is_repaired() -> None:
