@@ -22,7 +22,8 @@ from inertial_estimation.configuration.node_options import NodeOptions
 from inertial_estimation.configuration.urdf_source import published_urdf, read_urdf
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, ModelError, one_line
 from inertial_estimation.models.robot_config import RobotDescriptionConfig
-from inertial_estimation.models.urdf import urdf_changes, urdf_warnings
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
@@ -364,19 +365,24 @@ class DescriptionInput:
     def _receive(self, data: bytes) -> None:
         try:
             text = published_urdf(_content(data), self.topic)
-            changes = urdf_changes(self._in_use, text) if self._in_use and text != self._in_use else ""
+            changed = bool(self._in_use) and not _same_robot(self._in_use, text)
         except ModelError as error:
             self._warning = f"refused: {error}"
             self._logger.error(self._warning)
             return
         self.text, self._warning = text, ""
-        if changes:
+        if changed:
             self._warning = (
                 f"the description on {self.topic} has changed and is not used before the node is started "
-                f"again (a managed one: cleaned up and configured): {changes}"
+                f"again (a managed one: cleaned up and configured)"
             )
             self._logger.warning(self._warning)
         self._on_new()
+
+
+def _same_robot(urdf: str, other: str) -> bool:
+    """Return whether two descriptions have the same joints and inertias, whatever their shapes."""
+    return urdf == other or RobotModel.from_urdf(urdf).model == RobotModel.from_urdf(other).model
 
 
 def _content(data: bytes) -> str:
