@@ -45,7 +45,6 @@ class CalibrationTask:
     held_out: NDArray[np.bool_]  # which samples are held out of the fit, shape (K,)
     choose: bool = False  # whether leave-one-out over the fitted samples selects the priors
     leave_one_out: bool = False  # whether the final fit is also evaluated by leave-one-out
-    exact_description: bool = False  # whether the selection excludes placement errors
     write_combinations: bool = False  # whether offsets known only in combination are also written
 
 
@@ -238,8 +237,7 @@ def _chosen(
     task: CalibrationTask, fitted: Numbers, progress: Callable[[str], None]
 ) -> tuple[CalibrationConfig, tuple[Trial, ...]]:
     """Select the priors with the least geometric mean of the leave-one-out residuals over the channels."""
-    placements = PLACEMENT_SIGMAS[:1] if task.exact_description else PLACEMENT_SIGMAS
-    priors = [(offset, *placement) for offset in OFFSET_SIGMAS for placement in placements]
+    priors = [(offset, *placement) for offset in OFFSET_SIGMAS for placement in PLACEMENT_SIGMAS]
     names = ("offset_sigma", "placement_position_sigma", "placement_rotation_sigma")
     trials: list[Trial] = []
     configs: list[CalibrationConfig] = []

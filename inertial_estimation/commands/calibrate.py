@@ -57,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
         task,
         choose=not getattr(args, "fixed_priors", True),
         write_combinations=args.write_combinations,
-        exact_description=getattr(args, "exact_description", False),
     )
     with progress_bar("calibrate", math.nan) as show:
         report = calibrate(task, partial(show, 0.0))

@@ -336,13 +336,12 @@ def excite(p: Parser) -> None:
 
     Examples:
       inertial-estimation excite --config panda --objective condition --output results/motion
-      inertial-estimation excite --config hyq --leg lf --output results/leg
+      inertial-estimation excite --config hyq --joints "lf_*" --output results/leg
     """
     from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
     from inertial_estimation.parameters import iterate_parameters
 
     shared(p, "--config --urdf --output --overwrite")
-    add(p, "--leg", "", "PREFIX", "prefix of the leg that moves while the trunk is held, for instance lf")
     add(p, "--joints", (), "JOINT", "joints that move, by name or pattern; the others are held")
     add(p, "--links", (), "LINK", "links whose parameters are to be identified")
     add(p, "--compare-random", 0, "N", "compare the result with N random motions")
@@ -399,7 +398,6 @@ def calibrate(p: Parser) -> None:
         fixed = "frame that does not move (the first contact; marker: the base)"
         add(one, "--reference", str, "FRAME", fixed)
         add(one, "--fixed-priors", False, "", "use the priors of the parameters, do not choose them")
-        add(one, "--exact-description", False, "", "choose priors as if joint placements were exact")
 
 
 def synthesize(p: Parser) -> None:

@@ -40,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
             urdf,
             mesh_folders=mesh_folders(),
             joints=args.joints,
-            leg=args.leg,
             seed=args.seed,
             compare=args.compare_random,
             tick=tick,

@@ -53,7 +53,6 @@ def controller_health(
         "gaps": str(counts.gaps),
         "joint states without base": str(counts.unmatched),
         "references refused": str(references.refused),
-        "references beyond joint limits": str(references.clipped),
     }
     values |= {f"fault: {cause.value}": str(number) for cause, number in counts.faults.items()}
     for name, text in (

@@ -203,8 +203,8 @@ class ControllerPipeline(TakesReadings):
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.
 
-        Unknown names and bad numbers refuse all of it; positions are kept within the joints' limits. Both
-        are counted in `health`.
+        Unknown names and bad numbers refuse all of it, which `health` counts; positions are kept within the
+        joints' limits.
         """
         self.controller.references.request_joints(reading)
 

@@ -119,7 +119,6 @@ class References:
         home_height: Height of the base above the support in the home posture [m]; 0: the base is fixed.
         refused: Number of requests refused, walks included.
         last_refusal: Why the last one was refused; empty where none was.
-        clipped: Number of joint requests that were beyond the joints' limits.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class References:
 
     def reset(self) -> None:
         """Discard all requests, and what was refused."""
-        self.refused = self.clipped = 0
+        self.refused = 0
         self.last_refusal = ""
         self._asked_base: BaseReference | None = None
         self._first_height: float | None = None
@@ -186,7 +185,6 @@ class References:
             return
         indices = np.array([self._robot.joint_index(name) for name in reading.names], dtype=int)
         position = np.clip(reading.position, self._limits.lower[indices], self._limits.upper[indices])
-        self.clipped += bool((position != reading.position).any())
         limit, rate = JOINT_RATE, reading.velocity
         self._asked_joints[0][indices] = position
         self._asked_joints[1][indices] = 0.0 if rate is None else np.clip(rate, -limit, limit)

@@ -73,7 +73,7 @@ class BalanceRun(NamedTuple):
     The columns are, by name, shape (n,) each: time [s]; pitch of base and chest [rad]; x, y (horizontal parts
     of the vertical in the base, true) and x_hat, y_hat [-]; tilt (error of the estimate), pelvis (angle
     between true vertical and that of the reference) [rad]; height (of the base above the soles against the
-    reference), com, dcm (distances from the reference) [m]; ahead, aside (position of the base) [m];
+    reference), dcm (distance from its reference) [m]; ahead, aside (position of the base) [m];
     the vertical force of each foot [N].
     """
 
@@ -108,8 +108,6 @@ class _Recorder:
         self._waist = loop.simulation.robot.joint_index(WAIST)
         truth = loop.simulation.truth()
         self._start, self._waist_home = truth.base.p_WB, truth.q[self._waist]
-        self._com_ref: Array | None = None
-        self._last_s = 0.0
 
     def record(self, loop: ClosedLoop) -> None:
         """Append a row."""
@@ -140,22 +138,11 @@ class _Recorder:
             tilt=_angle(up, up_hat),
             pelvis=_angle(up, up_ref),
             height=last.height - last.height_ref,
-            com=self._com_error(loop.time_s, truth.com_W[:2], dcm_ref, omega),
             dcm=float(np.hypot(*(truth.com_W[:2] + truth.com_velocity_W[:2] / omega - dcm_ref))),
             ahead=ahead,
             aside=aside,
             **{FORCE_PREFIX + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
         )
-
-    def _com_error(self, time_s: float, com: Array, dcm_ref: Array, omega: float) -> float:
-        """Distance from where the reference of the DCM leads: c_ref' = omega (xi_ref - c_ref)."""
-        if self._com_ref is None:
-            self._com_ref = com
-        else:
-            decay = math.exp(-omega * (time_s - self._last_s))
-            self._com_ref = dcm_ref + decay * (self._com_ref - dcm_ref)
-        self._last_s = time_s
-        return float(np.hypot(*(com - self._com_ref)))
 
 
 def _angle(a: Array, b: Array) -> float:
@@ -266,7 +253,6 @@ ERRORS = (  # of a run: name, column, unit, scale
     ("tilt error of the estimate", "tilt", "deg", DEGREES),
     ("tilt of the pelvis against its reference", "pelvis", "deg", DEGREES),
     ("height of the pelvis against its reference", "height", "mm", 1e3),
-    ("centre of mass against its reference", "com", "mm", 1e3),
     ("DCM against its reference", "dcm", "mm", 1e3),
 )
 CHEST, BACK = "lean of the chest", f"back within {BACK_DEG:g} deg after"
@@ -336,7 +322,7 @@ def _panels(motion: str, one: BalanceRun, seed: int, plan: _Plan) -> tuple[Panel
         thinned(foot.removeprefix("force_").replace("_", " "), t, c[foot], "thin", 3 + i)
         for i, foot in enumerate(one.feet)
     ]
-    dcm = (thinned("DCM", t, 1e3 * c["dcm"], "thin", 5), thinned("CoM", t, 1e3 * c["com"], "thin", 6))
+    dcm = (thinned("DCM", t, 1e3 * c["dcm"], "thin", 5),)
     error = (thinned("error", t, np.degrees(c["tilt"]), "thin", 2),)
     return (
         Panel(f"Vertical in the base, {motion} (seed {seed})", label, "component [-]", tilts, spans),

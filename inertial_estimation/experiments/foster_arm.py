@@ -208,13 +208,11 @@ def curl(trials: Trials) -> ExperimentResult:
     }
     off = {case: [c["published"] / c["mass"] - 1.0 for c in columns] for case, columns in steady.items()}
     mean, plain = ([100.0 * abs(float(e.mean())) for e in off[case]] for case in ("calibrated", "plain"))
-    ripple = [100.0 * float(np.abs(e).max()) for e in off["calibrated"]]
     tracking = {case: [rms(c["angle"] - c["reference"]) for c in columns] for case, columns in steady.items()}
     goal = "<= 5, aim <= 2"
     rows = [
         row("forearm + weight, error of the mean mass", "%", mean, bound=goal),
         row("the same, worst seed", "%", mean, "max", bound=goal),
-        row("largest momentary error while curling", "%", ripple, "max"),
         row("error of the mean mass without calibration", "%", plain),
         row("the same, worst seed without calibration", "%", plain, "max"),
         row("elbow RMSE while curling", "rad", tracking["calibrated"]),

@@ -302,8 +302,6 @@ def approaches(trials: Trials) -> ExperimentResult:
             rows.append(row(f"{name}, median", "cm", errors, "median", paper=paper))
             rows.append(row(f"{name}, worst", "cm", errors, "max", paper=paper, bound=bound))
     rows += _time_rows(found[FORCES, LARGEST_N], loaded)
-    mass = [1e2 * one.mass_error for one in every]
-    rows.append(row("mass of the trunk, error, median of all", "%", mass, "median"))
     rows += [worst_mass_row(every), unfinished_row(every, "== 0")]
     return ExperimentResult(
         trials.seeds,

@@ -146,9 +146,8 @@ def walk(trials: Trials) -> ExperimentResult:
         rows += _other_rows(name, case, runs[name][0])
     for force in poses:
         rows += _table_five_rows(force, *runs.pop(force)[0])
-    facts = (*_falls(trials.seeds, WITH, runs[WITH]), *_refusals(runs))
     panels = _walk_panels(runs[WITH][0].columns, runs[WITHOUT][0].columns, trials.seeds[0])
-    return ExperimentResult(trials.seeds, rows, facts, panels=panels, columns=2)
+    return ExperimentResult(trials.seeds, rows, _refusals(runs), panels=panels, columns=2)
 
 
 def _table_five_rows(force: float, by_forces: Array, by_poses: Array, true: Array) -> list[TableRow]:
@@ -199,14 +198,6 @@ def _other_rows(name: str, case: _Case, run: CrawlRun) -> list[TableRow]:
         rows.append(row(f"{name}: error in x and y", "mm", one.error))
         rows.append(row(f"{name}: speed", "m/s", one.speed, paper=0.1 if case.faster else None))
     return rows
-
-
-def _falls(seeds: Sequence[int], name: str, runs: Sequence[CrawlRun]) -> list[str]:
-    return [
-        f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
-        for seed, run in zip(seeds, runs, strict=True)
-        if np.isfinite(run.fell_s)
-    ]
 
 
 def _refusals(runs: Mapping[Any, Sequence[CrawlRun]]) -> list[str]:

@@ -191,23 +191,12 @@ def _built() -> tuple[Pipelines, InertialPipeline, RecordedTopics]:
     return pipelines, pipelines.inertial, replay_topics(pipelines.values, {})
 
 
-def strength(force: Array) -> float:
-    """Return the magnitude of a force [N]."""
-    return float(np.sqrt(force @ force))
-
-
 class LoadedLink(NamedTuple):
     """A load [kg] on a link and the run in which it was looked for."""
 
     link: str
     mass: float
     trial: LinkTrial
-
-    @property
-    def delay(self) -> float:
-        """Time until a load was reported [s]; infinite if it never was."""
-        found = self.trial.found(Cause.LOAD, ON_S)
-        return found[0][0] - ON_S if found else np.inf
 
     def named(self, place: int | None, within_s: float) -> bool:
         """Return whether the link was among the first so many links named within a time; None: among all."""
@@ -244,14 +233,6 @@ class PushedLink(NamedTuple):
         return bool(named) and sum(named) > 0.5 * len(named)
 
     @property
-    def force_error(self) -> float:
-        """Relative error of the median force; not a number if no push was found."""
-        found = self.trial.found(Cause.PUSH, ON_S + 0.1)
-        end, true = ON_S + self.push.duration, strength(np.asarray(self.push.force))
-        forces = [strength(c.force_L) for t, c in found if c.force_L is not None and t <= end]
-        return abs(float(np.median(forces)) / true - 1.0) if forces else np.nan
-
-    @property
     def taught(self) -> float:
         """Largest relative difference of a published mass from the run without the push.
 
@@ -286,17 +267,13 @@ def table(data: LinkData) -> list[TableRow]:
     """Return the shares of loads and pushes that were recognised."""
     loads, resting = data.loads, data.resting_loads
     limbs = [load for load in loads if not load.link.startswith(HEAD)]
-    delays = [load.delay for load in loads]
     rows = [
         _named("load on a limb", limbs, bound=">= 95"),
         _named("load on limb or head", loads),
         _named("load", loads, None, ">= 95"),
-        row("load: time until reported, median", "s", np.median(delays)),
-        row("load: time until reported, longest", "s", np.max(delays)),
         _median("load: error of the mass", [x.mass_error for x in loads]),
         *_unmoved("push", data.pushes),
         _share("push: link among those named", [x.found for x in data.pushes]),
-        _median("push: error of the force", [x.force_error for x in data.pushes]),
         *_unmoved("push straight down at rest", data.presses),
         _named("load at rest", resting),
         _named("load at rest", resting, None, ">= 95"),

@@ -52,9 +52,7 @@ class DesignRobot:
         return tuple(self.robot.joint_names[j] for j in self.moving)
 
 
-def design_robot(
-    config: IdentificationConfig, urdf: str, *, joints: Sequence[str] = (), leg: str = ""
-) -> DesignRobot:
+def design_robot(config: IdentificationConfig, urdf: str, *, joints: Sequence[str] = ()) -> DesignRobot:
     """Choose the joints that move.
 
     Joints of a fixed arm that are not chosen rest in the middle of their ranges, and their torques are
@@ -65,33 +63,24 @@ def design_robot(
         config: Identification of the robot from its parameter file.
         urdf: Text of the URDF.
         joints: Joints that move, by name or shell pattern; empty selects all joints of a fixed arm.
-        leg: Prefix of the names of a leg's joints ("lf" for lf_haa_joint ...).
 
     Raises:
-        ConfigurationError: If both are given, if neither is given for a floating robot, or if no joint
-            matches.
+        ConfigurationError: If none are given for a floating robot, or a pattern matches no joint.
         ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
     config, known = replace(config, payload=""), config.robot
     free = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=known.locked_joints)
     names = free.joint_names
-    prefixes = list(dict.fromkeys(name.split("_")[0] for name in names if "_" in name))
-    if leg and joints:
-        raise ConfigurationError("a leg and joints were given, expected one of them")
-    patterns = [f"{leg}[_-]*"] if leg else list(joints)
-    if known.floating_base and not patterns:
+    if known.floating_base and not joints:
         raise ConfigurationError(
-            "the base floats: choose what moves while the trunk is held, --leg out of "
-            f"{listing(prefixes)}, or --joints out of {listing(names)}"
+            f"the base floats: choose what moves while the trunk is held, --joints out of {listing(names)}"
         )
-    for pattern in patterns:
+    for pattern in joints:
         if not fnmatch.filter(names, pattern):
-            hint = did_you_mean(leg, prefixes, "joints begin with") if leg else ""
-            hint = hint or did_you_mean(pattern, names, "the model has")
-            what = f"no leg '{leg}'" if leg else f"no joint matches '{pattern}'"
-            raise ConfigurationError(f"{what}{hint}")
-    chosen = [name for name in names if not patterns or _matches(name, patterns)]
-    if known.floating_base or leg:
+            hint = did_you_mean(pattern, names, "the model has")
+            raise ConfigurationError(f"no joint matches '{pattern}'{hint}")
+    chosen = [n for n in names if not joints or any(fnmatch.fnmatchcase(n, pattern) for pattern in joints)]
+    if known.floating_base:
         return _hung(config, urdf, [name for name in names if name not in chosen])
     limits = joint_limits(free)
     moving = tuple(names.index(name) for name in chosen)
@@ -127,10 +116,6 @@ def _hung(config: IdentificationConfig, urdf: str, still: Sequence[str]) -> Desi
     )
     moving = tuple(range(robot.n_joints))
     return DesignRobot(hung, robot, moving, np.zeros(robot.n_joints), joint_limits(robot))
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 class DesignRows:

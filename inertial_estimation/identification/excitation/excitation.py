@@ -96,7 +96,6 @@ def design_excitation(
     *,
     mesh_folders: Sequence[str | Path] = (),
     joints: Sequence[str] = (),
-    leg: str = "",
     seed: int = 0,
     compare: int = 0,
     tick: Tick = no_tick,
@@ -110,7 +109,6 @@ def design_excitation(
         urdf: Text of the URDF.
         mesh_folders: Folders in which meshes are searched.
         joints: Joints that move, by name or pattern; empty: all of a fixed arm.
-        leg: Leg of a robot that hangs by its trunk, by the prefix of its joints.
         seed: Seed of all random numbers; equal seeds give equal motions.
         compare: Number of random motions to compare with.
         tick: Called with the number of steps that are done.
@@ -124,7 +122,7 @@ def design_excitation(
         ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
     structure, search, others = (default_rng(s) for s in SeedSequence(seed).spawn(3))
-    design = design_robot(identification, urdf, joints=joints, leg=leg)
+    design = design_robot(identification, urdf, joints=joints)
     space = DesignSpace(design, config, urdf, mesh_folders, structure)
     made = _poses if config.kind == "poses" else _trajectory
     trajectory, chosen, compared, notes = made(space, search, others, compare, tick)
