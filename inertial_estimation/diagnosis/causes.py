@@ -29,6 +29,7 @@ from inertial_estimation.spatial import linear_algebra
 MASS_PRIOR, MASS_FLOOR = 0.5, 0.02  # deviation of a wrong mass: of the link's, at least of the robot's
 MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
+SPIN_TOLERANCE, SPIN_MATTERS = 0.1, 1.0  # of every rotational inertia, relative; from which one is unusual
 COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
 OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
 WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
@@ -55,6 +56,7 @@ class Kind(Enum):
     """What may be wrong."""
 
     LINK = "link mass"  # mass [kg] and first moment [kg m] of a link
+    SPIN = "link inertia"  # second moments of a link [kg m^2]
     WHOLE = "masses"  # a factor of all masses
     WRENCH = "contact wrench scale"
     WRENCH_ZERO = "contact wrench zero"  # a constant of one contact's sensor [N, Nm]
@@ -70,7 +72,7 @@ class Kind(Enum):
         return self in (Kind.WHOLE, Kind.WRENCH, Kind.EFFORT)
 
 
-VECTORS = (Kind.IMU, Kind.MOUNTING)
+VECTORS = (Kind.IMU, Kind.MOUNTING, Kind.SPIN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,11 @@ def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
         mass = max(MASS_PRIOR * described, MASS_FLOOR * total)
         usual = max(described, LEAST_MASS * total) * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
         bounds = max(OF_LINK * described, OF_ROBOT * total), min(WRONG_LINK * described, WRONG_ROBOT * total)
-        yield Kind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3), usual, bounds
+        columns, prior = rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3)
+        yield Kind.LINK, link, columns[..., :4], prior, usual, bounds
+        spin, prior = float(rows.spins[i]), np.full(6, mass * rows.extent**2)
+        usual, bounds = np.full(6, SPIN_TOLERANCE * max(spin, 1e-6)), (SPIN_MATTERS * spin, math.inf)
+        yield Kind.SPIN, link, columns[..., 4:], prior, usual, bounds
     yield Kind.WHOLE, "all", rows.whole[..., None], scale[0], None, scale[1]
     weight = robot.weight
     for i, contact in enumerate(rows.contacts):
@@ -297,7 +303,8 @@ def _marginalised(nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Ca
 def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
     """Return each row's noise, the inflation by correlation in time, and which residuals are trusted.
 
-    The residual is that of all causes at once, each with its prior.
+    The residual is that of all causes at once, each with its prior; readings that they follow by their number
+    alone say nothing of the noise (the leverage of each, h = x' (X'X + P^-1)^-1 x).
     """
     r = rows.left
     N, m = r.shape
@@ -308,9 +315,10 @@ def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Arra
     for _ in range(3):
         weight = kept / noise
         X = (A * weight[:, :, None]).reshape(N * m, -1)
-        x = linear_algebra.solve(X.T @ X + np.diag(priors**-2.0), X.T @ (r * weight).ravel())
-        residual = r - A @ x
-        rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum(kept.sum(axis=0), 1.0))
+        covariance = linear_algebra.inv(X.T @ X + np.diag(priors**-2.0))
+        residual = r - A @ (covariance @ X.T @ (r * weight).ravel())
+        leverage = np.sum((X @ covariance) * X, axis=1).reshape(N, m)
+        rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum((kept - leverage).sum(axis=0), 1.0))
         kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
         noise = np.maximum(rms, floor)
     white = residual * kept / noise

@@ -16,6 +16,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
 from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
 from inertial_estimation.signals import Array
@@ -32,7 +33,7 @@ class ForceRows:
 
     left: Array  # measured minus predicted, shape (N, m)
     measured: Array  # measured part alone, for the size of the noise, shape (N, m)
-    loads: Array  # columns of mass and first moment of each body, shape (N, m, b, 4)
+    loads: Array  # columns of mass, first and second moments of each body, shape (N, m, b, 10)
     friction: Array  # offset, Coulomb, viscous and rotor inertia of each measured joint, shape (N, m, j, 4)
     gains: Array  # columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j)
     wrenches: Array  # columns of each contact's measured wrench, shape (N, m, k)
@@ -43,6 +44,8 @@ class ForceRows:
     geometry: Array  # columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset
     links: tuple[str, ...]  # A link of each body
     masses: Array  # their nominal masses [kg], shape (b,)
+    spins: Array  # and rotational inertias, the mean about all axes [kg m^2], shape (b,)
+    extent: float  # largest distance of a joint from the base [m]
     joints: tuple[str, ...]  # names of the measured joints
     contacts: tuple[str, ...]  # names of the contacts with measured wrenches
     turning: tuple[str, ...]  # names of the joints that turn, t of them
@@ -80,6 +83,8 @@ def force_rows(table: Table) -> ForceRows | None:
         *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
+        spins=builder.candidates.masses * np.trace(builder.candidates.spreads, axis1=1, axis2=2) * 2.0 / 3.0,
+        extent=BodyPlacements(setup.robot).extent,
         joints=tuple(np.array(robot.names)[with_tau].tolist()),
         contacts=setup.contact_names if wrenches else (),
         turning=builder.slopes.turning,
@@ -133,15 +138,14 @@ class _Builder:
         return tuple(chosen)
 
     def _loads(self, i: int) -> Array:
-        """Columns of the loads on all bodies at a window, shape (nv, b, 4)."""
+        """Columns of the parameters of all bodies at a window, shape (nv, b, 10)."""
         s, robot = self._table.signals, self._table.robot.setup.robot
         v, a = s.dq[i], s.ddq[i]
         base = self._table.robot.base_motion(s, i)
         if base is not None:
             f_B, w_B, wd_B = base
             v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
-        loads: Array = self.candidates.at(robot.configuration(s.q[i]), v, a).loads.transpose(1, 0, 2)
-        return loads
+        return self.candidates.parameters(robot.configuration(s.q[i]), v, a).transpose(1, 0, 2)
 
     def _geometry(self, i: int) -> Array:
         """Columns of the geometry; contact wrenches that are not measured are those of least squares."""

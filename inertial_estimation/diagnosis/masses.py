@@ -12,7 +12,6 @@ from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
-from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.signals import Array
@@ -66,12 +65,12 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
                 "neither efforts nor contact wrenches are known together with the motion",
             )
         ], None
-    first, extent = fit_forces(rows, robot), BodyPlacements(robot.setup.robot).extent
+    first = fit_forces(rows, robot)
     fit, doubt = first, ""
     named: list[tuple[Cause, ...]] = []
     while len(named) < MOST_CAUSES:
         doubt = _absurd(fit)
-        group = () if doubt else _group(fit, rows, extent)
+        group = () if doubt else _group(fit, rows)
         if not group or not _matters(group[0], rows):
             break
         if named and (group[0].evidence < SECOND * named[0][0].evidence or group[0].explained < MUCH):
@@ -104,9 +103,9 @@ def _absurd(fit: ForceFit) -> str:
     return f"the forces do not balance by {size}, and what explains it best, {what}, is no error of masses"
 
 
-def _group(fit: ForceFit, rows: ForceRows, extent: float) -> tuple[Cause, ...]:
+def _group(fit: ForceFit, rows: ForceRows) -> tuple[Cause, ...]:
     """Return the most probable causes that cannot be told apart, or none that is certain."""
-    causes = [cause for cause in fit.causes if _possible(cause, rows) and _shift(cause, rows) < extent]
+    causes = [cause for cause in fit.causes if _possible(cause, rows) and _shift(cause, rows) < rows.extent]
     if not causes or causes[0].evidence < CERTAIN:
         return ()
     best = causes[0].evidence
@@ -162,7 +161,7 @@ def value_of(cause: Cause) -> tuple[float, str]:
         return _tilt(cause), "deg"
     if cause.kind in (Kind.OFFSET, Kind.IMU):
         return cause.size * DEGREES, "deg"
-    return cause.size, {Kind.LINK: "kg", Kind.ZERO: "Nm", Kind.WRENCH_ZERO: "N"}.get(cause.kind, "")
+    return cause.size, {Kind.LINK: "kg", Kind.ZERO: "Nm", Kind.WRENCH_ZERO: "N", Kind.SPIN: "kg m^2"}.get(cause.kind, "")
 
 
 def words_of(cause: Cause) -> str:
@@ -171,6 +170,7 @@ def words_of(cause: Cause) -> str:
     of = "" if cause.subject == "all" else f" of {cause.subject}"
     return {
         Kind.LINK: f"{value:+.2g} kg on '{cause.subject}'",
+        Kind.SPIN: f"{value:.2g} kg m^2 in the rotational inertia of '{cause.subject}'",
         Kind.ZERO: f"a constant {value:+.3g} Nm in the effort of {cause.subject}",
         Kind.WRENCH_ZERO: f"a constant force of {value:.3g} N in the sensor of {cause.subject}",
         Kind.OFFSET: f"an offset of {value:+.1f} deg of {cause.subject}",
@@ -186,6 +186,7 @@ def _sentence(cause: Cause, rows: ForceRows) -> str:
         share = f" ({100 * cause.size / mass:+.0f} %)" if mass > 0.0 else ""
         return f"{cause.size:+.3g} kg (sigma {cause.sigma:.1g}) on its {mass:.3g} kg{share}"
     unit = {
+        Kind.SPIN: (1.0, "kg m^2"),
         Kind.ZERO: (1.0, "Nm"),
         Kind.WRENCH_ZERO: (1.0, "N"),
         Kind.OFFSET: (DEGREES, "deg"),
@@ -210,6 +211,7 @@ def _remedy(cause: Cause) -> str:
         else ""
     )
     return {
+        Kind.SPIN: "correct the inertia in the URDF, or use identified.urdf of identify",
         Kind.WHOLE: "weigh the robot and correct the URDF; or is the scale of a sensor wrong?",
         Kind.WRENCH: "check scale and zero of the force sensors; weigh the robot",
         Kind.WRENCH_ZERO: "tare the force sensor with the foot in the air",

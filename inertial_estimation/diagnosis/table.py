@@ -24,8 +24,8 @@ from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
 
 Indices = NDArray[np.int64]
-STEP_S = 0.02  # between two times; smoothed signals hold nothing above 10 Hz
-WINDOW_S = 0.1  # of the means and parabolas
+STEP_S = 0.02  # between two times
+SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # of the windows of means and parabolas; samples in each
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
 LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
@@ -74,15 +74,16 @@ class Signals:
         """Smooth and differentiate streams; nothing is known where a stream has a gap."""
         n, k = streams.n_joints, len(setup.contacts)
         first, last = int(streams.joints.times_ns[0]), int(streams.joints.times_ns[-1])
-        times = np.arange(WINDOW_S, (last - first) / NANOSECONDS - WINDOW_S, STEP_S)
-        values, slopes, bends = _smoothed(streams.joints, first, times, setup.robot.continuous_joints)
+        times = np.arange(LONGEST_S, (last - first) / NANOSECONDS - LONGEST_S, STEP_S)
+        window = _window(streams)
+        values, slopes, bends = _smoothed(streams.joints, first, times, window, setup.robot.continuous_joints)
         imu, imu_slope = np.full((2, len(times), 6), np.nan)
         if streams.imu is not None:
-            imu, imu_slope, _ = _smoothed(streams.imu, first, times)
+            imu, imu_slope, _ = _smoothed(streams.imu, first, times, window)
         wrenches = np.full((len(times), k, 6), np.nan)
         for i, contact in enumerate(setup.contact_names):
             if contact in streams.wrenches:
-                wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times)[0]
+                wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times, window)[0]
         signals = cls(
             *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
@@ -98,8 +99,21 @@ def _axes(wrenches: Array, setup: RobotSetup) -> tuple[WrenchAxes, ...]:
     return tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts)
 
 
+def _window(streams: RobotStreams) -> float:
+    """Return the length of the windows [s], by the rate at which positions and the IMU change.
+
+    Long ones average the noise of the sensors. Short ones keep what products of two signals, as a force and
+    its lever, do within a step of a gait: the product of two means is not the mean of the product.
+    """
+    joints = Stream(streams.joints.times_ns, streams.joints.values[:, : streams.n_joints])
+    sent = [joints] if streams.imu is None else [joints, streams.imu]
+    changes = [s.times_ns[1:][(np.diff(s.values, axis=0) != 0.0).any(axis=1)] for s in sent]
+    steps = [float(np.median(np.diff(times))) / NANOSECONDS for times in changes if len(times) > 1]
+    return min(max(SHORTEST_S, SAMPLES * max(steps, default=LONGEST_S)), LONGEST_S)
+
+
 def _smoothed(
-    stream: Stream, first_ns: int, times_s: Array, continuous: Indices | None = None
+    stream: Stream, first_ns: int, times_s: Array, window_s: float, continuous: Indices | None = None
 ) -> tuple[Array, Array, Array]:
     """Return value, slope and second derivative of a stream at some times, shape (N, c) each."""
     t, values = (stream.times_ns - first_ns) / NANOSECONDS, stream.values
@@ -113,14 +127,14 @@ def _smoothed(
         values[:, continuous] = np.unwrap(np.nan_to_num(values[:, continuous]), axis=0)
     parts = max(1, round(STEP_S / max(float(np.median(np.diff(t))), 5e-4)))
     fine_s = STEP_S / parts
-    half = max(1, round(0.5 * WINDOW_S / fine_s))
+    half = max(1, round(0.5 * window_s / fine_s))
     fine = times_s[0] + fine_s * np.arange(-3 * half, (len(times_s) - 1) * parts + 3 * half + 1)
     right = np.clip(np.searchsorted(t, fine), 1, len(t) - 1)
     share = np.clip((fine - t[right - 1]) / (t[right] - t[right - 1]), 0.0, 1.0)[:, None]
     between = (1.0 - share) * values[right - 1] + share * values[right]
     windows = sliding_window_view(between, 6 * half + 1, axis=0)[::parts]
     mean = np.full(2 * half + 1, 1.0 / (2 * half + 1))
-    reach = 1.5 * WINDOW_S
+    reach = 1.5 * window_s
     unknown = (times_s < t[0] + reach) | (times_s > t[-1] - reach)
     longest = max(GAP_S, min(3.0 * float(np.median(np.diff(t))), SPARSE_S))
     for i in np.flatnonzero(np.diff(t) > longest).tolist():
@@ -128,8 +142,8 @@ def _smoothed(
     at = fine_s * np.arange(-half, half + 1)
     parabola = linear_algebra.pinv(np.stack((np.ones_like(at), at, 0.5 * at**2), axis=1))
     for k in range(3):
-        # Means over WINDOW_S, twice, leave next to nothing of what is faster than 1 / WINDOW_S, as of set
-        # points sent at 10 Hz, for which value and second derivative of a parabola would not belong together.
+        # Means over a window, twice, leave next to nothing of what is faster than one over its length, for
+        # which value and second derivative of a parabola would not belong together.
         weights = np.convolve(np.convolve(parabola[k], mean), mean)
         found[k] = windows @ weights
         found[k][unknown] = np.nan

@@ -75,8 +75,8 @@ class CandidateColumns:
         self._T_JL = [body.T_JL for body in bodies]
         self._joints = np.array([body.joint_id for body in bodies], dtype=np.int64)
         self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)
-        to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
-        self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
+        to_joint = [transfer_matrix(pin.SE3(np.eye(3), com)) for com in self._coms_J]
+        self._to_joint = np.array(to_joint).reshape(-1, 10, 10)
         self._supports = np.zeros((len(bodies), self._model.nv))  # 1: the velocity moves the body
         self._supports[:, : robot.n_base] = 1.0
         for row, link in zip(self._supports, links, strict=True):
@@ -92,8 +92,8 @@ class CandidateColumns:
             rows: Places of the generalized forces, m of them; all of them by default.
         """
         model, data = self._model, self._data
-        loads = self._loads(q, v, a, rows)
-        weights = self._loads(q, np.zeros_like(v), self._resting(a), rows)
+        loads = self.parameters(q, v, a, rows, LOAD_COLUMNS)
+        weights = self.parameters(q, np.zeros_like(v), self._resting(a), rows, LOAD_COLUMNS)
         J = pin.computeJointJacobians(model, data, q).reshape(6, model.nv)  # at the base, in its axes
         poses = [data.oMi[joint] for joint in self._joints.tolist()]
         R_BJ = np.array([pose.rotation for pose in poses]).reshape(-1, 3, 3)
@@ -103,11 +103,17 @@ class CandidateColumns:
         wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], skews(points.reshape(-1, 3)))
         return BodyCauses(loads, weights, -wrenches, R_BJ)
 
-    def _loads(self, q: Array, v: Array, a: Array, rows: slice | Indices) -> Array:
+    def parameters(
+        self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW, count: int = 10
+    ) -> Array:
+        """Return the columns of the first parameters of each body: mass, first and second moments.
+
+        Moments are about the nominal centre of mass, axes of the joint; arguments as of `at`. Shape (n, m, count).
+        """
         Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)  # of one row: a vector
         blocks = Y.reshape(self._model.nv, -1, 10)[rows][:, self._joints - 1]
-        loads: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
-        return loads
+        columns: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint[:, :, :count])
+        return columns
 
     def _resting(self, a: Array) -> Array:
         """Return the generalized acceleration at rest; the proper one of a floating base points upwards."""
