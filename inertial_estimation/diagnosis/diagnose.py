@@ -42,21 +42,24 @@ class Diagnosis:
 
 def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConfig) -> Diagnosis:
     """Check the data of a robot against its description."""
-    robot = Robot(setup)
+    with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
+        return _diagnosed(streams, Robot(setup), config)
+
+
+def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig) -> Diagnosis:
     values, cleaned = value_findings(streams, robot.names)
     diagnosis = Diagnosis([*stream_findings(streams, config.inputs.timeout), *values], streams, robot)
     if streams.missing:
         why = "joints of the description are missing in the joint states"
         diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
         return diagnosis
-    with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
-        signals = Signals.of(cleaned, setup)
-        if signals.size < FEWEST:
-            why = f"fewer than {FEWEST * STEP_S:g} s of joint states without gaps"
-            diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
-            return diagnosis
-        diagnosis.recorded = signals
-        _examine(diagnosis, signals, config)
+    signals = Signals.of(cleaned, robot.setup)
+    if signals.size < FEWEST:
+        why = f"fewer than {FEWEST * STEP_S:g} s of joint states without gaps"
+        diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
+        return diagnosis
+    diagnosis.recorded = signals
+    _examine(diagnosis, signals, config)
     return diagnosis
 
 

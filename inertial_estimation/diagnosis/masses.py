@@ -68,12 +68,13 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
     first = fit_forces(rows, robot)
     fit, doubt = first, ""
     named: list[tuple[Cause, ...]] = []
-    while len(named) < MOST_CAUSES:
+    while len(_inexact(named)) < MOST_CAUSES:
         doubt = _absurd(fit)
         group = () if doubt else _group(fit, rows)
         if not group or not _matters(group[0], rows):
             break
-        if named and (group[0].evidence < SECOND * named[0][0].evidence or group[0].explained < MUCH):
+        before = _inexact(named)
+        if before and (group[0].evidence < SECOND * before[0].evidence or group[0].explained < MUCH):
             break  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
@@ -88,6 +89,11 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
         found.append(_true(first, rows))
     report = MassReport(rows, first, tuple(named), not doubt)
     return [*found, _informed(first, rows)], report
+
+
+def _inexact(named: Sequence[tuple[Cause, ...]]) -> list[Cause]:
+    """Return the causes that are named; the equation is linear in inertias, which leave nothing."""
+    return [group[0] for group in named if group[0].kind is not Kind.SPIN]
 
 
 def _absurd(fit: ForceFit) -> str:
@@ -161,7 +167,9 @@ def value_of(cause: Cause) -> tuple[float, str]:
         return _tilt(cause), "deg"
     if cause.kind in (Kind.OFFSET, Kind.IMU):
         return cause.size * DEGREES, "deg"
-    return cause.size, {Kind.LINK: "kg", Kind.ZERO: "Nm", Kind.WRENCH_ZERO: "N", Kind.SPIN: "kg m^2"}.get(cause.kind, "")
+    return cause.size, {Kind.LINK: "kg", Kind.ZERO: "Nm", Kind.WRENCH_ZERO: "N", Kind.SPIN: "kg m^2"}.get(
+        cause.kind, ""
+    )
 
 
 def words_of(cause: Cause) -> str:
