@@ -10,12 +10,12 @@ the geometry have the slopes of the recursive Newton-Euler algorithm; they are j
 stand on level ground and turn as the base does (`votes`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
-from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.diagnosis.table import Table, spread
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
@@ -23,7 +23,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 MOST_WINDOWS = 250
-AVERAGED = 5  # windows; the noise of an IMU is in the columns, too, and would draw all masses to zero
+AVERAGED = 5  # windows
 FEWEST = 20
 
 
@@ -53,6 +53,23 @@ class ForceRows:
     votes: tuple[Array, Array]
     n_base: int  # rows of the base among m; 0 where they are mixed
 
+    def means(self) -> "ForceRows":
+        """Return the means of consecutive windows.
+
+        The noise of an IMU is in the columns, too, and would draw masses and scales to zero; the mean weight
+        is free of it. What is left of every window shows geometry and rotational inertias.
+        """
+        count = len(self.left) // AVERAGED
+        if not self.n_base or count < FEWEST // AVERAGED:
+            return self
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        means = {
+            name: x[: count * AVERAGED].reshape(count, AVERAGED, *x.shape[1:]).mean(axis=1)
+            for name, x in arrays.items()
+            if isinstance(x, np.ndarray) and x.ndim > 1
+        }
+        return replace(self, **means)
+
 
 def force_rows(table: Table) -> ForceRows | None:
     """Build the rows of windows; None where no forces are known together with the motion."""
@@ -67,20 +84,10 @@ def force_rows(table: Table) -> ForceRows | None:
     kept = np.flatnonzero(known)
     if len(kept) < FEWEST or not rows.any():
         return None
-    averaged = AVERAGED if b and wrenches else 1
-    count = len(kept) // averaged
-    groups = kept[: count * averaged].reshape(count, averaged)
-    groups = groups[:: max(1, -(-count * averaged // MOST_WINDOWS))]
     builder = _Builder(table, rows, with_tau)
-    parts = [
-        [np.mean(a, axis=0) for a in zip(*(builder.window(i) for i in group), strict=True)]
-        for group in groups.tolist()
-    ]
-    left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(
-        np.array, zip(*parts, strict=True)
-    )
+    windows = [builder.window(i) for i in kept[spread(len(kept), MOST_WINDOWS)].tolist()]
     return ForceRows(
-        *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
+        *map(np.array, zip(*windows, strict=True)),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
         spins=builder.candidates.masses * np.trace(builder.candidates.spreads, axis1=1, axis2=2) * 2.0 / 3.0,

@@ -10,7 +10,7 @@ from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
-from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.diagnosis.table import Robot, Table
 from inertial_estimation.errors import listing
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotGeometryConfig
@@ -32,6 +32,7 @@ GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ 
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 2
+GEOMETRIC = Kind.SPIN, Kind.OFFSET, Kind.IMU  # which every window shows
 SECOND, MUCH = 0.3, 0.4  # of a further cause: shares of the first one's evidence, and of the rest
 INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
@@ -65,30 +66,40 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
                 "neither efforts nor contact wrenches are known together with the motion",
             )
         ], None
-    first = fit_forces(rows, robot)
-    fit, doubt = first, ""
+    means = rows.means()
     named: list[tuple[Cause, ...]] = []
-    while len(_inexact(named)) < MOST_CAUSES:
-        doubt = _absurd(fit)
-        group = () if doubt else _group(fit, rows)
-        if not group or not _matters(group[0], rows):
-            break
-        before = _inexact(named)
-        if before and (group[0].evidence < SECOND * before[0].evidence or group[0].explained < MUCH):
-            break  # what is left may be that the first cause is not described exactly
-        remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
-        if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
-            doubt = f"the forces do not balance by {fit.unexplained:.2g} times their noise, of no one cause"
-            break
-        named.append(group)
-        fit = fit_forces(rows, robot, [causes[0] for causes in named])
+    if means is not rows:
+        _name(rows, robot, named, GEOMETRIC)
+    first = fit_forces(means, robot)
+    fit, doubt = _name(means, robot, named, tuple(Kind))
     found = [_named(group, rows, config) for group in named]
     if doubt and not named:
         found.append(cannot_tell("masses", "description", f"{doubt}: mend what else is unusual first"))
     elif not named:
-        found.append(_true(first, rows))
-    report = MassReport(rows, first, tuple(named), not doubt)
-    return [*found, _informed(first, rows)], report
+        found.append(_true(fit, rows))
+    report = MassReport(means, first, tuple(named), not doubt)
+    return [*found, _informed(fit, rows)], report
+
+
+def _name(
+    rows: ForceRows, robot: Robot, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]
+) -> tuple[ForceFit, str]:
+    """Add causes of some kinds while they are certain; return the last fit, and why none can be named."""
+    while True:
+        fit = fit_forces(rows, robot, [causes[0] for causes in named])
+        doubt, before = _absurd(fit), _inexact(named)
+        group = () if doubt or len(before) == MOST_CAUSES else _group(fit, rows)
+        if not group or not _matters(group[0], rows) or group[0].kind not in kinds:
+            return fit, doubt
+        if before and (group[0].evidence < SECOND * before[0].evidence or group[0].explained < MUCH):
+            return fit, doubt  # what is left may be that the first cause is not described exactly
+        remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
+        if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
+            return (
+                fit,
+                f"the forces do not balance by {fit.unexplained:.2g} times their noise, of no one cause",
+            )
+        named.append(group)
 
 
 def _inexact(named: Sequence[tuple[Cause, ...]]) -> list[Cause]:

@@ -108,7 +108,14 @@ class CandidateColumns:
     ) -> Array:
         """Return the columns of the first parameters of each body: mass, first and second moments.
 
-        Moments are about the nominal centre of mass, axes of the joint; arguments as of `at`. Shape (n, m, count).
+        Moments are about the nominal centre of mass, axes of the joint; shape (n, m, count).
+
+        Args:
+            q: As of `at`.
+            v: As of `at`.
+            a: As of `at`.
+            rows: As of `at`.
+            count: Number of parameters of each body.
         """
         Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)  # of one row: a vector
         blocks = Y.reshape(self._model.nv, -1, 10)[rows][:, self._joints - 1]
