@@ -86,8 +86,11 @@ def force_rows(table: Table) -> ForceRows | None:
         return None
     builder = _Builder(table, rows, with_tau)
     windows = [builder.window(i) for i in kept[spread(len(kept), MOST_WINDOWS)].tolist()]
+    left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(
+        np.array, zip(*windows, strict=True)
+    )
     return ForceRows(
-        *map(np.array, zip(*windows, strict=True)),
+        *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
         spins=builder.candidates.masses * np.trace(builder.candidates.spreads, axis1=1, axis2=2) * 2.0 / 3.0,
@@ -152,7 +155,8 @@ class _Builder:
         if base is not None:
             f_B, w_B, wd_B = base
             v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
-        return self.candidates.parameters(robot.configuration(s.q[i]), v, a).transpose(1, 0, 2)
+        loads: Array = self.candidates.parameters(robot.configuration(s.q[i]), v, a).transpose(1, 0, 2)
+        return loads
 
     def _geometry(self, i: int) -> Array:
         """Columns of the geometry; contact wrenches that are not measured are those of least squares."""
