@@ -25,7 +25,6 @@ PAPER = (
     *("--param", "tilt_observer.two_stage.gamma=3.0"),
 )
 IMAGES = {  # title of a figure of the comparison, and the image that it becomes
-    "Roll and pitch": "icub_tilt.png",
     "Masses over time": "icub_mass.png",
     "Tilt error": "replay_compare.png",
 }

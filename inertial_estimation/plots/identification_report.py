@@ -84,19 +84,15 @@ def _cards(run: IdentificationRun) -> Iterator[Card]:
     yield Card("condition number", f"{report.condition:.3g}", "of the identifiable part")
     nominal = f"fitted data; nominal {percent(nominal_error(result.direct))}"
     yield Card("relative error", percent(result.relative_error), nominal)
-    held = (
-        f"nominal {percent(nominal_error(result.validation))}"
-        if result.validation
-        else "nothing was held out"
-    )
-    yield Card("error on other data", percent(result.relative_error_validation), held)
+    before = f"nominal {percent(nominal_error(result.validation))}" if result.validation else ""
+    other = percent(result.relative_error_validation)
+    yield Card("error on other data", other, before or "nothing was held out")
     impossible = sum(bool(body.violations) for body in result.bodies)
     bodies = f"{impossible} of {len(result.bodies)} impossible" if impossible else "all consistent"
     yield Card("bodies", bodies, f"identified.urdf was {'' if run.urdf else 'not '}written")
     counts = Counter(parameter.identifiability for parameter in result.parameters)
     said = " / ".join(str(counts[kind]) for kind in Identifiability)
     yield Card("parameters", said, "by themselves / in combination / not identifiable")
-    yield Card("cost", f"{result.cost:.3g}", f"weighted, per row; nominal {result.cost_nominal:.3g}")
 
 
 def _sections(run: IdentificationRun, against: Sequence[str], source: Mapping[str, Any]) -> Iterator[Section]:
@@ -115,19 +111,10 @@ def _sections(run: IdentificationRun, against: Sequence[str], source: Mapping[st
     if result.payload:
         yield Section(f"Load on {result.payload.link}", list(_payload(result)))
     yield Section("Parameters", list(_parameters(result)))
-    yield Section(
-        "What the data tell apart", [Figure("What the data tell apart", [_singular_values(report)])]
-    )
     if len(report.methods) == 1 and result.notes:
         yield Section("Notes of the method", [Notes(result.notes)])
     yield Section("Data", list(_data(run, source)))
-    settings = source.get("settings") or {}
-    if source.get("provenance"):
-        yield sources(source["provenance"], settings)
-    else:
-        yield Section(
-            "Settings", [Table(("parameter", "value"), [(k, str(v)) for k, v in settings.items()], (0, 1))]
-        )
+    yield sources(source["provenance"], source["settings"])
 
 
 def _methods(report: IdentificationReport) -> Parts:
@@ -293,19 +280,6 @@ def _parameter_row(p: ParameterResult) -> Sequence[str | Cell]:
     stays = abs(p.value - p.nominal) <= UNCHANGED_SHARE * abs(p.nominal)
     found = Cell("stays" if stays else number(p.value), "faded")
     return Cell(name, "faded"), p.unit, nominal, found, Cell("" if stays else "by the prior", "faded")
-
-
-def _singular_values(report: IdentificationReport) -> Panel:
-    """Return the singular values of the weighted, scaled regressor; those beyond the rank are set apart."""
-    values = np.asarray(report.singular_values, dtype=float)
-    places = np.arange(1.0, len(values) + 1.0)
-    shown = np.maximum(values, 1e-18 * (float(values.max(initial=0.0)) or 1.0))
-    kept, beyond = places <= report.rank, f"beyond the data ({report.unknowns - report.rank})"
-    series = [Series(f"identifiable ({report.rank})", places[kept], shown[kept], "points", colour=0)]
-    if not kept.all():
-        series.append(Series(beyond, places[~kept], shown[~kept], "crosses", colour=1))
-    title = f"Singular values: condition number of the identifiable part {report.condition:.3g}"
-    return Panel(title, "number", "singular value", series, log=True)
 
 
 def _data(run: IdentificationRun, source: Mapping[str, Any]) -> Parts:

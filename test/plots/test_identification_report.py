@@ -24,6 +24,14 @@ SOURCE = {
     "validation_bags": ["bags/two"],
     "split_s": None,
     "settings": {"smoothing.window": 0.12},
+    "provenance": {
+        "command": [],
+        "version": {"package": "1"},
+        "time": "",
+        "urdf": {"source": "robot.urdf", "sha256": ""},
+        "machine": {"system": "", "processor": "", "python": ""},
+        **{key: [] for key in ("bags", "config", "param")},
+    },
 }
 
 
