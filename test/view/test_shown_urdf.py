@@ -87,16 +87,3 @@ def test_polygons_of_a_collada_file_become_triangles(tmp_path: Path) -> None:
     assert (count, len(data)) == (2, 84 + 2 * 50)
     corners = np.frombuffer(data[84:], dtype=[("f", "<f4", (4, 3)), ("a", "<u2")])["f"][:, 1:]
     assert corners.max(axis=(0, 1)) == pytest.approx([2.0, 1.0, 0.0])
-
-
-def test_frames_at_the_end_of_a_body_are_one_bone(tmp_path: Path) -> None:
-    fixed = "".join(
-        JOINT.format(f"skin{i}", "b", f"0 0 -{i + 1}").replace("revolute", "fixed") for i in range(9)
-    )
-    links = "".join(f'<link name="{name}"/>' for name in ("a", "b", *(f"skin{i}" for i in range(9))))
-    text = shown_urdf(
-        f'<robot name="r">{links}{JOINT.format("b", "a", "0 0 1")}{fixed}</robot>', [], tmp_path
-    )
-    (bone,) = shapes_of(text, "b")
-    assert float(bone.get("length", "0")) == pytest.approx(9.0)
-    assert not shapes_of(text, "skin3")
