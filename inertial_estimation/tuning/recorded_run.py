@@ -103,9 +103,9 @@ class RecordedRun:
         """Return the topics of the inputs of pipelines."""
         return pipelines.topics(self._remappings)
 
-    def observer_steps(self, overrides: Overrides = ()) -> tuple[TiltPipeline, list[ObserverStep]]:
+    def observer_steps(self) -> tuple[TiltPipeline, list[ObserverStep]]:
         """Replay the recording; return the tilt pipeline and what its observer took at every step."""
-        pipelines = self.pipelines(overrides, only=[TILT_NODE])
+        pipelines = self.pipelines(only=[TILT_NODE])
         assert pipelines.tilt is not None
         found: list[ObserverStep] = []
         pipelines.tilt.estimator.on_step = found.append

@@ -21,7 +21,7 @@ them.
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,9 @@ from inertial_estimation.replay.reference import FEWEST_TILTS, ReplayReference, 
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
 from inertial_estimation.tilt.base_estimator import ObserverStep, tilt_observer
-from inertial_estimation.tilt.config import OBSERVERS, TiltPipelineConfig
+from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.initial_alignment import ContactVelocity
-from inertial_estimation.tilt.observer import Look
+from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import Objective, Trials, Values
@@ -46,35 +46,26 @@ WINDOW_S = 1.5  # of readings that determine the vertical [s]
 LEAST_CONTACT = 0.5  # share of the window in contact
 LEAST_SPREAD = 0.5  # of the times in contact, variance over that of the whole window
 MOST_SAMPLES = 3000  # of a reference that a trial is compared with; neighbouring ones tell the same
-GAINS = tuple(f"{observer}." for observer in OBSERVERS)  # with which names of gains begin
 
 
-class ObserverInputs(NamedTuple):
-    """What an observer takes at each of K steps; small when pickled.
+class TiltTrials(Trials):
+    """Runs the observer over what was recorded of its inputs at each of K steps; small when pickled.
 
     Attributes:
-        config: Parameters with which it was recorded.
         radius: Of round feet [m].
-        stamps_ns: Stamps [ns], shape (K,).
-        h: Durations [s], shape (K,); zero where it begins.
-        readings: Mean specific force and angular rate over each [m/s^2, rad/s], shape (K, 6).
-        R_BI: Orientation of the IMU in the base, shape (K, 3, 3).
-        looks: What is seen at the end of each; None within an interval.
     """
 
-    config: TiltPipelineConfig
-    radius: float
-    stamps_ns: NDArray[np.int64]
-    h: Array
-    readings: Array
-    R_BI: Array
-    looks: tuple[Look | None, ...]
-
-    @classmethod
-    def of(cls, config: TiltPipelineConfig, radius: float, steps: Sequence[ObserverStep]) -> "ObserverInputs":
-        """Collect those of single steps."""
+    def __init__(self, division: Division, pipeline: TiltPipeline, steps: Sequence[ObserverStep]) -> None:
+        """Take what the observer of a pipeline takes at every step."""
         stamps, h, readings, looks, _verticals, _biases, R_BI = zip(*steps, strict=True)
-        return cls(config, radius, np.array(stamps), np.array(h), np.array(readings), np.array(R_BI), looks)
+        self.division, self.radius = division, pipeline.estimator.radius
+        self._parameters, self._stamps_ns = parameter_values(pipeline.config), np.array(stamps)
+        self._steps = (np.array(h), np.array(readings), looks, np.array(R_BI))
+
+    def scores(self, values: Values, parts: int) -> Array:
+        """Score the tilt with other gains; see `Trials.scores`."""
+        until_ns = self.division.part_end_ns(parts - 1)
+        return self.judged(*self.tilts(values, until_ns), until_ns)
 
     def tilts(self, gains: Values, until_ns: int) -> tuple[NDArray[np.int64], Array]:
         """Run the observer until a stamp [ns] with other gains.
@@ -82,46 +73,20 @@ class ObserverInputs(NamedTuple):
         Returns:
             Stamps [ns], shape (n,), and verticals in the base frame, shape (n, 3), of its estimates.
         """
-        config = build_config(TiltPipelineConfig, {**parameter_values(self.config), **gains})
+        config = build_config(TiltPipelineConfig, {**self._parameters, **gains})
         observer = tilt_observer(config, self.radius)
-        count = int(np.searchsorted(self.stamps_ns, until_ns, side="right"))
+        count = int(np.searchsorted(self._stamps_ns, until_ns, side="right"))
         tilts = np.full((count, 3), np.nan)
-        rows = zip(self.h.tolist(), self.readings, self.looks, self.R_BI, tilts, strict=False)
-        for h, reading, look, R_BI, tilt in rows:
+        for h, reading, look, R_BI, tilt in zip(*self._steps, tilts, strict=False):
             if h <= 0.0:
                 observer.restart()
             observer.level(reading[:3])
             if h > 0.0:
-                observer.step(h, reading, look)
+                observer.step(float(h), reading, look)
                 if not observer.aligning:
                     tilt[:] = R_BI @ observer.state.vertical
         known = np.isfinite(tilts[:, 0])
-        return self.stamps_ns[:count][known], tilts[known]
-
-
-class TiltTrials(Trials):
-    """Runs the observer over what was recorded of its inputs; other parameters need a replay of their own."""
-
-    def __init__(self, run: RecordedRun, division: Division, *, gains: bool = True) -> None:
-        """Replay the recording with the parameters in effect.
-
-        Args:
-            run: The recording.
-            division: Its parts and blocks.
-            gains: Whether gains of the observer alone are varied; then the recording need not be kept.
-        """
-        self.division, self._run = division, None if gains else run
-        pipeline, self._steps = run.observer_steps()
-        self.inputs = ObserverInputs.of(pipeline.config, pipeline.estimator.radius, self._steps)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what trials need."""
-        return {name: value for name, value in vars(self).items() if name != "_steps"}
-
-    def scores(self, values: Values, parts: int) -> Array:
-        """Score the tilt with other parameters; see `Trials.scores`."""
-        until_ns = self.division.part_end_ns(parts - 1)
-        return self.judged(*self.tilts(values, until_ns), until_ns)
+        return self._stamps_ns[:count][known], tilts[known]
 
     @abstractmethod
     def judged(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:
@@ -135,22 +100,6 @@ class TiltTrials(Trials):
         Returns:
             NaN in blocks that have too few samples or are not compared.
         """
-
-    def tilts(self, values: Values, until_ns: int) -> tuple[NDArray[np.int64], Array]:
-        """Return stamps [ns] and verticals in the base frame, shapes (n,) and (n, 3), of a trial.
-
-        Args:
-            values: The parameters that differ, by dotted name.
-            until_ns: Stamp after which nothing is estimated [ns].
-        """
-        gains = {name: value for name, value in values.items() if name.startswith(GAINS)}
-        others = [(TILT_NODE, name, value) for name, value in values.items() if name not in gains]
-        inputs = self.inputs
-        if others:
-            assert self._run is not None
-            pipeline, steps = self._run.observer_steps(others)
-            inputs = ObserverInputs.of(pipeline.config, pipeline.estimator.radius, steps)
-        return inputs.tilts(gains, until_ns)
 
 
 class Intervals(NamedTuple):
@@ -225,15 +174,16 @@ class LaterReadings(TiltTrials):
 
     objective = Objective(TILT_NODE, "tilt against later readings, rms", "deg", squared=True)
 
-    def __init__(self, run: RecordedRun, division: Division, *, gains: bool = True) -> None:
-        """Determine the verticals by later readings, once for all trials; see `TiltTrials`.
+    def __init__(self, run: RecordedRun, division: Division) -> None:
+        """Determine the verticals by later readings, once for all trials, and record the observer's inputs.
 
         Raises:
             RecordingError: If the readings determine none: too short, without contact, or without seconds
                 in which they agree.
         """
-        super().__init__(run, division, gains=gains)
-        self._stamps, self._verticals = verticals_of(self._steps, self.inputs.radius)
+        pipeline, steps = run.observer_steps()
+        super().__init__(division, pipeline, steps)
+        self._stamps, self._verticals = verticals_of(steps, self.radius)
         if not (division.blocks_at(self._stamps) >= 0).any():
             raise RecordingError(
                 "the recording does not determine a vertical by later readings, expected seconds of motion "
@@ -296,16 +246,9 @@ class ReferenceTilt(TiltTrials):
 
     objective = Objective(TILT_NODE, "tilt against the reference, rms", "deg", squared=True)
 
-    def __init__(
-        self,
-        run: RecordedRun,
-        division: Division,
-        reference: ReplayReference,
-        *,
-        gains: bool = True,
-    ) -> None:
-        """Take the recording and its reference; see `TiltTrials`."""
-        super().__init__(run, division, gains=gains)
+    def __init__(self, run: RecordedRun, division: Division, reference: ReplayReference) -> None:
+        """Record the observer's inputs; the reference is that of the recording."""
+        super().__init__(division, *run.observer_steps())
         self._samples, self._trusted = reference.samples, reference.trusted
 
     def judged(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:

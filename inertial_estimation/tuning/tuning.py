@@ -17,7 +17,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.tuning.division import SIGNIFICANT, Comparison, Division, compared
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.search import Trial, best_of, searched
-from inertial_estimation.tuning.tilt_trials import GAINS, LaterReadings, ReferenceTilt
+from inertial_estimation.tuning.tilt_trials import LaterReadings, ReferenceTilt
 from inertial_estimation.tuning.trials import LikelihoodTrials, Objective, Trials, Values
 from inertial_estimation.tuning.variation import Variation
 
@@ -382,7 +382,6 @@ def trials_over(
     if variations[0].node == INERTIAL_NODE:
         adapting = not any(v.name.startswith("noise.") for v in variations)
         return LikelihoodTrials(run, division, adapting=adapting)
-    gains = all(v.name.startswith(GAINS) for v in variations)
     if reference.samples:
-        return ReferenceTilt(run, division, reference, gains=gains)
-    return LaterReadings(run, division, gains=gains)
+        return ReferenceTilt(run, division, reference)
+    return LaterReadings(run, division)

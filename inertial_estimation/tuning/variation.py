@@ -70,8 +70,8 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
         The variations, in the order given.
 
     Raises:
-        ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, is a gain of an
-            observer that is not in use, or if values are no numbers or out of its bounds.
+        ConfigurationError: If a name does not exist, belongs to several nodes or comes twice, is no gain of
+            the observer in use, or if values are no numbers or out of its bounds.
     """
     found: dict[tuple[str, str], Variation] = {}
     for text in texts:
@@ -85,8 +85,10 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
                 f"'{given}' has no effect on the observer in use, {configs[node].observer}: "
                 f"select the other one with --param {TILT_NODE}.observer={observer}"
             )
-        if not isinstance(spec.default, float):
-            raise ConfigurationError(f"'{given}' is no real number: compare two values of it by replays")
+        if not isinstance(spec.default, float) or (node == TILT_NODE and observer not in OBSERVERS):
+            raise ConfigurationError(
+                f"'{given}' is no noise, prior or gain of an observer: compare two values of it by replays"
+            )
         shipped = parameter_values(configs[node])[spec.name]
         low, high = _range(spec, given, values) if equals else _decades(spec, shipped, given)
         found[node, spec.name] = Variation(node, spec.name, shipped, low, high, spec.unit)

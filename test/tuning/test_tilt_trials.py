@@ -98,16 +98,13 @@ def run():
     return RecordedRun(measure(truth, REALISTIC, rng), load_configs(["talos"]))
 
 
-@pytest.mark.parametrize(
-    ("values", "atol"),
-    [({"filter.velocity_drift": 0.05}, 1e-5), ({"observer": "two_stage"}, 1e-12), ({"rate": 100.0}, 1e-12)],
-)
-def test_a_trial_is_a_replay_with_other_parameters(run, values, atol):
+def test_a_trial_is_a_replay_with_other_gains(run):
     """What the observer takes hardly depends on its gains, by the vertical along which contacts push."""
-    built = run.pipelines([(TILT_NODE, name, value) for name, value in values.items()], only=[TILT_NODE])
+    gains = {"filter.velocity_drift": 0.05}
+    built = run.pipelines([(TILT_NODE, name, value) for name, value in gains.items()], only=[TILT_NODE])
     replayed = replay_recording(run.recording, run.topics(built), tilt=built.tilt).base
-    trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3), gains=False)
+    trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3))
     trials.tilts({"filter.freedom": 0.02}, run.end_ns)  # leaves nothing behind
-    stamps, tilts = trials.tilts(values, run.end_ns)
+    stamps, tilts = trials.tilts(gains, run.end_ns)
     np.testing.assert_array_equal(stamps, [estimate.state.stamp_ns for estimate in replayed])
-    np.testing.assert_allclose(tilts, [estimate.tilt_B for estimate in replayed], rtol=0.0, atol=atol)
+    np.testing.assert_allclose(tilts, [estimate.tilt_B for estimate in replayed], rtol=0.0, atol=1e-5)

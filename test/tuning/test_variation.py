@@ -36,7 +36,7 @@ def test_ranges_and_a_name_alone():
     )
     assert gamma.value_at(0.5) == pytest.approx(0.3**0.5 * 3.0**0.5)
     assert gamma.share_of(gamma.value_at(0.3)) == pytest.approx(0.3)
-    assert one("tilt_observer.contact.radius=0:1").value_at(0.25) == 0.25
+    assert one("inertial_ekf.gate.reopen_after=0:1").value_at(0.25) == 0.25
     alone = one("prior.com")
     assert (alone.low, alone.high, alone.log) == (pytest.approx(0.01), pytest.approx(1.0), True)
     bounded = one("two_stage.gamma")
@@ -54,7 +54,7 @@ def test_ranges_and_a_name_alone():
         ("two_stage.gamma=3:1", "no range, expected LOW:HIGH"),
         ("two_stage.gamma=1:2:cubic", "no range"),
         ("two_stage.gamma=0:1", r"is 0.0, expected a value in \[0.001, 1000\]"),
-        ("observer", "'observer' is no real number"),
+        ("observer", "'observer' is no noise, prior or gain"),
         ("noise.torque", "is -1, expected a range"),
     ],
 )
