@@ -204,6 +204,7 @@ class Replay:
                 next_report = log_ns + PROGRESS_NS
         for pipeline in self._nodes.values():
             self.run.health.extend(pipeline.health(log_ns + offset_ns))
+        yield log_ns
 
     def _tick(self, now_ns: int) -> None:
         """Tick all pipelines, that of the tilt first, whose base states the others take."""
