@@ -43,73 +43,59 @@ FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
 JUMP_LAG = 0.1  # by which a position and its velocity may be apart [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
-HELD_S = 0.8  # for which joint states are refused after a jump, and no longer than they were right before
-QUICK, MANY_RETURNS = 3, 5  # joint states after which a position is back, and how often, of two publishers
+MANY_RETURNS = 5  # of jumps that two publishers are likely for
 VELOCITY_WINDOW_NS = NANOSECONDS // 50  # of positions for a derived velocity; a longer one adds lag
 FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
 
-class JointChecks:
-    """Refuses joint states that contradict the last right one: |dq - h (v + v') / 2| <= d + t (|v| + |v'|).
+class JumpCheck:
+    """Drops a joint state whose positions contradict the velocities of the last one.
 
-    Joints may also accelerate since the last joint state. After a jump (two joints exchanged, an encoder that
-    slips, a second publisher) joint states are refused until the positions are back where their velocities
-    may have brought them; after `HELD_S` they are believed, since the data do not tell which position is
-    right, and `remark` says so.
+    |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2 within a time h. The second one of a jump (an
+    encoder that slips, two joints exchanged) is believed, since the data do not tell which position is right;
+    `remark` says so, and where jumps return again and again.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
         self._names, self._gap_ns = names, round(NANOSECONDS * config.timeout)
-        self._q, self._v = np.zeros(len(names)), np.zeros(len(names))  # of the last one that was right
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._newest_ns: int | None = None  # time of the last one
-        self._time_ns = self._right_ns = 0  # of the last one that was right; since when they are
-        self._refused = self._returns = 0  # joint states since the last jump; quick returns
-        self.remark = self._jump = ""  # and the last jump
+        self._jump, self._returns, self.remark = "", 0, ""  # the last joint state was dropped for it
 
-    def fault(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Take a joint state at a time [ns]; return why it must not be used.
+    def fault(self, ring: Ring, time_ns: int, q: Array, v: Array) -> Fault | None:
+        """Return why a joint state at a time [ns] must not be used.
 
-        Angles are without whole turns [rad, m], velocities NaN where not measured [rad/s, m/s], shape (m,).
+        Angles are without whole turns [rad, m], velocities NaN where not measured [rad/s, m/s], shape (m,);
+        the ring has those before.
         """
-        newest, self._newest_ns = self._newest_ns, time_ns
+        newest, m = ring.newest_ns, len(q)
         if newest is None or not 0 < time_ns - newest <= self._gap_ns:
-            self._right_ns, self._refused = time_ns, 0
-        else:
-            h = seconds(time_ns - self._time_ns)
-            off = q - self._q - 0.5 * h * (self._v + v)
-            if not off.dot(off) <= JUMP * JUMP and self._jumps(q, v, h, seconds(time_ns - newest)):
-                if not self._refused or h <= min(HELD_S, seconds(self._time_ns - self._right_ns)):
-                    self._refused += 1
-                    return DropReason.CONTRADICTION, self._jump
-                self.remark = f"{self._jump} and is not back; call ~/reset if it is right"
-                self._right_ns = time_ns
-            elif 0 < self._refused <= QUICK:
-                self._returns += 1
+            return None
+        before, h = ring.rows[ring.end - 1], seconds(time_ns - newest)
+        off = q - before[:m] - 0.5 * h * (before[m : 2 * m] + v)
+        jump = "" if off.dot(off) <= JUMP * JUMP else self._said(q - before[:m], before[m : 2 * m], v, h)
+        first, self._jump = not self._jump, jump if not self._jump else ""
+        if jump and first:
+            return DropReason.CONTRADICTION, jump
+        if jump:
+            self.remark = f"{jump} and stayed there: has an encoder slipped?"
+        elif not first:
+            self._returns += 1
         if self._returns >= MANY_RETURNS:
             self.remark = "positions jump and return again and again: do two publishers send them?"
-        self._time_ns, self._refused = time_ns, 0
-        self._q[:], self._v[:] = q, v
         return None
 
-    def follow(self, v: Array) -> None:
-        """Take the velocities that are used with the last joint state [rad/s or m/s], shape (m,)."""
-        self._v[:] = v
-
-    def _jumps(self, q: Array, v: Array, h: float, step: float) -> bool:
-        """Return whether positions have jumped in a time since the last right ones, a step of it new [s]."""
-        change, v = q - self._q, np.nan_to_num(v)
-        off = np.abs(change - 0.5 * h * (self._v + v)) - JUMP_LAG * (np.abs(self._v) + np.abs(v))
-        off -= 0.5 * LARGEST_ACCELERATION * step * step
+    def _said(self, change: Array, v_before: Array, v: Array, h: float) -> str:
+        """Name a position that has jumped; empty if none has."""
+        v_before, v = np.nan_to_num(v_before), np.nan_to_num(v)
+        off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
         worst = int(off.argmax())
-        if off[worst] > JUMP and not self._refused:
-            self._jump = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
-        return bool(off[worst] > JUMP)
+        far = off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h
+        return f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad" if far else ""
 
 
 class JointVelocity:
@@ -139,7 +125,7 @@ class JointVelocity:
         self._fake = False  # whether zeros are sent for velocities that are not measured
 
     def complete(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Replace velocities that are not measured, or return why there are none; see `JointChecks.fault`."""
+        """Replace velocities that are not measured, or return why there are none; see `JumpCheck.fault`."""
         self._derived = derived = self._absent(q, v)
         if derived is self._none and self._still is None and not len(self._ring):
             return None
@@ -315,7 +301,7 @@ class JointPart:
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocity = JointVelocity(self.names, config.inputs)
-        self.checks = JointChecks(self.names, config.inputs)
+        self.jumps = JumpCheck(self.names, config.inputs)
         plausible, delay = joint_range(robot, list(joints), effort=effort), config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
@@ -369,18 +355,16 @@ class JointPart:
             q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
         if not self._velocities:
             return None
-        fault = self.checks.fault(time_ns, q, v) or self.velocity.complete(time_ns, q, v)
+        fault = self.jumps.fault(ring, time_ns, q, v) or self.velocity.complete(time_ns, q, v)
         if fault is None and not v.dot(v) >= 0.0:
             return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
-        if fault is None:
-            self.checks.follow(v)
         return fault
 
     def reset(self) -> None:
         """Forget all joint states."""
         self.stream.clear()
         self.velocity.reset()
-        self.checks.reset()
+        self.jumps.reset()
 
 
 class JointInput:
@@ -446,7 +430,7 @@ class JointInput:
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
         """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
-        notes = [*(part.checks.remark for part in self.parts), self._join.rivals]
+        notes = [*(part.jumps.remark for part in self.parts), self._join.rivals]
         had = {int(j) for part in self.parts for j in part.joints}
         lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
         if self.parts and lacking:
