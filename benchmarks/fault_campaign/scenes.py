@@ -175,9 +175,9 @@ def simulated(
     """
     rng = np.random.default_rng(SEED)
     options = {"adaptation": False, "inertial": False, "payload": payload, "seed": SEED}
-    simulator = {"start_ns": START_NS, "sensors.rate": RATE_HZ}
+    overrides = {"simulator": {"sensors.rate": RATE_HZ}}
     disturbances = [] if load is None else [load]
-    loop = RobotLoop(robot).build(overrides={"simulator": simulator}, disturbances=disturbances, **options)
+    loop = RobotLoop(robot).build(overrides=overrides, disturbances=disturbances, **options)
     loop.tilt = None
     found: list[Message] = []
     truth: list[ie.BaseState] = []
@@ -201,8 +201,16 @@ def simulated(
     if loop.simulation.fallen:
         raise RuntimeError(f"{robot} has fallen in clean data")
     masses = {link: inertia.mass for link, inertia in loop.simulation.truth(links).inertias.items()}
-    stamps_ns = np.array([base.stamp_ns for base in truth])
-    return Recorded(tuple(found), stamps_ns, _vertical(np.array([b.quaternion_xyzw for b in truth])), masses)
+    stamps_ns = START_NS + np.array([base.stamp_ns for base in truth])
+    up_B = _vertical(np.array([b.quaternion_xyzw for b in truth]))
+    return Recorded(tuple(map(today, found)), stamps_ns, up_B, masses)
+
+
+def today(message: Message) -> Message:
+    """Return a message of a simulation, which begins at zero, as of one that begins at `START_NS`."""
+    stamp_ns = getattr(message.sample, "stamp_ns", None)
+    moved = message if stamp_ns is None else message.stamped(stamp_ns + START_NS)
+    return replace(moved, arrival_ns=message.arrival_ns + START_NS, clock_ns=message.clock_ns + START_NS)
 
 
 def walking(robot: str, walk: WalkCommand) -> Recorded:
