@@ -106,7 +106,8 @@ class Diagnostics:
         """
         self._node, self._health, self._waits_for = node, health, waits_for
         self._levels: dict[str, HealthLevel] = {}
-        self._waiting, self._periods, self.hardware_id = False, 0, ""
+        self._periods, self.hardware_id = 0, ""
+        self._missing: list[str] = []
         self._publisher = create_output(node, DiagnosticArray, TOPIC)
         node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -122,12 +123,12 @@ class Diagnostics:
         self._publisher.publish(array)
         missing, logger = self._waits_for(), self._node.get_logger()
         self._periods += 1
-        if self._periods % WAITING_PERIODS == 0:
-            if missing:
+        if self._periods > 1:  # before, publishers may not have been discovered
+            news, self._missing = missing != self._missing, missing
+            if missing and (news or self._periods % WAITING_PERIODS == 0):
                 logger.warning(f"waiting for: {', '.join(missing)}")
-            elif self._waiting:
+            elif news:
                 logger.info("all inputs have arrived")
-            self._waiting = bool(missing)
         if not missing:
             self._log_changes(parts)
 

@@ -1,11 +1,13 @@
 """A small robot that talks to a node under test, each test in a ROS domain of its own."""
 
+import importlib
 import os
 import signal
 import subprocess
 import time
 
 import pytest
+from support.arm_robot import URDF as ARM
 from support.forked_nodes import NodeServer
 from support.hopper import URDF
 
@@ -179,6 +181,43 @@ def domain():
     """A ROS domain of this test's own."""
     with claimed_domain() as number:
         yield number
+
+
+@pytest.fixture
+def build(domain):
+    """Builds nodes in this process, without spinning them; arguments as on the command line."""
+    rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=domain)
+    built = []
+
+    def build_one(name, *arguments, **parameters):
+        module = importlib.import_module(f"inertial_estimation.ros.{name}_node")
+        node_class = getattr(module, f"{name.title().replace('_', '')}Node")
+        given = ["--ros-args", *arguments, *arguments_from(parameters)]
+        built.append(node_class(context=context, cli_args=given))
+        return built[-1]
+
+    yield build_one
+    for node in built:
+        node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+@pytest.fixture
+def hopper(tmp_path):
+    """Parameters of the small robot."""
+    path = tmp_path / "hopper.urdf"
+    path.write_text(URDF)
+    return {"urdf": str(path), **ROBOT}
+
+
+@pytest.fixture
+def arm(tmp_path):
+    """Parameters of an arm."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    return {"urdf": str(path), "floating_base": "false"}
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,15 +75,7 @@ class Launches:
 
     def run(self, name, log, *arguments):
         """Run a launch file; its output goes to a file."""
-        file = str(self.folder / f"{name}.launch.py")
-        return self._start(log, [sys.executable, "-c", RUN_LAUNCH_FILE, file, *arguments])
-
-    def play(self, log, bag, *arguments):
-        """Play a recording."""
-        command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", str(bag), *arguments]
-        return self._start(log, command)
-
-    def _start(self, log, command):
+        command = [sys.executable, "-c", RUN_LAUNCH_FILE, str(self.folder / f"{name}.launch.py"), *arguments]
         with (self.world.folder / log).open("w") as output:
             process = subprocess.Popen(
                 command,
@@ -126,67 +117,6 @@ def launches(world, installed):
     found.close()
 
 
-def orientations_by_stamp(messages):
-    return {
-        stamp_from_msg(msg.header.stamp): (
-            msg.quaternion.x,
-            msg.quaternion.y,
-            msg.quaternion.z,
-            msg.quaternion.w,
-        )
-        for msg in messages
-    }
-
-
-def inertias_by_stamp(messages):
-    return {
-        stamp_from_msg(msg.header.stamp): (msg.inertia.m, msg.inertia.com.x, msg.inertia.ixx)
-        for msg in messages
-    }
-
-
-LINK = "arm_left_5_link"
-PRESET = {
-    "/imu/data": "/robot1/imu_sensor_broadcaster/imu",
-    "/left_foot/wrench": "/robot1/left_foot_force_torque_sensor_broadcaster/wrench",
-    "/right_foot/wrench": "/ft_right/wrench",
-    "/joint_states": "/robot/joint_states",
-}
-REMAP = "ros2_control, right_foot/wrench:=/ft_right/wrench, joint_states:=/robot/joint_states"
-
-
-def test_estimates_of_a_namespaced_and_remapped_run_are_those_of_the_plain_one(launches, bag):
-    world = launches.world
-    runs = {
-        "": ([], []),
-        "/robot1": (
-            ["namespace:=robot1", f"remap:={REMAP}"],
-            [word for old, new in PRESET.items() for word in ("--remap", f"{old}:={new}")],
-        ),
-    }
-    found = {}
-    for namespace, (arguments, of_player) in runs.items():
-        orientations = world.listen(QuaternionStamped, f"{namespace}/base_orientation", 1000)
-        inertias = world.listen(InertiaStamped, f"{namespace}/link_inertias/{LINK}", 1000)
-        nodes = launches.run("estimation", "launch.log", "robot:=talos", "use_sim_time:=true", *arguments)
-        outputs = ("base_orientation", f"link_inertias/{LINK}")
-        there = [partial(world.node.count_publishers, f"{namespace}/{topic}") for topic in outputs]
-        assert world.run(lambda there=there: all(count() for count in there), sensors=False, timeout=LONGEST)
-        waiting = ["--rate", "0.5", "--subscribers", "2"]
-        player = launches.play("play.log", bag, *waiting, *of_player)
-        assert launches.ends(player, timeout=LONGEST) == 0, launches.output("launch.log")
-        world.run(lambda: False, sensors=False, timeout=1.0)
-        assert launches.stop(nodes) == 0
-        output = launches.output("launch.log")
-        assert output.count("process has finished cleanly") == 2, output
-        assert "does not reach" not in output
-        found[namespace] = orientations_by_stamp(orientations), inertias_by_stamp(inertias)
-    for plain, namespaced in zip(found[""], found["/robot1"], strict=True):
-        common = plain.keys() & namespaced.keys()  # the first ones go before the listener is found
-        assert len(common) > 0.5 * DURATION * RATE
-        assert {stamp: plain[stamp] for stamp in common} == {stamp: namespaced[stamp] for stamp in common}
-
-
 def test_a_replay_of_root_names_to_nodes_in_a_namespace_ends_by_itself(launches, bag, tmp_path):
     """The player publishes the recorded names, so the nodes are remapped to them; an old file goes along."""
     old = tmp_path / "old.yaml"
@@ -225,7 +155,25 @@ def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
     assert launches.stop(nodes) == 0
 
 
-def test_a_wrong_remap_ends_the_launch_and_is_said(launches):
-    process = launches.run("estimation", "launch.log", "robot:=talos", "remap:=imu_data:=/imu")
-    assert launches.ends(process) == 1
-    assert "no topic 'imu_data' to remap, did you mean 'imu/data'?" in launches.output("launch.log")
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        (
+            "estimation",
+            ["robot:=talos", "remap:=imu_data:=/imu"],
+            "no topic 'imu_data' to remap, did you mean",
+        ),
+        ("estimation", ["robot:=tallos"], "no parameter file 'tallos': not a file, and config/ has"),
+        (
+            "simulation",
+            ["robot:=talos", "real_time_factor:=fast"],
+            "real_time_factor is 'fast', expected a number",
+        ),
+        ("replay", ["robot:=talos", "bag:=/nowhere"], "no recording '/nowhere'"),
+    ],
+)
+def test_what_is_wrong_ends_the_launch_with_one_line(launches, name, arguments, said):
+    assert launches.ends(launches.run(name, "launch.log", *arguments)) == 1
+    lines = [line for line in launches.output("launch.log").splitlines() if "rror" in line or said in line]
+    assert any(said in line for line in lines), launches.output("launch.log")
+    assert "Traceback" not in launches.output("launch.log")

@@ -68,27 +68,21 @@ def test_through_all_states(world):
     assert "Traceback" not in node.output
 
 
-def test_a_transition_that_does_not_exist_is_refused(world):
-    node = world.start("tilt_observer", **MANAGED)
+def test_what_cannot_be_configured_is_said_and_refused(world):
+    """A transition that does not exist, no description yet, and a wrong name in it."""
+    node = world.start(
+        "tilt_observer", robot={"imu_frame": "imo", "contacts": "[foot]"}, described=False, **MANAGED
+    )
     assert not change(world, Transition.TRANSITION_ACTIVATE)
-    assert state(world) == "unconfigured"
-    assert change(world, Transition.TRANSITION_CONFIGURE)
-    assert node.stop() == 0, node.output
-
-
-def test_what_is_wrong_is_said_when_it_is_configured(world):
-    node = world.start("tilt_observer", robot={"imu_frame": "imo", "contacts": "[foot]"}, **MANAGED)
-    assert not change(world, Transition.TRANSITION_CONFIGURE)
-    assert "no frame 'imo'" in node.output
-    assert state(world) == "unconfigured"
-    assert node.stop() == 0, node.output
-
-
-def test_without_a_description_it_stays_unconfigured_until_there_is_one(world):
-    node = world.start("tilt_observer", described=False, **MANAGED)
     assert not change(world, Transition.TRANSITION_CONFIGURE)
     assert "no robot description on /robot_description yet" in node.output
     latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
     world.publish("robot_description", String(data=world.urdf.read_text()), latched)
-    assert world.run(lambda: change(world, Transition.TRANSITION_CONFIGURE))
+
+    def named():
+        assert not change(world, Transition.TRANSITION_CONFIGURE)
+        return "no frame 'imo'" in node.output
+
+    assert world.run(named)
+    assert state(world) == "unconfigured"
     assert node.stop() == 0, node.output

@@ -1,8 +1,7 @@
 """Nodes as processes over DDS: start, publish, answer, report bad input, end cleanly."""
 
-import os
 import signal
-import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,14 +10,16 @@ pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped, QuaternionStamped, TransformStamped, Vector3Stamped, Wrench
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped, Wrench
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 
+from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.signals import BaseEstimate, BaseState
 
 
 def statuses(array):
@@ -54,28 +55,22 @@ def test_tilt_observer_publishes_answers_and_ends(world):
     assert "Traceback" not in node.output
 
 
-def test_the_transform_is_sent_where_its_messages_are_and_missed_in_one_line(world, tmp_path, monkeypatch):
-    """A stand-in for tf2_msgs (of which there is no wheel) sends the transform."""
-    missing = world.start("tilt_observer", publish_tf="true")
-    assert world.run(lambda: "tf2_msgs is missing (ros-$ROS_DISTRO-tf2-msgs)" in missing.output)
-    missing.stop()
-    (tmp_path / "tf2_msgs").mkdir()
-    (tmp_path / "tf2_msgs" / "msg.py").write_text(
-        "from geometry_msgs.msg import TransformStamped\n"
-        "type(TransformStamped).__import_type_support__()\n"
-        "class Kind(type(TransformStamped)):\n"
-        "    def __instancecheck__(cls, message): return isinstance(message, TransformStamped)\n"
-        "class TFMessage(TransformStamped, metaclass=Kind):\n"
-        "    def __new__(cls, transforms): return transforms[0]\n"
+def test_the_transform_is_sent_where_its_messages_are_and_missed_in_one_line(build, hopper, capfd):
+    """With a stand-in for a publisher of tf2_msgs, of which there is no wheel."""
+    node = build("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map", **hopper)
+    assert "tf2_msgs is missing (ros-$ROS_DISTRO-tf2-msgs)" in capfd.readouterr().err
+    sent = []
+    node._transforms = SimpleNamespace(msg_type=lambda transforms: transforms[0], publish=sent.append)
+    zero = np.zeros(3)
+    state = BaseState(7, [0.6, 0.0, 0.0, 0.8], [1.0, 2.0, 3.0], zero, zero)
+    node._publish([BaseEstimate(state, np.array([0.0, 0.0, 1.0]), zero, (), zero, False, False, np.eye(3))])
+    (msg,) = sent
+    assert (msg.header.frame_id, msg.child_frame_id, stamp_from_msg(msg.header.stamp)) == ("map", "trunk", 7)
+    assert (msg.transform.rotation.x, msg.transform.rotation.w, msg.transform.translation.z) == (
+        0.6,
+        0.8,
+        3.0,
     )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
-    node = world.start("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map")
-    sent = world.listen(TransformStamped, "/tf")
-    assert world.run(lambda: len(sent) > 20, leave_out=["base_state"])
-    assert (sent[-1].header.frame_id, sent[-1].child_frame_id) == ("map", "trunk")
-    assert stamp_from_msg(sent[-1].header.stamp) in set(world.stamps)
-    assert abs(sent[-1].transform.rotation.w - 1.0) < 1e-3
-    assert node.stop() == 0, node.output
 
 
 def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
@@ -156,11 +151,11 @@ def test_inputs_that_are_bad_lost_and_back(world):
     world.publish("joint_states", malformed)
     assert world.run(lambda: diagnostics and _malformed(diagnostics[-1]) == "1")
 
-    before = len(diagnostics)
-    nan = [float("nan"), 0.0, 9.8]
-    assert world.run(lambda: len(diagnostics) > before + 2, force=nan)
-    status = statuses(diagnostics[-1])["imu/data"]
-    assert any(int(value) > 50 for value in counts(status).values() if value.isdigit()), status
+    def dropped():
+        values = counts(statuses(diagnostics[-1])["imu/data"]).values()
+        return any(int(value) > 50 for value in values if value.isdigit())
+
+    assert world.run(dropped, force=[float("nan"), 0.0, 9.8])
 
     def joints_are_there():
         return statuses(diagnostics[-1])["joint_states"].level == DiagnosticStatus.OK
@@ -215,39 +210,50 @@ def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
     assert node.stop() == 0, node.output
 
 
+def test_a_mistake_in_a_parameter_file_ends_with_one_line(world, tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text("tilt_observer: {ros__parameters: {inputs: {timeuot: 0.2}}}\n")
+    nodes = [world.start("tilt_observer", "--params-file", str(path))]
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("tilt_observer: [")
+    nodes.append(world.start("tilt_observer", "--params-file", str(broken)))
+    for node, said in zip(nodes, ("did you mean 'inputs.timeout'", "broken.yaml"), strict=True):
+        assert node.wait() == 1
+        (error,) = [line for line in node.output.splitlines() if line.startswith("error: ")]
+        assert said in error
+        assert "Traceback" not in node.output
+
+
+OVERRIDE = "qos_overrides./imu/data.subscription"
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "expected"),
     [
         ("tilt_observer", {"imu_frame": "imo"}, "no frame 'imo'"),
+        ("tilt_observer", {"rate": "-5.0"}, "parameter 'rate' is -5.0, expected"),
+        (
+            "tilt_observer",
+            {f"{OVERRIDE}.reliability": "relaible"},
+            "qos_overrides.* of 'imu/data': .*relaible",
+        ),
+        ("tilt_observer", {f"{OVERRIDE}.durability": "true"}, "qos_overrides.*imu/data"),
+        ("tilt_observer", {f"{OVERRIDE}.depth": "ten"}, "qos_overrides.*imu/data"),
         ("inertial_ekf", {"links": "[arm]"}, "no link 'arm'"),
         ("inertial_ekf", {"export_path": "/tmp/robot.txt"}, "expected a path that ends in '.urdf'"),
         ("inertial_ekf", {"urdf": "nowhere.urdf"}, "no robot description 'nowhere.urdf'"),
-        ("tilt_observer", {"rate": "-5.0"}, "parameter 'rate' is -5.0, expected"),
-    ],
-)
-def test_a_wrong_configuration_ends_with_one_line(world, name, parameters, expected):
-    node = world.start(name, **parameters)
-    assert node.wait() == 1
-    errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1, node.output
-    assert expected in errors[0]
-    assert "Traceback" not in node.output
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        ("simulator", {"disturbances": '["{kind: ball, mass: 2}"]'}, "link missing in .kind: ball, mass: 2"),
         (
-            "tilt_observer: {ros__parameters: {inputs: {timeuot: 0.2}}}\n",
-            "no parameter 'inputs.timeuot', did you mean 'inputs.timeout'",
+            "whole_body_controller",
+            {"command_joints": "[elbow, wrist, elbow]"},
+            "it has wrist, which the robot does not; it has elbow more than once",
         ),
-        ("tilt_observer: [", "robot.yaml"),
     ],
 )
-def test_a_mistake_in_a_parameter_file_ends_with_one_line(world, tmp_path, text, expected):
-    path = tmp_path / "robot.yaml"
-    path.write_text(text)
-    node = world.start("tilt_observer", "--params-file", str(path))
-    assert node.wait() == 1
-    assert any(expected in line for line in node.output.splitlines() if line.startswith("error: "))
-    assert "Traceback" not in node.output
+def test_a_wrong_configuration_is_named(build, hopper, arm, name, parameters, expected):
+    if name in ("simulator", "whole_body_controller"):
+        pytest.importorskip("mujoco", reason="needs MuJoCo")
+        pytest.importorskip("proxsuite", reason="needs ProxSuite")
+    robot = arm if name in ("simulator", "whole_body_controller") else hopper
+    with pytest.raises(InertialEstimationError, match=expected):
+        build(name, **{**robot, **parameters})

@@ -18,7 +18,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
-from support.arm_robot import HOLDING, JOINTS, URDF
+from support.arm_robot import HOLDING, JOINTS
 
 from inertial_estimation.inputs.messages import (
     CONVERSIONS,
@@ -33,14 +33,6 @@ from inertial_estimation.signals import JointReading, LinkInertia, StampedInerti
 
 BALL = "['{kind: ball, link: lower, mass: 1, at: [0.1, 0, 0], start: 0.1}']"
 HELD = np.array([HOLDING[name] for name in JOINTS])
-
-
-@pytest.fixture
-def arm(world, tmp_path):
-    """Parameters of the arm."""
-    path = tmp_path / "arm.urdf"
-    path.write_text(URDF)
-    return {"urdf": str(path), "floating_base": "false"}
 
 
 def statuses(arrays):
@@ -280,23 +272,3 @@ def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_ov
     assert "controls the robot" in successor.output
     assert world.run(lambda: "the brakes are released" in simulator.output, sensors=False)
     assert simulator.process.poll() is None
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "expected"),
-    [
-        ("simulator", {"disturbances": '["{kind: ball, mass: 2}"]'}, "link missing in {kind: ball, mass: 2}"),
-        (
-            "whole_body_controller",
-            {"command_joints": "[elbow, wrist, elbow]"},
-            "it has wrist, which the robot does not; it has elbow more than once",
-        ),
-    ],
-)
-def test_a_wrong_configuration_ends_with_one_line(world, arm, name, parameters, expected):
-    node = world.start(name, robot=arm, **parameters)
-    assert node.wait() == 1
-    errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1, node.output
-    assert expected in errors[0]
-    assert "Traceback" not in node.output

@@ -1,19 +1,24 @@
-"""What nodes publish says what the estimates hold."""
+"""What nodes publish says what the estimates hold; commands there and back, what cannot be one is refused."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
+from geometry_msgs.msg import PoseStamped, QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.messages import (
     CONVERSIONS,
     QUATERNION_TYPE,
@@ -21,17 +26,22 @@ from inertial_estimation.inputs.messages import (
     stamp_from_msg,
 )
 from inertial_estimation.recordings import estimate_messages
-from inertial_estimation.recordings.estimate_messages import UNKNOWN_VARIANCE
+from inertial_estimation.recordings.estimate_messages import UNKNOWN_VARIANCE, base_reference_to_msg
 from inertial_estimation.ros import messages
 from inertial_estimation.signals import (
     BaseEstimate,
+    BaseReference,
     BaseState,
     Decision,
     Health,
     HealthLevel,
     InertialEstimate,
+    TorqueCommand,
 )
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
+
+stamps = st.integers(min_value=0, max_value=2**31 * 10**9 - 1)
+angles = st.floats(-1.5, 1.5)
 
 
 def same(left, right):
@@ -81,38 +91,20 @@ def taken_by_a_filter(covariance):
     assert np.isfinite(matrix).all()
 
 
-def with_all_covariances(estimate):
-    return replace(
-        estimate,
+def test_a_reused_message_has_the_covariances_of_its_estimate_alone():
+    full = replace(
+        base_estimate(np.eye(3), np.eye(3), stamp_ns=1),
         gyro_bias_variances=(0.1, 0.3),
         velocity_covariance_B=np.diag([1.0, 2.0, 3.0]),
         position_variance=0.5,
     )
-
-
-def test_covariances_of_position_and_twist_are_those_of_the_estimate():
-    estimate = with_all_covariances(base_estimate(np.eye(3), np.eye(3)))
-    msg = over_the_wire(estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
-    pose, twist = (np.array(part.covariance).reshape(6, 6) for part in (msg.pose, msg.twist))
+    used = estimate_messages.odometry_to_msg(full, Odometry(), "w", "b")
+    pose, twist = (np.reshape(part.covariance, (6, 6)) for part in (used.pose, used.twist))
     np.testing.assert_allclose(np.diag(pose), [0.5, 0.5, 0.5, 1.0, 1.0, 1.0])
     np.testing.assert_allclose(np.diag(twist), [1.0, 2.0, 3.0, 0.1, 0.1, 0.3])
-
-
-def test_a_reused_message_carries_nothing_over():
-    old = with_all_covariances(base_estimate(exp_so3(np.array([0.3, 0.1, 0.2])), np.eye(3), stamp_ns=1))
     new = base_estimate(np.eye(3), np.zeros((3, 3)), stamp_ns=2)
-    used = estimate_messages.odometry_to_msg(old, Odometry(), "w", "b")
     again = estimate_messages.odometry_to_msg(new, used, "odom", "base")
     assert again == estimate_messages.odometry_to_msg(new, Odometry(), "odom", "base")
-
-
-def test_transform_is_the_pose_of_the_odometry():
-    estimate = base_estimate(exp_so3(np.array([0.1, 0.2, 0.3])), np.eye(3))
-    transform = messages.base_state_to_transform(estimate.state, "odom", "base")
-    pose = estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base").pose.pose
-    assert transform.transform.rotation == pose.orientation
-    t = transform.transform.translation
-    assert (t.x, t.y, t.z) == (pose.position.x, pose.position.y, pose.position.z)
 
 
 def test_torque_residual_is_named_by_row():
@@ -135,6 +127,50 @@ def test_health_keeps_level_message_and_values(level):
     )
 
 
-def test_health_levels_are_those_of_the_message():
-    names = {level.name: bytes([level]) for level in HealthLevel}
-    assert names == {name: getattr(DiagnosticStatus, name) for name in ("OK", "WARN", "ERROR", "STALE")}
+@given(stamps, st.dictionaries(st.text("abc_", min_size=1), st.floats(width=64)))
+@settings(max_examples=20)
+def test_torque_command_there_and_back(stamp_ns, torques):
+    command = TorqueCommand(stamp_ns, tuple(torques), list(torques.values()))
+    back = messages.torque_command_from_msg(over_the_wire(messages.torque_command_to_msg(command)))
+    assert (back.stamp_ns, back.names) == (stamp_ns, tuple(torques))
+    np.testing.assert_array_equal(back.tau, command.tau)
+    assert stamp_from_msg(over_the_wire(messages.clock_to_msg(stamp_ns)).clock) == stamp_ns
+
+
+def test_torques_without_names_are_refused():
+    with pytest.raises(MeasurementError, match="expected \\(1,\\)"):
+        messages.torque_command_from_msg(JointState(name=["knee"], effort=[1.0, 2.0]))
+
+
+@given(st.floats(0.0, 2.0), angles, angles)
+@settings(max_examples=20)
+def test_base_reference_there_and_back(height, roll, pitch):
+    sent = BaseReference(height, roll, pitch)
+    back = messages.base_reference_from_msg(over_the_wire(base_reference_to_msg(sent, PoseStamped())))
+    assert (back.height, back.roll, back.pitch) == pytest.approx((height, roll, pitch), abs=1e-9)
+
+
+def test_a_base_reference_leaves_the_heading_alone():
+    msg = PoseStamped()
+    msg.pose.position.z = 1.0
+    half = 0.4
+    msg.pose.orientation.z, msg.pose.orientation.w = math.sin(half), math.cos(half)
+    assert messages.base_reference_from_msg(msg) == BaseReference(1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("z", "w"), [(math.nan, 1.0), (1.0, 0.0), (1.0, math.nan)])
+def test_a_base_reference_that_is_none_is_refused(z, w):
+    msg = PoseStamped()
+    msg.pose.position.z, msg.pose.orientation.w = z, w
+    with pytest.raises(MeasurementError, match="base reference"):
+        messages.base_reference_from_msg(msg)
+
+
+def test_a_walk_command_has_steps_and_their_length():
+    assert messages.walk_command_from_msg(Float64MultiArray(data=[3.0, 0.1])) == WalkCommand(3, 0.1)
+
+
+@pytest.mark.parametrize("data", [[], [3.0], [2.5, 0.1], [-1.0, 0.1], [math.nan, 0.1], [2.0, math.inf]])
+def test_a_walk_command_that_is_none_is_refused(data):
+    with pytest.raises(MeasurementError, match="walk command"):
+        messages.walk_command_from_msg(Float64MultiArray(data=data))

@@ -97,13 +97,3 @@ def test_a_signal_ends_it_with_zero(world, number):
     finally:
         monitor.kill()
     assert (monitor.returncode, err) == (0, "")
-
-
-def test_without_rich_it_says_what_to_install(world, tmp_path, monkeypatch):
-    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError('no rich here', name='rich')\n")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
-    monitor = start_monitor(world, "--once")
-    _out, err = monitor.communicate(timeout=60)
-    assert monitor.returncode == 1
-    assert "needs the Python package 'rich'" in err
-    assert "pip install" in err

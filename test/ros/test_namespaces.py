@@ -9,12 +9,11 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
-from rcl_interfaces.srv import GetParameters
 from rosgraph_msgs.msg import Clock
-from support.arm_robot import URDF as ARM
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.ros.parameters import from_ros_value
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 IN_ROBOT1 = ("-r", "__ns:=/robot1")
@@ -22,28 +21,17 @@ INPUTS = ("imu/data", "joint_states", "foot/wrench", "base_state")
 FROM_ROOT = [word for topic in INPUTS for word in ("-r", f"{topic}:=/{topic}")]
 
 
-def value_of(parameter):
-    return {
-        1: parameter.bool_value,
-        2: parameter.integer_value,
-        3: parameter.double_value,
-        4: parameter.string_value,
-        9: list(parameter.string_array_value),
-    }[parameter.type]
-
-
 @pytest.mark.parametrize(
     ("robot", "name"),
     [("icub", "tilt_observer"), ("icub", "inertial_ekf"), ("hyq", "trunk_payload"), ("go2", "simulator")],
 )
-def test_the_parameters_of_a_robot_file_arrive_in_a_namespace(world, robot, name):
+def test_the_parameters_of_a_robot_file_arrive_in_a_namespace(build, robot, name):
     """The robot description is not there yet: the parameters are declared all the same."""
     file = CONFIG / f"{robot}.yaml"
     expected = load_config_file(file).nodes[name]
-    world.start(name, "--params-file", str(file), *IN_ROBOT1, "-p", "urdf:=''", described=False, robot={})
-    request = GetParameters.Request(names=list(expected))
-    answer = world.call(GetParameters, f"/robot1/{name}/get_parameters", request, sensors=False)
-    found = {key: value_of(value) for key, value in zip(expected, answer.values, strict=True)}
+    node = build(name, "--params-file", str(file), *IN_ROBOT1, urdf="''")
+    assert node.get_namespace() == "/robot1"
+    found = {key: from_ros_value(node.get_parameter(key).value) for key in expected}
     assert found == {key: value or [""] if value == [] else value for key, value in expected.items()}
 
 
@@ -71,13 +59,10 @@ def test_nodes_in_a_namespace_estimate_and_report_there(world):
     assert not {"/base_orientation", "/link_inertias/leg", "/robot1/diagnostics"} & published
 
 
-def test_simulations_in_two_namespaces_have_two_times(world):
+def test_simulations_in_two_namespaces_have_two_times(world, arm):
     """As simulation.launch.py starts them; the nodes of each follow its own."""
     pytest.importorskip("mujoco", reason="needs MuJoCo")
-    arm = world.folder / "arm.urdf"
-    arm.write_text(ARM)
-    robot = {"urdf": str(arm), "floating_base": "false", "hoist": "0.0"}
-    clocks = {}
+    robot, clocks = {**arm, "hoist": "0.0"}, {}
     for name in ("one", "two"):
         renamed = ("-r", f"__ns:=/{name}", "-r", "/clock:=clock")
         world.start("simulator", *renamed, described=False, robot=robot)

@@ -21,7 +21,6 @@ from inertial_estimation.ros import node_runner
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.node_inputs import LONGEST_S, ReadingDelay
 from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, beside, next_shift
-from inertial_estimation.ros.qos import LONGEST_STALL, sensor_input
 from inertial_estimation.signals import HealthLevel
 
 OK, WARN, ERROR = HealthLevel.OK, HealthLevel.WARN, HealthLevel.ERROR
@@ -71,20 +70,6 @@ def test_a_publisher_that_is_connected_in_vain_is_named(publishers):
     messages = [counter.health().message for _ in range(5)]
     assert messages[:4] == ["no message yet"] * 4
     assert ("a publisher is connected" in messages[4]) == (publishers == 1)
-
-
-def test_the_newest_reason_of_malformed_messages_is_named():
-    counter = InputCounter("imu/data")
-    counter.count(12, None)
-    for k in range(12):
-        counter.count_malformed(f"reason {k}")
-    assert counter.health().message == "12 malformed message(s): reason 11"
-
-
-@pytest.mark.parametrize(("rate", "period"), [(1000.0, 0.003), (4000.0, 0.001), (100.0, 0.5), (1.0, 0.01)])
-def test_a_queue_holds_what_comes_in_a_period_and_a_stall(rate, period):
-    depth = sensor_input(rate, period).depth
-    assert rate * (period + LONGEST_STALL) <= depth <= max(10, rate * (period + LONGEST_STALL) + 1)
 
 
 def levels_of(delay, *reports):
