@@ -33,11 +33,7 @@ def estimation_launch() -> ModuleType:
 estimation = estimation_launch()
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": ("talos", "Name of a file in config/, or path of a parameter file.", None),
-    "real_time_factor": (
-        "1.0",
-        "Largest ratio of simulated to wall time; 0: unlimited.",
-        None,
-    ),
+    "real_time_factor": ("1.0", "Largest ratio of simulated to wall time; 0: unlimited.", None),
     "disturbances": ("", "Disturbances of the robot, YAML mappings separated by semicolons.", None),
     "lockstep": (
         "true",
@@ -74,8 +70,11 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def simulator_parameters(value: dict[str, str]) -> dict[str, Any]:
     """Return the simulator's parameters that replace those of the files."""
-    lockstep, factor = value["lockstep"] == "true", float(value["real_time_factor"])
-    parameters: dict[str, Any] = {"lockstep": lockstep, "real_time_factor": factor}
+    factor = value["real_time_factor"]
+    try:
+        parameters = {"lockstep": value["lockstep"] == "true", "real_time_factor": float(factor)}
+    except ValueError:
+        raise RuntimeError(f"real_time_factor is '{factor}', expected a number") from None
     disturbances = [text.strip() for text in value["disturbances"].split(";") if text.strip()]
     return {**parameters, "disturbances": disturbances} if disturbances else parameters
 

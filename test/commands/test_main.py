@@ -1,7 +1,6 @@
 """The dispatcher: one line for an error, help that lists the commands, lazy imports."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -13,8 +12,6 @@ from inertial_estimation.commands import command_lines
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.main import COMMANDS, command_parser, main
 from inertial_estimation.commands.terminal import progress_bar
-from inertial_estimation.configuration.config_file import find_config
-from inertial_estimation.errors import ConfigurationError
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,11 +109,6 @@ def test_options_name_what_there_is() -> None:
     assert command_lines.PAYLOAD_KG == TWELVE_POUNDS
 
 
-def test_every_command_is_in_the_page_of_commands() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `([a-z]+)` \|", page, re.MULTILINE)) == set(COMMANDS)
-
-
 def test_progress_in_a_pipe_is_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,24 +192,10 @@ def test_an_error_of_the_system_is_one_line(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_printed_is_one_line() -> None:
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "experiment", "--list"]
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "inertial_estimation.commands.main", "experiment", "--list"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
         )
     expected = "inertial-estimation experiment: [Errno 28] No space left on device\n"
     assert (ended.returncode, ended.stderr) == (1, expected)
-
-
-def test_config_by_name_and_by_path() -> None:
-    assert find_config("icub").name == "icub.yaml"
-    path = find_config("talos")
-    assert find_config(str(path)) == path
-    with pytest.raises(ConfigurationError, match=r"no parameter file 'hal': .* robots .*icub.*panda.*talos"):
-        find_config("hal")
-    with pytest.raises(ConfigurationError, match="did you mean 'talos'"):
-        find_config("tallos")

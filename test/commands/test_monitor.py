@@ -10,10 +10,9 @@ pytest.importorskip("rich")
 from rich.console import Console
 
 from inertial_estimation.commands.monitor_view import band, monitor_view
-from inertial_estimation.payload.estimate import PHASES, PayloadTelemetry
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.signals import Decision, Health, HealthLevel
-from inertial_estimation.telemetry import AGE, GATE_DECISIONS, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import GATE_DECISIONS, InertialTelemetry, TiltTelemetry
 
 NOW = 100.0
 LINKS = ("torso_2_link", "arm_left_5_link")
@@ -105,19 +104,6 @@ def test_what_a_node_warns_of_is_shown(record):
     assert "waiting for joint_states" in line_with(text, "tilt_observer  ")
 
 
-def test_the_trunk_is_shown_before_its_mass_was_ever_measured():
-    record = WatchRecord()
-    node = record.node("hyq/trunk_payload")
-    node.hear_report(NOW, estimating("payload", "settling"))
-    known = {"phase": float(PHASES.index("settling")), "hold": 1.0, "mass__trunk": 60.0}
-    infinite = {"mass_sigma__trunk": math.inf, "mass_nominal__trunk": 60.0}
-    node.hear_figures(NOW, figures(PayloadTelemetry("trunk"), **known, **infinite))
-    text = text_of(record)
-    assert "phase settling   method static_poses   moving   asks to hold" in text
-    assert line_with(text, "trunk  ").split()[:3] == ["trunk", "60.00", "inf"]
-    assert "hyq/imu/data" in text
-
-
 def test_before_anything_was_found_it_says_so():
     assert "no nodes found yet" in text_of(WatchRecord())
     record = WatchRecord()
@@ -138,8 +124,3 @@ def test_before_anything_was_found_it_says_so():
 )
 def test_a_band_shows_estimate_spread_and_nominal(mass, sigma, drawn):
     assert band(mass, sigma, 10.0, width=21) == drawn
-
-
-def test_a_band_without_a_nominal_mass_is_empty():
-    assert band(1.0, 0.1, 0.0) == ""
-    assert AGE in TiltTelemetry(()).names

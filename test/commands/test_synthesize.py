@@ -96,18 +96,3 @@ def test_same_seed_writes_the_same_recording(tmp_path: Path) -> None:
         with BagRecording(tmp_path / name) as bag:
             found.append([message[2:] for message in bag.raw_messages(bag.topics)])
     assert found[0] == found[1] != found[2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--payload-link", "tail"], "no link 'tail'"),
-        (["--payload-mass", "0"], "expected a positive one"),
-    ],
-)
-def test_nonsense_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert main(["synthesize", "panda", "--output", str(tmp_path / "bag"), *arguments]) == 1
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "bag").exists()

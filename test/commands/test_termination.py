@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inertial_estimation.commands.main import Terminated, main, unwound_by_signals
+from inertial_estimation.commands.main import Terminated, unwound_by_signals
 from inertial_estimation.commands.processes import ProcessGroup
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -116,31 +116,6 @@ def test_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_main_returns_the_code_of_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from inertial_estimation.commands import play
-
-    monkeypatch.setattr(play, "run", lambda _args: signal.raise_signal(signal.SIGTERM))
-    assert main(["play", "bag"]) == 143
-
-
-def test_process_is_killed_with_the_thread_that_started_it(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys, time\n"
-        "from pathlib import Path\n"
-        "from inertial_estimation.commands.processes import ProcessGroup\n"
-        "with ProcessGroup(Path(sys.argv[1])) as group:\n"
-        "    print(group.start('sleeper', [sys.executable, '-c', 'import time; time.sleep(60)']).pid)\n"
-        "    sys.stdout.flush()\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    pid = int(ended.stdout)
-    assert ended.returncode == -signal.SIGKILL
-    assert wait_until(lambda: started(pid) is None, 5.0)
-
-
 def test_interrupted_wait_kills_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True)"
     group = ProcessGroup(tmp_path, patience_s=60.0)
@@ -183,7 +158,7 @@ def test_a_signal_prevails_over_code_that_converts_or_discards_its_exception(num
     assert signal.getsignal(number) == before
 
 
-@pytest.mark.parametrize("command", ["monitor", "play bag", "demo --no-adaptation"])
+@pytest.mark.parametrize("command", ["monitor", "demo --no-adaptation"])
 def test_ctrl_c_while_rclpy_is_imported_ends_a_command_without_a_traceback(command, tmp_path):
     """Its modules in C convert what is raised while they are loaded."""
     for package in ("rich", "rclpy", "mujoco", "proxsuite", "example_robot_data"):

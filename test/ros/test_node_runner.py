@@ -55,8 +55,8 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "number", "after_handlers_s"),
     [
-        ("simulator", signal.SIGTERM, (0.0, 0.8)),
-        ("inertial_ekf", signal.SIGINT, (0.05, 1.2)),
+        ("simulator", signal.SIGTERM, (0.0, 0.5)),
+        ("inertial_ekf", signal.SIGINT, (0.05, 0.8)),
     ],
     ids=["simulator", "inertial_ekf"],
 )

@@ -25,7 +25,7 @@ from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
-from inertial_estimation.telemetry import AGE, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import AGE, InertialTelemetry
 
 NEW = MarkerTypes(Marker, Point)
 
@@ -141,27 +141,6 @@ def test_a_payload_is_a_sphere_of_its_mass_and_drawn_only_when_it_is_certain():
     *_others, unmeasured = link_markers(NEW, 2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
     assert unmeasured.action == Marker.DELETE
     assert payload_radius(-5.0) == payload_radius(5.0)
-
-
-def test_the_tilt_observer_publishes_its_figures_and_markers(world):
-    node = world.start("tilt_observer")
-    telemetry = world.listen(JointState, "tilt_observer/telemetry")
-    markers = world.listen(MarkerArray, "tilt_observer/markers")
-    assert world.run(
-        lambda: len(telemetry) > 150 and len(markers) > 5, timeout=60.0, leave_out=["base_state"]
-    )
-    assert {tuple(msg.name) for msg in telemetry} == {TiltTelemetry(("foot",)).names}
-    stamp_ns, values = figures_from_msg(telemetry[-1])
-    assert stamp_ns in set(world.stamps)
-    assert 0.0 < values[AGE] < 5.0
-    assert values["contacts/foot"] == 1.0
-    assert abs(values["tilt/roll [rad]"]) < 1e-3
-    assert 0.0 < values["gyro_bias_sigma/horizontal [rad s^-1]"] < 0.01
-    stamps = np.array([stamp_from_msg(msg.markers[0].header.stamp) for msg in markers])
-    assert np.diff(stamps).min() >= 100_000_000
-    drawn = {marker.ns: marker for marker in markers[-1].markers}
-    assert drawn["contacts"].pose.position.z == pytest.approx(-0.4, abs=1e-6)
-    assert node.stop() == 0, node.output
 
 
 def test_the_inertial_filter_publishes_figures_covariance_and_markers(world):

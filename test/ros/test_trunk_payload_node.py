@@ -136,11 +136,6 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     for stamp_ns, inertia in published.items():
         np.testing.assert_array_equal(numbers(inertia), numbers(expected[stamp_ns].trunk))
 
-    late = []
-    world.node.create_subscription(DiagnosticArray, "load_change", late.append, LATE)
-    assert world.run(lambda: len(late) == 2)
-    assert [event.kind for event in events_of(late)] == ["loaded", "identified"]
-
     it_is_asked(world, changes, holds)
     robot.torques = False
     missing = "it has no effort, but joint torques are needed"
