@@ -19,6 +19,9 @@ class SmoothingConfig:
         lower=0.005,
         upper=5.0,
     )
+    order: int = parameter(
+        3, "Degree of the local polynomials that smooth and differentiate the signals.", lower=2, upper=7
+    )
     differentiate: str = parameter(
         "position",
         "Signal that gives the accelerations: positions differentiated twice, or measured velocities "

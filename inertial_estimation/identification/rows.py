@@ -76,7 +76,6 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
 
 FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window
 RATE_TOLERANCE = 0.1  # relative deviation of the row rate from the requested one, to save evaluations
-DEGREE = 3  # of the local polynomials: a motion's jerk does not bias its acceleration
 CHUNK_ROWS = 256  # rows that are in memory at once
 
 
@@ -129,12 +128,12 @@ class RowTiming:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
         """
-        signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, DEGREE)
+        signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
         kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
         strides = range(max(1, (2 * signals.half) // FEWEST_EVALUATIONS), 0, -1)
         fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
         stride = next(fits, 1)
-        rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, DEGREE)
+        rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
         effort_half = round(0.5 * effort_window / (stride * step_s))
         return cls(signals, stride, rows, max(1, round(kept / stride)), effort_half)
 

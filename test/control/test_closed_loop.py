@@ -4,18 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.control_robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
+from support.control_robots import PANDA_HOME, ClosedLoop, pipeline_of, simulation_of
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import HEIGHT_RATE, JOINT_RATE, WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading
-from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
-from inertial_estimation.spatial.minimum_jerk import minimum_jerk
-from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.pipeline import TiltPipeline
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")
@@ -24,10 +19,6 @@ TORSO, FOREARM, ELBOW = "torso_2_link", "arm_left_5_link", "arm_left_4_joint"
 
 def nominal_mass(link: str) -> float:
     return float(pipeline_of("talos").robot.link_body(link).nominal_J.mass)
-
-
-def clipped_blend(u: float) -> float:
-    return minimum_jerk(min(1.0, max(0.0, u)))
 
 
 @pytest.mark.parametrize(
@@ -115,27 +106,6 @@ def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:
     assert max(np.abs(speeds)) < 1.2 * HEIGHT_RATE
 
 
-def test_the_pelvis_leans_25_degrees_and_back_within_two_seconds() -> None:
-    loop = ClosedLoop(simulation_of("talos"), pipeline_of("talos"))
-    assert loop.run(0.5)
-    height, angle, step = loop.pipeline.last.height, np.radians(25.0), 1e-4
-    pitches = []
-
-    def lean(t: float) -> None:
-        def profile(at: float) -> float:
-            return angle * (clipped_blend(at) if at < 1.0 else clipped_blend(2.0 - at))
-
-        rate = (profile(t + step) - profile(t)) / step
-        loop.pipeline.push_base_reference(BaseReference(height, pitch=profile(t), pitch_rate=rate))
-        x, y, z, w = loop.simulation.truth().base.quaternion_xyzw
-        pitches.append(np.arcsin(2.0 * (w * y - z * x)))
-
-    assert loop.run(2.0, lean)
-    assert loop.run(0.5)
-    assert max(pitches) == pytest.approx(angle, abs=np.radians(1.0))
-    assert abs(pitches[-1]) < np.radians(1.0)
-
-
 def test_three_steps_do_not_fall_and_go_where_they_should() -> None:
     loop = ClosedLoop(simulation_of("talos"), pipeline_of("talos"))
     assert loop.run(0.3)
@@ -156,35 +126,6 @@ def test_walking_bears_a_torso_the_controller_knows_nothing_of() -> None:
     loop.pipeline.push_walk_command(WalkCommand(2))
     assert loop.run(3.5)
     assert loop.pipeline.controller.gait.steps_made == 2
-
-
-def test_steps_with_the_observer_in_the_loop_and_noisy_sensors() -> None:
-    noise = {f"sensors.{name}": value for name, value in dataclasses.asdict(REALISTIC).items()}
-    simulation = simulation_of("talos", **noise)
-    pipeline = pipeline_of("talos")
-    config = config_of(TiltPipelineConfig, "talos", "tilt_observer", {})
-    observer = TiltPipeline(config, read_urdf(config.robot.urdf))
-    begun = False
-    while simulation.stamp_ns < 5.6e9:
-        for reading in simulation.advance(simulation.period_ns):
-            observer.push_imu(reading.imu)
-            observer.push_joints(reading.joints)
-            pipeline.push_joints(reading.joints)
-            for contact, wrench in reading.wrenches.items():
-                observer.push_wrench(contact, wrench)
-                pipeline.push_wrench(contact, wrench)
-            for estimate in observer.tick(simulation.stamp_ns):
-                state = estimate.state
-                pipeline.push_base_state(state)
-        if simulation.stamp_ns < 1.5e9:
-            continue
-        for command in pipeline.tick(simulation.stamp_ns):
-            simulation.apply(command.tau)
-        if not begun and simulation.stamp_ns > 2e9:
-            pipeline.push_walk_command(WalkCommand(2, 0.12))
-            begun = True
-        assert not simulation.fallen
-    assert pipeline.controller.gait.steps_made == 2
 
 
 def test_a_compliant_elbow_sags_by_the_load_over_its_stiffness_until_the_inertia_is_told() -> None:

@@ -109,16 +109,6 @@ def test_the_robot_is_really_at_rest_before_a_swing(walk, foot) -> None:
     assert walk.longest_rest(f"dwell of {foot}") >= 0.15
 
 
-def test_health_says_whether_it_is_held() -> None:
-    hyq = pipeline_of("hyq")
-    push_state(hyq, 0, home(hyq))
-    hyq.tick(0)
-    held = lambda: next(h for h in hyq.health(0) if h.name == "controller").values["held"]  # noqa: E731
-    assert held() == "no"
-    hyq.push_hold(True)
-    assert held() == "yes"
-
-
 def test_a_foot_comes_down_when_the_robot_is_pushed_over_and_the_same_foot_tries_again() -> None:
     push = Push("trunk", np.array([-250.0, 150.0, 0.0]), start=1.15, duration=0.15)
     loop = ClosedLoop(simulation_of("hyq", (push,)), pipeline_of("hyq", **{"crawl.dwell": 0.25}))

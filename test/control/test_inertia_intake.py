@@ -54,6 +54,9 @@ def test_links_of_different_stamps_are_never_mixed_and_the_newest_complete_set_w
         (inertia("torso", mass=np.nan), "inconsistent"),
         (LinkInertia("torso", 1.0, np.zeros(2), np.eye(3)), "inconsistent"),
         (inertia("torso", mass=1e4), "implausible"),
+        (inertia("torso", mass=1e-6), "implausible"),
+        (LinkInertia("torso", 2.0, np.array([50.0, 0.0, 0.0]), np.eye(3)), "implausible"),
+        (inertia("torso", moments=(1e5, 1e5, 1e5)), "implausible"),
         (inertia("nose"), "link not expected"),
     ],
 )
@@ -73,6 +76,13 @@ def test_a_bad_inertia_is_refused_with_its_set_whatever_the_order_and_said(
     assert reason in health(intake, 2 * NANOSECONDS).values["last refusal"]
     push_all(intake, 3 * NANOSECONDS)
     assert intake.pop() is not None
+
+
+def test_a_stamp_an_hour_ahead_of_the_joints_does_not_shut_out_the_next_ones(intake) -> None:
+    intake.push(3600 * NANOSECONDS, inertia("torso"), NANOSECONDS)
+    push_all(intake, 2 * NANOSECONDS)
+    assert intake.pop() is not None
+    assert intake.refused == {"stamp ahead": 1}
 
 
 def test_older_stamps_are_refused(intake) -> None:

@@ -146,14 +146,6 @@ def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: 
     assert solver.solve(good).solved
 
 
-def test_iterations_exhausted_is_said(scene: ProgramScene) -> None:
-    rng = np.random.default_rng(6)
-    _, state = scene.state(rng)
-    tasks, loads = scene.tasks(state, rng, 10.0), scene.loads(200.0, 900.0)
-    _, _, solution = scene.solve(state, tasks, loads, 30.0, tolerance=1e-10, iterations=(1, 6))
-    assert solution.status == "iterations exhausted"
-
-
 SOLE = (-0.05, 0.15, -0.08, 0.04)  # its centre is neither at the origin nor on an axis
 SHARE = 2.0**-0.5 * FRICTION
 

@@ -100,15 +100,6 @@ def test_a_joint_state_is_answered_with_the_base_state_of_its_time(fresh) -> Non
     assert [command.stamp_ns for command in fresh.tick(3 * TICK_NS)] == [2 * TICK_NS], "interpolated"
 
 
-def test_the_orientation_of_the_base_is_that_of_its_message(fresh) -> None:
-    for k, turn in enumerate(([0.0, 0.0, 2.5], [0.3, -0.2, 1.0], [-0.4, 0.5, -3.0])):
-        quaternion = quaternion_from_rotation(exp_so3(np.array(turn)))
-        push_state(fresh, (k + 1) * TICK_NS, home(fresh), quaternion=quaternion)
-        (sample,) = fresh.inputs.ready()
-        found = fresh._sensed.base(sample).quaternion_xyzw
-        assert abs(found @ quaternion) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_joint_states_are_thinned_to_the_rate(fresh) -> None:
     stamps = [k * 1_000_000 for k in range(31)]
     answered = []
@@ -202,26 +193,6 @@ def test_an_unsolved_program_is_answered_by_damping_with_the_reason(fresh, monke
     assert "iterations exhausted" in fresh.last.reason
     np.testing.assert_allclose(command.tau, -0.3 * FALLBACK_DAMPING, atol=5.0)
     assert (command.tau < 0.0).all()
-
-
-def test_torques_stay_within_the_limits_whatever_the_state() -> None:
-    weak = pipeline_of("talos", torque_scale=0.4)
-    limits = 0.4 * weak.controller.dynamics.limits.effort
-    rng = np.random.default_rng(1)
-    for k in range(20):
-        spread = 0.2 * k
-        R = exp_so3(0.3 * spread * rng.standard_normal(3))
-        push_state(
-            weak,
-            k * TICK_NS,
-            home(weak) + 0.3 * spread * rng.standard_normal(32),
-            spread * rng.standard_normal(32),
-            quaternion=quaternion_from_rotation(R),
-            twist=spread * rng.standard_normal(6),
-        )
-        (command,) = weak.tick(k * TICK_NS)
-        assert np.isfinite(command.tau).all()
-        assert (np.abs(command.tau) <= limits + 1e-9).all()
 
 
 def test_an_arm_gets_the_torques_of_inverse_dynamics() -> None:

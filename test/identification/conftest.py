@@ -14,7 +14,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 
 STEP = 2e-3
-EXACT = {"smoothing.window": 0.008, "smoothing.row_rate": 50.0}
+EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}
 ROBOTS = {
     "ur10_joint_limited_robot": {
         "floating_base": False,

@@ -11,7 +11,7 @@ from inertial_estimation.identification.rows import RowBlock
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 
 ARM = "ur10_joint_limited_robot"
-DEFAULT = {"smoothing__window": 0.12, "smoothing__row_rate": 100.0}
+DEFAULT = {"smoothing__window": 0.12, "smoothing__order": 3, "smoothing__row_rate": 100.0}
 SECONDS = 5.0
 
 

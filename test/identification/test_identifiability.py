@@ -97,7 +97,7 @@ def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random
 
     Rows overlap within the smoothing window, so this fails if their correlation is not accounted for.
     """
-    scene = make_scene("panda", smoothing__window=0.06, links=["panda_link7"])
+    scene = make_scene("panda", smoothing__window=0.06, smoothing__order=3, links=["panda_link7"])
     x = np.zeros(len(scene.identifier().parameters.unknowns))
     clean = scene.recording(scene.identifier(), x, 3, seconds=3.0, scale=0.6)
     exact = scene.identifier()
@@ -123,7 +123,7 @@ def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random
 
 
 def test_row_weights_find_the_noise_of_each_row(make_scene):
-    scene = make_scene("panda", links=["panda_link7"], smoothing__window=0.05)
+    scene = make_scene("panda", links=["panda_link7"], smoothing__window=0.05, smoothing__order=3)
     identifier = scene.identifier()
     x = np.zeros(len(identifier.parameters.unknowns))
     block = scene.recording(identifier, x, 3, seconds=3.0)

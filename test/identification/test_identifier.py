@@ -21,7 +21,9 @@ def recorded(scene, **options):
 
 
 def test_a_robot_that_stands_still_is_refused(make_scene):
-    scene = make_scene("hyq_no_sensors", smoothing__window=0.12, contact_wrenches="measured")
+    scene = make_scene(
+        "hyq_no_sensors", smoothing__window=0.12, smoothing__order=3, contact_wrenches="measured"
+    )
     identifier, block = recorded(scene, seconds=2.0, scale=0.0, moving=[])
     rng = np.random.default_rng(0)
     noisy = {"q": 5e-5, "tau": 0.3, "f_I": 0.3, "w_I": 0.01, "wrenches": 1.0}

@@ -19,7 +19,7 @@ BOUNDED = ("coulomb", "viscous", "armature")
 @pytest.fixture(scope="module")
 def noisy(make_scene, random_deviation):
     """An arm, short and noisy data, and the report of all methods."""
-    scene = make_scene("panda", smoothing__window=0.05)
+    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3)
     identifier = scene.identifier()
     x = random_deviation(identifier, np.random.default_rng(3))
     block = scene.recording(identifier, x, 5, seconds=1.5, scale=0.5, torque_noise=NOISE)
@@ -206,7 +206,7 @@ def test_the_first_method_is_written_unless_another_is_chosen(noisy):
 
 def test_robots_drawn_from_the_posterior_differ_and_predict_the_same_torques(make_scene, random_deviation):
     """A draw differs from the optimum by about one sigma in every direction: one more square an unknown."""
-    scene = make_scene("panda", smoothing__window=0.05, friction__joints=[])
+    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3, friction__joints=[])
     identifier = scene.identifier()
     x = 0.3 * random_deviation(identifier, np.random.default_rng(3))
     block = scene.recording(identifier, x, 5, seconds=3.0, torque_noise=0.3)

@@ -12,7 +12,7 @@ from inertial_estimation.identification.rows import finite_runs
 
 @pytest.fixture(scope="module")
 def arm(make_scene):
-    scene = make_scene("panda", smoothing__window=0.1, smoothing__row_rate=100.0)
+    scene = make_scene("panda", smoothing__window=0.1, smoothing__order=3, smoothing__row_rate=100.0)
     identifier = scene.identifier()
     x = np.zeros(len(identifier.parameters.unknowns))
     return identifier, scene.recording(identifier, x, 4, seconds=2.0, torque_noise=0.1)
