@@ -1,15 +1,14 @@
 """State and estimates of a robot at instants, thirty a second: what the viewer shows of a run."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.located_cause import Cause
-from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
+from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.replay.replay import ReplayWatcher
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -17,14 +16,12 @@ from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
     ContactLoad,
-    Decision,
     InertialEstimate,
     JointReading,
     LinkInertia,
 )
 
-FRAMES_PER_SECOND = 30.0
-PASSING = {Decision.ACCEPTED, Decision.REJECTED}  # decisions on single measurements, too many to tell
+FRAME_NS = NANOSECONDS // 30  # between two moments
 
 
 class ShownLink(NamedTuple):
@@ -84,31 +81,11 @@ class Moment:
     truth: Truth = field(default_factory=Truth)
 
 
-class Event(NamedTuple):
-    """What the log of events in the viewer says.
-
-    Attributes:
-        stamp_ns: When it happened [ns].
-        text: One sentence.
-        warning: Whether something is wrong.
-    """
-
-    stamp_ns: int
-    text: str
-    warning: bool = False
-
-
-def is_due(last_ns: int | None, stamp_ns: int) -> bool:
-    """Return whether a moment is due after the last one; also after a jump of the stamps."""
-    return last_ns is None or not 0 <= stamp_ns - last_ns < round(NANOSECONDS / FRAMES_PER_SECOND)
-
-
 class Moments(ReplayWatcher):
     """Keeps the moments of a replay or a simulation: joints, and the newest estimates.
 
     Attributes:
         found: The moments, in order.
-        events: What changed between one estimate and the next.
     """
 
     def __init__(
@@ -125,18 +102,19 @@ class Moments(ReplayWatcher):
             truth: Returns what is true at a stamp [ns].
         """
         self.found: list[Moment] = []
-        self.events: list[Event] = []
         self._joints, self._contact_loads, self._truth = joints, contact_loads, truth
         self._last_ns: int | None = None
         self._base: BaseEstimate | None = None
         self._inertial: InertialEstimate | None = None
         self._payload: PayloadEstimate | None = None
         self._nis = math.nan
-        self._cause: tuple[Cause, tuple[str, ...]] | None = None
 
     def push_joints(self, reading: JointReading) -> None:
-        """Keep the moment of a joint state if one is due; one that does not fit the robot is left out."""
-        if not is_due(self._last_ns, reading.stamp_ns):
+        """Keep the moment of a joint state if one is due, also after a jump of the stamps.
+
+        One that does not fit the robot is left out.
+        """
+        if self._last_ns is not None and 0 <= reading.stamp_ns - self._last_ns < FRAME_NS:
             return
         self._last_ns = reading.stamp_ns
         self._joints.push_joints(reading)
@@ -153,41 +131,18 @@ class Moments(ReplayWatcher):
         payload: Sequence[PayloadEstimate],
     ) -> None:
         """Take the estimates of one tick, in order of time; any of them may be empty."""
-        for step in base:
-            if self._base is None or step.contacts != self._base.contacts:
-                used = ", ".join(step.contacts)
-                said = f"contacts in use: {used}" if used else "no contact in use"
-                self.events.append(Event(step.stamp_ns, said, not used))
-            self._base = step
+        self._base = base[-1] if base else self._base
+        self._inertial = inertial[-1] if inertial else self._inertial
+        self._payload = payload[-1] if payload else self._payload
         for estimate in inertial:
-            self.events += self._told(estimate)
-            self._inertial = estimate
             self._nis = float(np.fmax(self._nis, estimate.nis))
-        for trunk in payload:
-            if trunk.change is not None:
-                self.events.append(Event(trunk.change.stamp_ns, _load_change(trunk.change)))
-            before = Phase.WATCHING if self._payload is None else self._payload.phase
-            if trunk.phase is not before:
-                said = f"identification of the trunk: {trunk.phase.value}"
-                self.events.append(Event(trunk.stamp_ns, said))
-            self._payload = trunk
-
-    def _told(self, estimate: InertialEstimate) -> Iterator[Event]:
-        """Tell lasting decisions of the filter, and loads, pushes and faults it has located."""
-        before = None if self._inertial is None else self._inertial.decision
-        if estimate.decision is not before and estimate.decision not in PASSING:
-            yield Event(estimate.stamp_ns, f"inertial filter: {estimate.decision.value}")
-        located = estimate.located
-        if located is not None and (not located.decided or located.cause is Cause.NOISE):
-            located = None
-        cause = None if located is None else (located.cause, located.links[:1])
-        if located is not None and cause != self._cause:
-            yield Event(estimate.stamp_ns, located.sentence, located.cause is Cause.FAULT)
-        self._cause = cause
 
     def _moment(self, stamp_ns: int, q: Array) -> Moment:
-        base, inertial, payload = self._base, self._inertial, self._payload
-        links = {} if payload is None else {payload.estimate.link: _shown_trunk(payload)}
+        base, inertial, trunk = self._base, self._inertial, self._payload
+        links = {}
+        if trunk is not None:
+            shown = ShownLink(trunk.estimate, trunk.payload, trunk.mass_sigma, trunk.com_sigma_B)
+            links[trunk.estimate.link] = shown
         for link in () if inertial is None else inertial.links:
             sigmas = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0))
             shown = ShownLink(link.estimate, link.payload, float(sigmas[0]), sigmas[1:])
@@ -203,12 +158,3 @@ class Moments(ReplayWatcher):
             nis_bound=math.nan if inertial is None else inertial.nis_bound,
             truth=self._truth(stamp_ns),
         )
-
-
-def _shown_trunk(trunk: PayloadEstimate) -> ShownLink:
-    return ShownLink(trunk.estimate, trunk.payload, trunk.mass_sigma, trunk.com_sigma_B)
-
-
-def _load_change(change: LoadChange) -> str:
-    before, after = change.mass_before, change.mass_measured
-    return f"trunk {change.kind}: {before:.2f} kg expected, {after:.2f} kg measured"

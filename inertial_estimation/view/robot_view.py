@@ -30,7 +30,7 @@ from inertial_estimation.recordings.marker_messages import (
 from inertial_estimation.replay.metrics import angles_between, verticals
 from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.signals import Array, ContactLoad, seconds
-from inertial_estimation.view.moments import Event, Moment, Moments, ShownLink, Truth
+from inertial_estimation.view.moments import Moment, Moments, ShownLink, Truth
 from inertial_estimation.view.shown_urdf import shown_urdf
 
 Colour = tuple[int, ...]
@@ -119,7 +119,6 @@ class RecordedRun:
             if errors is not None:
                 good = errors.trusted
                 view.show_truth(errors.stamps_ns[good], errors.reference[good], errors.errors[good])
-            view.tell(self.moments.events)
             view.lay_out()
 
 
@@ -178,13 +177,6 @@ class RobotView:
             self.curve("tilt", f"{name}, true", stamps_ns, angles, colour=GREY)
         self.curve("tilt_error", "error", stamps_ns, np.degrees(errors))
 
-    def tell(self, events: Sequence[Event]) -> None:
-        """Add events to the log in its own panel next to the time series."""
-        if events:
-            levels = [rr.TextLogLevel.WARN if event.warning else rr.TextLogLevel.INFO for event in events]
-            columns = rr.TextLog.columns(text=[event.text for event in events], level=levels)
-            self._send("events", [event.stamp_ns for event in events], columns)
-
     def curve(
         self, panel: str, name: str, stamps_ns: Stamps, values: Any, *, colour: Colour | None = None
     ) -> None:
@@ -212,7 +204,7 @@ class RobotView:
         self._send(entity, np.asarray(stamps_ns)[known], rr.Scalars.columns(scalars=numbers[known]))
 
     def lay_out(self) -> None:
-        """Lay out the recording: the robot on the left, its time series and events on the right."""
+        """Lay out the recording: the robot on the left, its time series on the right."""
         scene = rrb.Spatial3DView(
             origin="/",
             contents=f"/{ROOT}/**",
@@ -229,8 +221,7 @@ class RobotView:
             for panel, title in PANELS.items()
             if panel in self._series
         ]
-        events = rrb.TextLogView(origin="/events", name="events")
-        right = rrb.Vertical(*series, events)
+        right = rrb.Vertical(*series)
         self._stream.send_blueprint(
             rrb.Blueprint(
                 rrb.Horizontal(scene, right, column_shares=[3.0, 2.0]),

@@ -96,7 +96,7 @@ def test_everything_that_moves_is_there(columns: Mapping[str, Mapping[str, np.nd
     joints = {f"/robot/joints/{name}" for name in NAMES}
     drawn = {"gravity/estimated", "gravity/true", "forces/left", "links/arm/payload"}
     drawn |= {"centre_of_mass/nominal", "centre_of_mass/estimated", "links/arm/centre_of_mass"}
-    assert joints | {f"/robot/{name}" for name in drawn} | {"/robot/base", "/events"} <= set(columns)
+    assert joints | {f"/robot/{name}" for name in drawn} | {"/robot/base"} <= set(columns)
 
 
 def test_there_is_a_layout_and_every_body_has_a_shape(file: Path) -> None:
@@ -133,8 +133,6 @@ def test_moments_are_thinned_but_not_a_single_large_nis(
     assert 55 <= len(times) <= 61  # two seconds at 30 per second
     assert times[-1].total_seconds() == pytest.approx(STEPS * PERIOD_NS * 1e-9, abs=0.04)
     assert (scalars(columns, "/series/nis/NIS") == 90.0).sum() == 1
-    texts = [row[0] for row in columns["/events"]["TextLog:text"]]
-    assert texts == ["contacts in use: left, right", "contacts in use: left"]
 
 
 def test_gravity_of_estimate_and_truth_are_apart_by_the_error(
