@@ -163,8 +163,8 @@ def init(p: Parser) -> None:
 def replay(p: Parser) -> None:
     r"""Run a rosbag2 recording through the same estimators as the nodes, without ROS.
 
-    Writes tables of the estimates (--format csv), a bag of them with their inputs (--format mcap),
-    metrics.json and report.html. A simulated or synthetic recording is compared with its truth.
+    Writes tables of the estimates (CSV), metrics.json and report.html. A simulated or synthetic
+    recording is compared with its truth.
 
     Examples:
       inertial-estimation replay BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose \
@@ -180,8 +180,6 @@ def replay(p: Parser) -> None:
     trusted = "file with 0 or 1 for each sample of the reference: whether it is trusted"
     add(p, "--trusted", Path, "CSV", trusted)
     add(p, "--settle", 0.0, "S", "leave the first S seconds out of the errors of the base")
-    form = "tables, a bag of the nodes' topics with their inputs, or both (csv)"
-    add(p, "--format", "csv", "", form, choices=("csv", "mcap", "both"))
     shared(p, "--remap --param --no-figures --rrd")
 
 

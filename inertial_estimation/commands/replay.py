@@ -20,12 +20,10 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.recordings.robot_match import joints_that_are_missing
-from inertial_estimation.replay.node_outputs import write_estimates_bag
 from inertial_estimation.replay.reference import read_reference
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.tables import (
-    ESTIMATES_BAG,
     METRICS_FILE,
     REPORT_FILE,
     TABLES,
@@ -34,7 +32,7 @@ from inertial_estimation.replay.tables import (
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
-OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE)
+OWN_FILES = (*TABLES, METRICS_FILE, REPORT_FILE)
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 
 
@@ -84,20 +82,16 @@ def run(args: argparse.Namespace) -> int:
         record["options"]["reference"] = topic  # the one that was found
         with result_folder(folder, OWN_FILES) as partial:
             _write(partial, args, evaluation, pipelines)
-            if args.format != "csv":
-                inputs = [*topics.present_in(recording.topics), *([topic] if topic else [])]
-                write_estimates_bag(partial / ESTIMATES_BAG, recording, inputs, result, pipelines)
     print_summary(folder, evaluation, result.checks)
     return 0
 
 
 def _write(folder: Path, args: argparse.Namespace, evaluation: ReplayResults, pipelines: Pipelines) -> None:
     """Write tables, metrics and report."""
-    if args.format != "mcap":
-        for name, table in evaluation.tables.items():
-            write_result_table(folder / name, table)
-        if evaluation.links and pipelines.inertial is not None:
-            write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
+    for name, table in evaluation.tables.items():
+        write_result_table(folder / name, table)
+    if evaluation.links and pipelines.inertial is not None:
+        write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
     write_json(folder / METRICS_FILE, evaluation.metrics)
     if not args.no_figures:
         with drawing("report"):

@@ -69,7 +69,7 @@ class Comparison(NamedTuple):
         results: The results.
         rows: Their values.
         differences: What differs in where they come from.
-        warnings: Why their values may not be comparable, or curves are missing, a sentence each.
+        warnings: Why their values may not be comparable, a sentence each.
     """
 
     results: tuple[RunResult, ...]
@@ -140,9 +140,6 @@ def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -
     kinds = list(dict.fromkeys(result.kind for result in results))
     if len(kinds) > 1:
         yield f"the results are of different commands ({listing(kinds)}): only what both have is compared"
-    bare = [result.name for result in results if not result.has_curves]
-    if bare:
-        yield f"{listing(bare)}: no curves, as it was replayed with --format mcap (csv or both has them)"
     if any(difference.group == "recording" for difference in differences):
         yield "the results are of different recordings: their errors are not comparable"
     options = [d.name for d in differences if d.group == "option" and d.name in COUNTED_OPTIONS]

@@ -62,11 +62,6 @@ class RunResult:
     values: Mapping[str, Value]
     provenance: Mapping[str, Any]
 
-    @property
-    def has_curves(self) -> bool:
-        """Whether there are tables over time; `replay --format mcap` alone writes none."""
-        return self.kind != "replay" or any(self.folder.glob("*.csv"))
-
     def table(self, file: str) -> dict[str, Array]:
         """Return a table of numbers by the names of its columns.
 

@@ -20,16 +20,13 @@ STORAGES = ("mcap", "sqlite3")
 class BagWriter(AbstractContextManager["BagWriter"]):
     """Writes a bag; it is complete when the context ends."""
 
-    def __init__(
-        self, path: Path, topics: Mapping[str, str], storage: str = "mcap", *, compressed: bool = False
-    ) -> None:
+    def __init__(self, path: Path, topics: Mapping[str, str], storage: str = "mcap") -> None:
         """Begin a bag in a new folder.
 
         Args:
             path: The folder.
-            topics: Message type by topic; `add` adds others.
+            topics: Message type by topic.
             storage: One of `STORAGES`.
-            compressed: Whether the chunks of an mcap file are compressed (zstd).
 
         Raises:
             RecordingError: If the storage is not supported.
@@ -38,19 +35,14 @@ class BagWriter(AbstractContextManager["BagWriter"]):
         if storage not in STORAGES:
             raise RecordingError(f"no storage '{storage}', expected one of {listing(STORAGES)}")
         rosbag2, self._typestore = _rosbags()
-        self._types, self._connections = dict[str, str](), dict[str, Any]()
+        self._types = dict(topics)
         plugin = getattr(rosbag2.StoragePlugin, storage.upper())
         self._writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
-        if compressed:
-            self._writer.set_compression(rosbag2.CompressionMode.STORAGE, rosbag2.CompressionFormat.ZSTD)
         self._writer.open()
-        for topic, kind in topics.items():
-            self.add(topic, kind)
-
-    def add(self, topic: str, kind: str) -> None:
-        """Add a topic with messages of a type."""
-        self._types[topic] = kind
-        self._connections[topic] = self._writer.add_connection(topic, kind, typestore=self._typestore)
+        self._connections = {
+            topic: self._writer.add_connection(topic, kind, typestore=self._typestore)
+            for topic, kind in topics.items()
+        }
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -63,10 +55,7 @@ class BagWriter(AbstractContextManager["BagWriter"]):
 
     def write(self, topic: str, log_ns: int, message: Any) -> None:
         """Write a message to one of the topics with the time when it is said to have been recorded [ns]."""
-        self.write_bytes(topic, log_ns, self._typestore.serialize_cdr(message, self._types[topic]))
-
-    def write_bytes(self, topic: str, log_ns: int, data: Any) -> None:
-        """Write a serialised message, as another bag holds it."""
+        data = self._typestore.serialize_cdr(message, self._types[topic])
         self._writer.write(self._connections[topic], log_ns, data)
 
 

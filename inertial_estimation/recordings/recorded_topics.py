@@ -1,7 +1,7 @@
 """The inputs that a recording can contain, and their topics."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 IMU, JOINTS, YAW_REFERENCE, BASE_STATE = "imu/data", "joint_states", "yaw_reference", "base_state"
@@ -43,10 +43,6 @@ class RecordedTopics:
         kinds = ("wrench", "desired_wrench")
         of_contacts = [f"{topic_token(contact)}/{kind}" for kind in kinds for contact in self.contacts]
         return [*INPUTS, *of_contacts, *self.others]
-
-    def present_in(self, recorded: Collection[str]) -> list[str]:
-        """Return those of the topics that a recording has."""
-        return [topic for topic in dict.fromkeys(map(self.of, self.names)) if topic in recorded]
 
 
 def topic_token(name: str) -> str:

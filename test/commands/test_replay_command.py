@@ -8,9 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from fnmatch import fnmatch
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from inertial_estimation.commands import replay_summary
 from inertial_estimation.commands.main import main
 from inertial_estimation.comparison.results import read_results
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
 pytest.importorskip("rosbags")
@@ -49,7 +46,7 @@ def results(
     processor_time: Callable[[], AbstractContextManager[None]],
 ) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    arguments = ["--config", "talos", "--settle", "2", "--format", "both"]
+    arguments = ["--config", "talos", "--settle", "2"]
     if importlib.util.find_spec("rerun") is not None:
         arguments += ["--rrd", str(folder.parent / "replay.rrd")]
     with processor_time():
@@ -155,49 +152,6 @@ def test_metrics_find_the_truth_of_the_recording(results: Path) -> None:
         sigma = metrics["links"][name]["mass_sigma_kg"]
         assert abs(link["mass_error_kg"]) < 4.0 * sigma
         assert link["mass_error_sigmas"] * sigma == pytest.approx(link["mass_error_kg"])
-
-
-def test_the_bag_of_estimates_has_the_nodes_topics_beside_the_inputs(results: Path) -> None:
-    policy = ElementTree.parse(Path(__file__).parents[2] / "config" / "sros2" / "policy.xml")
-    published = {
-        topic.text for entry in policy.iter("topics") if "publish" in entry.attrib for topic in entry
-    }
-    tables = {name: table(results / f"{name}.csv") for name in ("inertial_ekf", "base_state")}
-    with BagRecording(results / "estimates") as bag, BagRecording(results / "estimates") as again:
-        inputs = {
-            "/imu/data",
-            "/joint_states",
-            "/left_foot/wrench",
-            "/right_foot/wrench",
-            "/ground_truth/pose",
-        }
-        assert inputs < set(bag.topics)
-        for topic in set(bag.topics) - inputs:
-            name = topic.removeprefix("/")
-            assert {
-                topic,
-                name,
-                name.replace("tilt_observer/", "~/").replace("inertial_ekf/", "~/"),
-            } & published or any(fnmatch(name, pattern) for pattern in published), topic
-        log_times = [log_ns for _topic, _kind, log_ns, _data in bag.raw_messages(bag.topics)]
-        assert log_times == sorted(log_times)
-        arm = [e.sample for e in bag.entries(["/payloads/arm_left_5_link"])]
-        states = [e.sample for e in bag.entries(["/base_state"])]
-        figures = [msg.position[0] for msg in again.messages("/inertial_ekf/telemetry")]
-        names = next(iter(again.messages("/inertial_ekf/telemetry"))).name
-    links, base = tables["inertial_ekf"], tables["base_state"]
-    assert [sample.stamp_ns for sample in arm] == [
-        int(stamp) for stamp in stamps(results / "inertial_ekf.csv")
-    ]
-    payload = links["mass/arm_left_5_link [kg]"] - links["mass_nominal/arm_left_5_link [kg]"]
-    np.testing.assert_allclose([sample.inertia.mass for sample in arm], payload, atol=1e-6)
-    np.testing.assert_allclose([state.v_WB_B[0] for state in states], base["vx"], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(figures, links[names[0]], rtol=1e-6)
-
-
-def stamps(path: Path) -> list[str]:
-    with path.open(newline="") as file:
-        return [row["stamp_ns"] for row in csv.DictReader(file)]
 
 
 def test_a_result_differs_from_itself_in_nothing(

@@ -112,14 +112,6 @@ def test_results_that_cannot_be_compared_are_warned_of(tmp_path: Path) -> None:
     assert [value and value.value for value in rows["tilt error, rms"].values] == [0.4, 0.3, None]
 
 
-def test_results_without_tables_are_said_to_have_no_curves(tmp_path: Path) -> None:
-    folders = [replayed(tmp_path / "bag_only", 0.4, 1.9), replayed(tmp_path / "tables", 0.3, 2.3)]
-    for path in folders[0].glob("*.csv"):
-        path.unlink()
-    (said,) = compare(read_results(folders)).warnings
-    assert said.startswith("bag_only: no curves")
-
-
 def test_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
     folders = [replayed(tmp_path / day / "run", 0.4, 1.9) for day in ("monday", "tuesday")]
     assert [result.name for result in read_results(folders)] == ["monday/run", "tuesday/run"]
