@@ -102,7 +102,7 @@ def test_the_controller_hears_of_the_trunk_and_is_held_by_one_node_only(monkeypa
 
 def test_a_trunk_without_a_name_is_said(monkeypatch, tmp_path):
     file = tmp_path / "robot.yaml"
-    file.write_text("trunk_payload: {ros__parameters: {rate: 100.0}}")
+    file.write_text("trunk_payload: {ros__parameters: {load_change: 0.05}}")
     with pytest.raises(RuntimeError, match="no parameter 'trunk'"):
         load("estimation").start_nodes(context(robot=str(file)))
 

@@ -6,11 +6,10 @@ A method is pure and fed only while the robot is at rest. The third one is in `o
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
     net_force,
@@ -22,45 +21,33 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
 UNOBSERVED_COS_SQUARED = 0.5  # cos^2 to an unobserved direction from which a base axis is not measured
+TILT_RAD = 0.15  # roll and pitch of the base that are asked for to find the height
 
-TOLERANCE_M = 5e-4  # distance from the mean of what is measured at which the recursion has converged (T V)
-LONGEST_STEP = 1.0 / 3.0  # of the settling time: what one sample may stand for, and that mean's memory
+TOLERANCE_M = 5e-4  # distance at which a centre of mass has converged (T V)
+COARSE_TOLERANCE_M = 4.0 * TOLERANCE_M  # of what is seen less well: the height, or through much noise
+SHORT_SHARE = 1.0 / 3.0  # of the settling time: memory of the mean that the recursion is compared with
 HOLD_SHARE = 0.2  # of the settling time, how long the distance must stay small
-PATIENCE_SETTLING_TIMES = 2.0  # settling times after which the noise decides
-LONGEST_SETTLING_TIMES = 10.0  # settling times after which it gives up
+PATIENCE_SETTLING_TIMES, LONGEST_SETTLING_TIMES = 2.0, 10.0  # until the noise decides; until it gives up
 NOISE_SIGMAS = 3.0
-LARGEST_NOISE_M = 2e-3  # that may hide the distance
 FEWEST_SAMPLES = 5  # samples before a scatter means anything
-LARGEST_CORRELATION = 0.999
 
 POSE_DURATION_S = 0.5  # over which the measurement of one static pose is averaged
 PATIENCE_S = 10.0  # at rest, after which a pose that the robot does not take is skipped
-NEW_POSE_SHARE = 0.5  # of the tilt asked for: a pose this far from all others is a new one
+NEW_POSE_RAD = 0.5 * TILT_RAD  # a pose this far from all others is a new one
 STEADY_POSE_RAD = 0.02  # what the tilt may change within one pose
-LEAST_SPREAD_SHARE = 0.25  # of the tilt asked for; five poses by that tilt have 0.9
+LEAST_SPREAD = 0.25 * TILT_RAD  # of the poses, to see all components; five poses by that tilt have 0.9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ComStep:
-    """State of a method after one measurement.
+class ComStep(NamedTuple):
+    """State of a method after one measurement."""
 
-    Attributes:
-        com_B: Centre of mass of the trunk, base frame [m], shape (3,).
-        sigma_B: Standard deviation along the base axes [m], shape (3,); inf where nothing was measured.
-        residual: Of the method, as a distance of centres of mass [m].
-        done: Whether it has converged.
-        refusal: Why it gives up; empty while it does not.
-        tilt: Roll and pitch the base is asked to take [rad]; None: those it had before.
-        to_controller: Whether `com_B` must reach the controller now: the method works through it.
-    """
-
-    com_B: Array
-    sigma_B: Array
-    residual: float
-    done: bool = False
-    refusal: str = ""
-    tilt: tuple[float, float] | None = None
-    to_controller: bool = False
+    com_B: Array  # centre of mass of the trunk, base frame [m], shape (3,)
+    sigma_B: Array  # standard deviation along the base axes [m], shape (3,); inf where nothing was measured
+    residual: float  # of the method, as a distance of centres of mass [m]
+    done: bool = False  # whether it has converged
+    refusal: str = ""  # why it gives up; empty while it does not
+    tilt: tuple[float, float] | None = None  # roll and pitch the base is asked for [rad]; None: of before
+    to_controller: bool = False  # whether `com_B` must reach the controller now: the method works through it
 
 
 class ComMethod(ABC):
@@ -70,10 +57,10 @@ class ComMethod(ABC):
         com_B: Centre of mass of the trunk, base frame [m], shape (3,).
     """
 
-    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
-        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
+    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
+        """Begin from a centre of mass [m], with a time to settle [s] and the trunk's mass known [kg]."""
         self.com_B: Array = np.array(com_B, dtype=float)
-        self._config, self._trunk_mass = config, trunk_mass
+        self._settling_time, self._trunk_mass = settling_time, trunk_mass
 
     @abstractmethod
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
@@ -99,11 +86,8 @@ class SampleScatter:
     """
 
     def __init__(self, size: int = 3) -> None:
-        self.count = 0
-        self.mean: Array = np.zeros(size)
-        self.covariance: Array = np.zeros((size, size))
-        self._product = 0.0
-        self._last: Array = np.zeros(size)
+        self.count, self._product = 0, 0.0
+        self.mean, self._last, self.covariance = np.zeros(size), np.zeros(size), np.zeros((size, size))
 
     def add(self, sample: Array, gain: float) -> None:
         """Take a sample with its weight once there are many; the first ones count equally."""
@@ -125,9 +109,8 @@ class SampleScatter:
         gain beta has taken over, the mean of all samples so far.
         """
         total = float(np.trace(self.covariance))
-        correlation = min(max(self._product / total, 0.0), LARGEST_CORRELATION) if total > 0.0 else 0.0
         beta = max(gain, 1.0 / max(self.count, 1))
-        rho = (1.0 - beta) * correlation
+        rho = (1.0 - beta) * min(max(self._product / total, 0.0), 1.0) if total > 0.0 else 0.0
         whole: Array = min(1.0, beta / (2.0 - beta) * (1.0 + rho) / (1.0 - rho)) * self.covariance
         return whole
 
@@ -149,16 +132,16 @@ class ContactForceRecursion(ComMethod):
     gravity.
     """
 
-    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
-        super().__init__(config, com_B, trunk_mass)
+    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(settling_time, com_B, trunk_mass)
         self._elapsed = self._inside = 0.0
         self._scatter, self._recent = SampleScatter(), SampleScatter()
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest."""
-        t_a = self._config.settling_time
-        h = min(max(h, 0.0), LONGEST_STEP * t_a)
-        gain, recent_gain = recursion_gain(t_a, h), recursion_gain(LONGEST_STEP * t_a, h)
+        t_a = self._settling_time
+        h = min(max(h, 0.0), SHORT_SHARE * t_a)
+        gain, recent_gain = recursion_gain(t_a, h), recursion_gain(SHORT_SHARE * t_a, h)
         shift_B = self._shift(measurement)
         self._scatter.add(self.com_B + shift_B, gain)
         self._recent.add(self.com_B + shift_B, recent_gain)
@@ -172,7 +155,7 @@ class ContactForceRecursion(ComMethod):
         done, refusal = self._inside >= HOLD_SHARE * t_a, ""
         if not done and self._elapsed >= PATIENCE_SETTLING_TIMES * t_a:
             noise = math.sqrt(float(np.trace(self._recent.filtered_covariance(recent_gain))))
-            done = distance < NOISE_SIGMAS * noise and noise < LARGEST_NOISE_M
+            done = distance < NOISE_SIGMAS * noise and noise < COARSE_TOLERANCE_M
             if not done and self._elapsed >= LONGEST_SETTLING_TIMES * t_a:
                 refusal = (
                     f"after {self._elapsed:.1f} s the measured centre of mass still moves: it is "
@@ -193,21 +176,16 @@ class ContactForceRecursion(ComMethod):
         return shift
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PoseLine:
+class PoseLine(NamedTuple):
     """Constraint by one pose: the trunk's centre of mass lies on a line along the ground's force.
 
     It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with
     n = F/|F| the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of one
     size; this one is in metres and leaves out the component along gravity, which holds no unknown.
-
-    Attributes:
-        direction_B: n, unit vector along the force, base frame, shape (3,).
-        point_B: The point of the line nearest to the base origin [m], shape (3,).
     """
 
-    direction_B: Array
-    point_B: Array
+    direction_B: Array  # n, unit vector along the force, base frame, shape (3,)
+    point_B: Array  # the point of the line nearest to the base origin [m], shape (3,)
 
     @classmethod
     def of(cls, measurement: StaticMeasurement, trunk_mass: float) -> "PoseLine":
@@ -222,27 +200,22 @@ class PoseLine:
     @classmethod
     def mean(cls, lines: Sequence["PoseLine"]) -> "PoseLine":
         """Return the mean of the lines of one pose."""
-        n = np.sum([line.direction_B for line in lines], axis=0)
+        n, point = (np.mean(parts, axis=0) for parts in zip(*lines, strict=True))
         n = n / float(np.linalg.norm(n))
-        point = np.mean([line.point_B for line in lines], axis=0)
         return cls(n, point - float(point @ n) * n)
 
+    def angle_to(self, other: "PoseLine") -> float:
+        """Return the angle to another line [rad], for small ones."""
+        return float(np.linalg.norm(self.direction_B - other.direction_B))
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PoseSolution:
-    """The point nearest to all lines.
 
-    Attributes:
-        com_B: Centre of mass of the trunk [m], shape (3,); along an unobserved direction that of before.
-        sigma_B: Standard deviation from the residuals [m], shape (3,); inf along an unobserved axis.
-        residual: Deviation of one pose's equation [m]; NaN where the poses do not overdetermine the solution.
-        spread: Smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad].
-    """
+class PoseSolution(NamedTuple):
+    """The point nearest to all lines."""
 
-    com_B: Array
-    sigma_B: Array
-    residual: float
-    spread: float
+    com_B: Array  # of the trunk [m], shape (3,); along an unobserved direction that of before
+    sigma_B: Array  # standard deviation from the residuals [m], shape (3,); inf along an unobserved axis
+    residual: float  # deviation of one pose's equation [m]; NaN where the poses leave no freedom
+    spread: float  # smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad]
 
 
 def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: float) -> PoseSolution:
@@ -252,17 +225,15 @@ def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: floa
     line shows the centre of mass of before is kept. The covariance is s^2 (A'A)^-1 with s^2 the squared
     distances over 2 n less the number of unknowns found: each line gives two equations, all of one weight.
     """
-    n = np.array([line.direction_B for line in lines])
-    A = (np.eye(3) - n[:, :, None] * n[:, None, :]).reshape(-1, 3)
-    b = np.concatenate([line.point_B for line in lines])
+    n, points = (np.array(parts) for parts in zip(*lines, strict=True))
+    A, b = (np.eye(3) - n[:, :, None] * n[:, None, :]).reshape(-1, 3), points.ravel()
     U, s, Vt = linear_algebra.svd(A, full_matrices=False)
     scale = math.sqrt(len(lines))
     seen = s > least_spread * scale
     com = before_B + Vt[seen].T @ (U[:, seen].T @ (b - A @ before_B) / s[seen])
-    freedom = 2 * len(lines) - int(seen.sum())
-    left = b - A @ com
+    freedom, left = 2 * len(lines) - int(seen.sum()), b - A @ com
     residual = math.sqrt(float(left @ left) / freedom) if freedom else math.nan
-    sigma = residual * np.sqrt(np.sum((Vt[seen] / s[seen, None]) ** 2, axis=0)) if freedom else np.inf
+    sigma = residual * np.sqrt(np.sum((Vt[seen] / s[seen, None]) ** 2, axis=0)) if freedom else math.inf
     hidden = np.sum(Vt[~seen] ** 2, axis=0) > UNOBSERVED_COS_SQUARED
     return PoseSolution(com, np.where(hidden, math.inf, sigma), residual, float(s[-1]) / scale)
 
@@ -279,50 +250,41 @@ class StaticPoses(ComMethod):
         poses: One line for each pose.
     """
 
-    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
-        super().__init__(config, com_B, trunk_mass)
-        t = self._tilt = config.tilt
+    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(settling_time, com_B, trunk_mass)
+        t = TILT_RAD
         self._asked = [(0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t)]
         self.poses: list[PoseLine] = []
         self._solution = PoseSolution(self.com_B, np.full(3, math.inf), math.nan, 0.0)
-        self._waited = self._lasted = 0.0
         self._lines: list[PoseLine] = []  # of the pose that is measured
+        self._lasted = self._waited = 0.0  # that pose, and for another one [s]
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest."""
         if self._asked:
             self._take(PoseLine.of(measurement, self._trunk_mass), h)
-        least, spread, refusal = LEAST_SPREAD_SHARE * self._tilt, self._solution.spread, ""
-        if not self._asked and spread <= least:
+        com_B, sigma_B, residual, spread = self._solution
+        if self._asked:
+            return ComStep(com_B, sigma_B, residual, tilt=self._asked[0])
+        refusal = ""
+        if spread <= LEAST_SPREAD:
             refusal = (
                 f"the base did not tilt: {len(self.poses)} poses spread by {spread:.3f} rad, expected more "
-                f"than {least:.3f} rad to tell all three components; tilt it, or take another method"
+                f"than {LEAST_SPREAD:.3f} rad to tell all three components; tilt it, or take another method"
             )
-        solution, done = self._solution, not self._asked and not refusal
-        tilt = self._asked[0] if self._asked else None
-        return ComStep(solution.com_B, solution.sigma_B, solution.residual, done, refusal, tilt)
+        return ComStep(com_B, sigma_B, residual, not refusal, refusal)
 
     def _take(self, line: PoseLine, h: float) -> None:
-        if any(_apart(line, pose) < NEW_POSE_SHARE * self._tilt for pose in self.poses):
+        if any(line.angle_to(pose) < NEW_POSE_RAD for pose in self.poses):
             self._lines, self._waited = [], self._waited + h
-            if self._waited > PATIENCE_S:
-                self._next()
-            return
-        if not self._lines or _apart(line, self._lines[0]) > STEADY_POSE_RAD:
+        elif not self._lines or line.angle_to(self._lines[0]) > STEADY_POSE_RAD:
             self._lines, self._lasted = [line], 0.0
-            return
-        self._lines.append(line)
-        self._lasted += h
-        if self._lasted >= POSE_DURATION_S:
+        else:
+            self._lines, self._lasted = [*self._lines, line], self._lasted + h
+        measured = bool(self._lines) and self._lasted >= POSE_DURATION_S
+        if measured:
             self.poses.append(PoseLine.mean(self._lines))
-            self._solution = nearest_point(self.poses, self.com_B, LEAST_SPREAD_SHARE * self._tilt)
-            self._next()
-
-    def _next(self) -> None:
-        self._lines, self._waited = [], 0.0
-        self._asked.pop(0)
-
-
-def _apart(a: PoseLine, b: PoseLine) -> float:
-    """Return the angle between two lines [rad], for small ones."""
-    return float(np.linalg.norm(a.direction_B - b.direction_B))
+            self._solution = nearest_point(self.poses, self.com_B, LEAST_SPREAD)
+        if measured or self._waited > PATIENCE_S:
+            self._lines, self._waited = [], 0.0
+            self._asked.pop(0)

@@ -5,7 +5,7 @@ rest is in `rest`.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import parameter, section
@@ -13,23 +13,19 @@ from inertial_estimation.parameters import parameter, section
 METHODS = ("static_poses", "orientation_error", "contact_forces")
 
 
-def _number(default: float, lower: float, upper: float, text: str, unit: str, *, runtime: bool = True) -> Any:
-    return parameter(default, text, unit=unit, lower=lower, upper=upper, runtime=runtime)
-
-
 @dataclass(frozen=True)
 class TrunkPayloadConfig:
-    """Everything the identification of the trunk is built from."""
+    """Everything the identification of the trunk is built from.
+
+    Attributes:
+        rate: Highest rate of the steps; joint states that arrive faster are averaged [Hz].
+    """
+
+    rate: ClassVar[float] = 333.0
 
     robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="")
     trunk: str = parameter(
         "", "Link of the trunk whose mass and centre of mass are identified; empty takes the base link."
-    )
-    rate: float = _number(
-        *(250.0, 1.0, 2000.0),
-        "Highest rate of the steps; joint states that arrive faster are averaged.",
-        "Hz",
-        runtime=False,
     )
     ground_forces: str = parameter(
         "estimated",
@@ -50,27 +46,23 @@ class TrunkPayloadConfig:
         choices=("on_change", "on_request"),
         runtime=True,
     )
-    tilt: float = _number(
-        *(0.15, 0.01, 0.6),
-        "Roll and pitch of the base that static_poses and orientation_error request to find the height.",
-        "rad",
-    )
-    settling_time: float = _number(
-        *(1.0, 0.01, 100.0),
+    settling_time: float = parameter(
+        1.0,
         "Time in which the recursion on contact forces removes 95 % of an error of the centre of mass; that "
         "on the orientation error takes four times as long, since the base turns in between. The mass is "
         "averaged over half of it.",
-        "s",
+        unit="s",
+        lower=0.01,
+        upper=100.0,
+        runtime=True,
     )
-    rest_timeout: float = _number(
-        *(10.0, 0.1, 3600.0),
-        "Time after which an identification that waits for rest or for an input is abandoned.",
-        "s",
-    )
-    load_change: float = _number(
-        *(0.025, 1e-3, 10.0),
+    load_change: float = parameter(
+        0.025,
         "Change of the trunk's mass, measured at rest, from which it is reported as a load change, as a "
         "share of the robot's mass; twice as much in motion. A shift of the trunk's centre of mass across "
         "gravity is reported from this share of 1.2 m.",
-        "1",
+        unit="1",
+        lower=1e-3,
+        upper=10.0,
+        runtime=True,
     )

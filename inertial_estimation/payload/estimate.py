@@ -30,63 +30,39 @@ class Phase(Enum):
     RETURNING = "returning"
 
 
+PHASES = tuple(phase.value for phase in Phase)  # the number of a phase or a method is its place
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadChange:
-    """A change of the trunk's load, found at rest or, a heavy one, in motion.
+    """A change of the trunk's load, found at rest or, a heavy one, in motion."""
 
-    Attributes:
-        stamp_ns: When it was found [ns].
-        kind: "loaded", "unloaded" (the mass changed) or "shifted" (only its place did).
-        mass_before: Trunk mass expected: in force, or last reported where that was not identified [kg].
-        mass_measured: Trunk mass measured [kg].
-        shift_B: Measured less expected centre of mass of the trunk, across gravity [m], shape (3,); zero
-            where found in motion, in which it is not measurable.
-    """
-
-    stamp_ns: int
-    kind: str
-    mass_before: float
-    mass_measured: float
-    shift_B: Array
+    stamp_ns: int  # when it was found [ns]
+    kind: str  # "loaded", "unloaded" (the mass changed) or "shifted" (only its place did)
+    mass_before: float  # expected: in force, or last reported where that was not identified [kg]
+    mass_measured: float  # [kg]
+    shift_B: Array  # of the trunk's centre of mass across gravity [m], shape (3,); zero if found in motion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PayloadEstimate:
-    """Trunk and payload after one step.
+    """Trunk and payload after one step."""
 
-    Attributes:
-        stamp_ns: Stamp of the joint state it is made of [ns].
-        trunk: Inertia of the trunk a controller should use; moves to the estimate at a capped rate.
-        estimate: The identification's own value.
-        payload: The load: estimate less nominal (its mass may be negative).
-        phase: What is under way.
-        method: "static_poses", "orientation_error" or "contact_forces".
-        at_rest: Whether the robot is at rest.
-        mass_sigma: Standard deviation of the mass [kg]; inf before it was ever measured.
-        com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where never measured.
-        residual: How far the last measurements were from the result, as a centre of mass [m]; NaN before.
-        converged: Whether the last identification came to its end, its result published.
-        hold: Whether the robot is requested to stand still on all its feet.
-        reference: Where the base is asked to be, until another is given; None: nothing is asked.
-        change: A load change, once: in the step in which it was found, or the next that is published.
-        refusal: Why the last identification was given up; empty if it was not.
-    """
-
-    stamp_ns: int
-    trunk: LinkInertia
-    estimate: LinkInertia
-    payload: LinkInertia
+    stamp_ns: int  # stamp of the joint state it is made of [ns]
+    trunk: LinkInertia  # what a controller should use; moves to the estimate at a capped rate
+    estimate: LinkInertia  # the identification's own value
+    payload: LinkInertia  # the load: estimate less nominal (its mass may be negative)
     phase: Phase
-    method: str
+    method: str  # one of `config.METHODS`
     at_rest: bool
-    mass_sigma: float
-    com_sigma_B: Array
-    residual: float
-    converged: bool
-    hold: bool
-    reference: BaseReference | None = None
-    change: LoadChange | None = None
-    refusal: str = ""
+    mass_sigma: float  # standard deviation of the mass [kg]; inf before it was ever measured
+    com_sigma_B: Array  # of the centre of mass along the base axes [m]; inf where never measured
+    residual: float  # of the last measurements, as a centre of mass [m]; NaN before
+    converged: bool  # whether the last identification came to its end, its result published
+    hold: bool  # whether the robot is requested to stand still on all its feet
+    reference: BaseReference | None = None  # where the base is asked to be, until another is given
+    change: LoadChange | None = None  # once: in the step in which it was found, or the next published
+    refusal: str = ""  # why the last identification was given up
 
     @property
     def defect(self) -> str:
@@ -94,9 +70,6 @@ class PayloadEstimate:
         if not np.isfinite(central_row(self.estimate)).all():
             return "the estimate of the trunk is not finite"
         return published_defect([self.trunk.link], central_row(self.trunk)[None])
-
-
-PHASES = tuple(phase.value for phase in Phase)  # the number of a phase or a method is its place
 
 
 class PayloadTelemetry:
@@ -115,11 +88,6 @@ class PayloadTelemetry:
         """Return the figures of an estimate of an age [s], in the order of their names."""
         sigmas = (estimate.mass_sigma, *estimate.com_sigma_B.tolist())
         flags = (estimate.at_rest, estimate.hold, estimate.converged, bool(estimate.refusal))
-        return [
-            *mass_values(estimate.estimate, estimate.trunk, estimate.payload, sigmas),
-            float(PHASES.index(estimate.phase.value)),
-            float(METHODS.index(estimate.method)),
-            *map(float, flags),
-            estimate.residual,
-            age_s,
-        ]
+        numbers = (PHASES.index(estimate.phase.value), METHODS.index(estimate.method), *flags)
+        masses = mass_values(estimate.estimate, estimate.trunk, estimate.payload, sigmas)
+        return [*masses, *map(float, numbers), estimate.residual, age_s]

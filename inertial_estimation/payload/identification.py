@@ -8,7 +8,6 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from inertial_estimation.payload.com_methods import (
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
-from inertial_estimation.payload.orientation_error import OrientationError
+from inertial_estimation.payload.orientation_error import TILT_TIME_S, OrientationError
 from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
@@ -32,11 +31,12 @@ MASS_SHARE = 0.5  # of the settling time, over which the mass is averaged
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
 TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
-TILT_RESPONSE_S = 1.0  # by when the base has begun to move to another tilt, if it moves at all
+REST_TIMEOUT_S = 10.0  # after which an identification that waits for rest or for an input is abandoned
 SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
 POSTURE_REACHED_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
 
-MethodFactory = Callable[[TrunkPayloadConfig, Array, float], ComMethod]
+Tilt = tuple[float, float]  # roll and pitch of the base [rad]
+MethodFactory = Callable[[float, Array, float], ComMethod]
 COM_METHODS: Mapping[str, MethodFactory] = dict(
     zip(METHODS, (StaticPoses, OrientationError, ContactForceRecursion), strict=True)
 )
@@ -59,7 +59,7 @@ class RequestedPosture:
         level = reading.turned_from((0.0, 0.0)) < POSTURE_REACHED_RAD
         self.undisturbed = BaseReference(reading.height, *((0.0, 0.0) if level else reading.tilt))
 
-    def ask(self, tilt: tuple[float, float] | None) -> None:
+    def ask(self, tilt: Tilt | None) -> None:
         """Ask for roll and pitch [rad], or for the posture of before."""
         before = self.undisturbed or BaseReference(0.0)
         self.reference = before if tilt is None else BaseReference(before.height, *tilt)
@@ -120,8 +120,7 @@ class Identification:
 
     def set_config(self, config: TrunkPayloadConfig) -> None:
         """Take other parameters."""
-        self.config = config
-        self.load_changes.share = config.load_change
+        self.config, self.load_changes.share = config, config.load_change
 
     @property
     def phase(self) -> Phase:
@@ -157,8 +156,8 @@ class Identification:
             self._begin_anew("inputs were lost")
 
     def advance_without_input(self, dt: float) -> None:
-        """Let a time [s] pass in which an input is missing; it holds the robot at most `rest_timeout`."""
-        self._phase = self._phase.advance_without_input(dt)
+        """Let a time [s] pass in which an input is missing; it holds the robot for a bounded time."""
+        self._phase = self._phase.wait(dt, "an input is missing")
 
     def update(self, observation: TrunkObservation) -> LoadChange | None:
         """Take the next observation; return a load change, in the step in which it is found."""
@@ -183,9 +182,8 @@ class Identification:
     def _begin_anew(self, cause: str) -> None:
         self._restarts += 1
         if self._restarts > MOST_RESTARTS:
-            self._phase = self._phase.give_up(
-                f"begun anew {MOST_RESTARTS} times without a result, the last time because {cause}"
-            )
+            said = f"begun anew {MOST_RESTARTS} times without a result, the last time because {cause}"
+            self._phase = self._phase.give_up(said)
         else:
             self._begin(self.method)
 
@@ -196,11 +194,6 @@ class Identification:
         self.load_changes.forget_evidence()
         self._phase = _Weighing(self)
 
-    def fall_back(self) -> None:
-        """Restore estimate, published value and what is expected at rest."""
-        self.trunk.value = self.trunk.target = self.fallback[0]
-        self.load_changes.expected = self.fallback[1]
-
 
 class PhaseState(ABC):
     """One phase of an identification.
@@ -208,10 +201,12 @@ class PhaseState(ABC):
     Attributes:
         phase: Its name.
         identifying: Whether a result is still to come.
+        weighed_at: Tilt at which the centre of mass that is expected was measured; None: at any.
     """
 
     phase: Phase
-    identifying: ClassVar[bool] = True
+    identifying = True
+    weighed_at: Tilt | None = None
 
     def __init__(self, run: Identification) -> None:
         self._run = run
@@ -226,37 +221,40 @@ class PhaseState(ABC):
     def update(self, observation: TrunkObservation) -> "PhaseState":
         """Take the next observation and return the phase that follows."""
 
-    def advance_without_input(self, dt: float) -> "PhaseState":
-        """Let a time [s] pass in which an input is missing and return the phase that follows."""
-        return self._wait(dt, "an input is missing")
+    def wait(self, dt: float, what: str, why: str = "") -> "PhaseState":
+        """Let a time [s] pass without a measurement; give up when it has been too long."""
+        self._waited += dt
+        expired = self._waited > REST_TIMEOUT_S
+        return self.give_up(f"{what} for {REST_TIMEOUT_S:g} s{why}") if expired else self
 
     def give_up(self, refusal: str) -> "PhaseState":
         """Restore the trunk from before the identification for a reason, and return to watching."""
-        self._run.refusal = refusal
-        self._run.fall_back()
-        self._run.posture.ask_back()
-        return _Returning(self._run, None)
+        run = self._run
+        run.refusal = refusal
+        run.trunk.value = run.trunk.target = run.fallback[0]
+        run.load_changes.expected = run.fallback[1]
+        run.posture.ask_back()
+        return _Returning(run, None)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
         """Return a load change in the step in which it is found, by the observation `update` was given."""
         reading, run = observation.reading, self._run
         if reading is None or run.trunk.implausible(reading.mass):
             return None
-        tilted = self._tilted_since_weighed(reading)
-        return run.load_changes.update_at_rest(
-            reading, observation.dt, observation.stamp_ns, mass_only=tilted
-        )
+        stamp_ns, tilted = observation.stamp_ns, self._tilted(reading)
+        return run.load_changes.update_at_rest(reading, observation.dt, stamp_ns, mass_only=tilted)
 
-    def _tilted_since_weighed(self, _reading: TrunkReading) -> bool:
-        return False
-
-    def _wait(self, dt: float, what: str, why: str = "") -> "PhaseState":
-        self._waited += dt
-        limit = self._run.config.rest_timeout
-        return self if self._waited <= limit else self.give_up(f"{what} for {limit:g} s{why}")
+    def _tilted(self, reading: TrunkReading) -> bool:
+        return self.weighed_at is not None and reading.turned_from(self.weighed_at) > SAME_POSTURE_RAD
 
     def _wait_for_rest(self, observation: TrunkObservation) -> "PhaseState":
-        return self._wait(observation.dt, "not at rest, or not measurable,", f": {observation.why_not}")
+        return self.wait(observation.dt, "not at rest, or not measurable,", f": {observation.why_not}")
+
+    def _expect(self, reading: TrunkReading) -> None:
+        """Expect the centre of mass that a reading shows."""
+        detector, R_WB = self._run.load_changes, reading.measurement.R_WB
+        com_B = self._run.trunk.completed_along_gravity(reading.com_B, R_WB)
+        detector.expect(detector.expected.mass, com_B)
 
 
 class _Watching(PhaseState):
@@ -268,7 +266,7 @@ class _Watching(PhaseState):
     def update(self, observation: TrunkObservation) -> PhaseState:
         return self
 
-    def advance_without_input(self, dt: float) -> PhaseState:
+    def wait(self, dt: float, what: str, why: str = "") -> PhaseState:
         return self
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
@@ -293,17 +291,13 @@ class _Weighing(PhaseState):
 
     def __init__(self, run: Identification) -> None:
         super().__init__(run)
-        self._begin()
-
-    def _begin(self) -> None:
         self._mean, self._duration = SampleScatter(4), 0.0  # of mass and centre of mass
 
     def update(self, observation: TrunkObservation) -> PhaseState:
         """Average a reading; the rest begins anew where there is none."""
         reading, run = observation.reading, self._run
         if reading is None:
-            self.phase = Phase.SETTLING
-            self._begin()
+            self.phase, self._mean, self._duration = Phase.SETTLING, SampleScatter(4), 0.0
             run.load_changes.forget_evidence()
             return self._wait_for_rest(observation)
         self.phase = Phase.MASS
@@ -311,9 +305,8 @@ class _Weighing(PhaseState):
         self._mean.add(np.append(reading.mass, reading.com_B), gain=0.0)
         self._duration += observation.dt
         mass, com_B = float(self._mean.mean[0]), self._mean.mean[1:]
-        run.load_changes.expected = Expectation(
-            mass, run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
-        )
+        completed_B = run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
+        run.load_changes.expected = Expectation(mass, completed_B)
         if not has_lasted(self._duration, MASS_SHARE * run.config.settling_time):
             return self
         reason = run.trunk.implausible(mass)
@@ -324,7 +317,7 @@ class _Weighing(PhaseState):
         sigma = math.sqrt(variance * n / (n - 1) / independent) if n > 1 else math.inf
         before_B = run.fallback[0].com_B
         run.trunk.value = TrunkValue(mass, before_B, sigma)
-        method = run.methods[run.method](run.config, before_B, mass)
+        method = run.methods[run.method](run.config.settling_time, before_B, mass)
         return _ComIdentification(run, method, reading.tilt)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
@@ -337,18 +330,17 @@ class _ComIdentification(PhaseState):
 
     phase = Phase.COM
 
-    def __init__(self, run: Identification, method: ComMethod, weighed_at: tuple[float, float]) -> None:
+    def __init__(self, run: Identification, method: ComMethod, weighed_at: Tilt) -> None:
         super().__init__(run)
-        self._method, self._weighed_at = method, weighed_at
-        self._elapsed = 0.0
-        self._step: ComStep | None = None
+        self.weighed_at = weighed_at
+        self._method, self._step, self._elapsed = method, ComStep(np.zeros(3), np.zeros(3), math.nan), 0.0
         self._since_request: float | None = None  # at rest since a tilt was asked for; None: it has moved
 
     def update(self, observation: TrunkObservation) -> PhaseState:
         """Pass measurements at rest to the method, once the base has the requested tilt."""
         self._elapsed += observation.dt
         if self._elapsed > TIMEOUT_S:
-            left = math.nan if self._step is None else 1e3 * self._step.residual
+            left = 1e3 * self._step.residual
             said = f", {left:.1f} mm are left" if math.isfinite(left) else ""
             return self.give_up(f"'{self._run.method}' has not converged in {TIMEOUT_S:g} s{said}")
         if not observation.at_rest:
@@ -358,8 +350,8 @@ class _ComIdentification(PhaseState):
         reading = observation.reading
         if reading is None:
             return self._wait_for_rest(observation)
-        about_to_move = self._since_request is not None and self._since_request < TILT_RESPONSE_S
-        handing_over = self._step is not None and self._step.to_controller and not observation.arrived
+        about_to_move = self._since_request is not None and self._since_request < TILT_TIME_S
+        handing_over = self._step.to_controller and not observation.arrived
         if about_to_move or handing_over:
             return self
         self._waited = 0.0
@@ -369,7 +361,7 @@ class _ComIdentification(PhaseState):
         run = self._run
         if step.refusal or not np.isfinite(step.com_B).all():
             return self.give_up(step.refusal or f"'{run.method}' gives what is no number")
-        if step.tilt != (None if self._step is None else self._step.tilt):
+        if step.tilt != self._step.tilt:
             run.posture.ask(step.tilt)
             self._since_request = 0.0
         self._step = step
@@ -381,10 +373,7 @@ class _ComIdentification(PhaseState):
             return self
         run.passes += 1
         run.posture.ask_back()
-        return _Returning(run, reading.tilt, self._weighed_at)
-
-    def _tilted_since_weighed(self, reading: TrunkReading) -> bool:
-        return reading.turned_from(self._weighed_at) > SAME_POSTURE_RAD
+        return _Returning(run, reading.tilt, self.weighed_at)
 
 
 class _Returning(PhaseState):
@@ -393,14 +382,9 @@ class _Returning(PhaseState):
     phase = Phase.RETURNING
     identifying = False
 
-    def __init__(
-        self,
-        run: Identification,
-        found_at: tuple[float, float] | None,
-        weighed_at: tuple[float, float] | None = None,
-    ) -> None:
+    def __init__(self, run: Identification, found_at: Tilt | None, weighed_at: Tilt | None = None) -> None:
         super().__init__(run)
-        self._found_at, self._weighed_at = found_at, weighed_at
+        self._found_at, self.weighed_at = found_at, weighed_at
 
     @property
     def invalidated_by_load_change(self) -> bool:
@@ -416,15 +400,15 @@ class _Returning(PhaseState):
             return self._finish(None)
         if reading is not None and posture.reached(reading):
             return self._refine(reading) if self._has_moved(reading) else self._finish(reading)
-        return self.advance_without_input(observation.dt)
+        return self.wait(observation.dt, "")
 
-    def advance_without_input(self, dt: float) -> PhaseState:
-        """Let a time [s] pass without rest or an input; after `rest_timeout` the return ends."""
+    def wait(self, dt: float, what: str, why: str = "") -> PhaseState:
+        """Let a time [s] pass without rest or an input; then the return ends."""
         self._waited += dt
-        return self._finish(None) if self._waited > self._run.config.rest_timeout else self
+        return self._finish(None) if self._waited > REST_TIMEOUT_S else self
 
-    def _tilted_since_weighed(self, reading: TrunkReading) -> bool:
-        return self._weighed_at is None or reading.turned_from(self._weighed_at) > SAME_POSTURE_RAD
+    def _tilted(self, reading: TrunkReading) -> bool:
+        return self._found_at is None or super()._tilted(reading)
 
     def _has_moved(self, reading: TrunkReading) -> bool:
         """Whether the result has led to another posture, in which it can be found more exactly.
@@ -440,21 +424,17 @@ class _Returning(PhaseState):
     def _refine(self, reading: TrunkReading) -> PhaseState:
         """Identify again, from the result; if that fails, the result stays."""
         run = self._run
-        detector = run.load_changes
-        detector.expect(
-            detector.expected.mass, run.trunk.completed_along_gravity(reading.com_B, reading.measurement.R_WB)
-        )
-        run.fallback = run.trunk.value, detector.expected
+        self._expect(reading)
+        run.fallback = run.trunk.value, run.load_changes.expected
         return _Weighing(run)
 
     def _finish(self, reading: TrunkReading | None) -> PhaseState:
         run = self._run
         detector, run.converged = run.load_changes, self._found_at is not None
-        if run.converged:
-            com_B = detector.expected.com_B
-            if reading is not None:
-                com_B = run.trunk.completed_along_gravity(reading.com_B, reading.measurement.R_WB)
-            detector.expect(detector.expected.mass, com_B)
+        if run.converged and reading is not None:
+            self._expect(reading)
+        elif run.converged:
+            detector.expect(detector.expected.mass, detector.expected.com_B)
         run.posture.reference = None
         detector.forget_evidence()
         return _Watching(run)

@@ -1,6 +1,6 @@
 """Detection of a new load: the trunk measured differs from the one expected, for a while (T V-C)."""
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,23 +14,19 @@ DURATION_S = 0.1  # at rest, for which a difference persists before it is a load
 MOVING_DURATION_S = 0.15  # in motion
 MOVING_FACTOR = 2.0  # of the limit at rest: HyQ crawling is weighed to 0.6 kg, half of it
 COM_REACH_M = 1.2  # a shift of the centre of mass counts from the share of the mass that counts, of this
-FEWEST_FEET = 3  # two feet may share a change in any way: the load may be above one of them
 LONE_SHARE = 0.9  # of the sum of all feet's changes, from which on one foot has changed alone
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Expectation:
-    """A trunk that readings should show.
+class Expectation(NamedTuple):
+    """A trunk that readings should show."""
 
-    Attributes:
-        mass: Its mass [kg].
-        com_B: Its centre of mass [m], shape (3,).
-        seen_in_motion: Whether it was reported in motion, in which its centre of mass is not measured.
-    """
+    mass: float  # [kg]
+    com_B: Array  # [m], shape (3,)
+    seen_in_motion: bool = False  # reported in motion, in which its centre of mass is not measured
 
-    mass: float
-    com_B: Array
-    seen_in_motion: bool = False
+    def shift(self, reading: TrunkReading) -> Array:
+        """Return the measured less the expected centre of mass, across gravity [m], shape (3,)."""
+        return across_gravity(reading.com_B - self.com_B, reading.measurement.R_WB)
 
 
 class LoadChangeDetector:
@@ -44,7 +40,7 @@ class LoadChangeDetector:
     what is measured at the next rest then is expected without being reported again.
 
     A load anywhere on the trunk changes the forces of several feet. A wrench sensor that fails, or an effort
-    sensor of one leg, changes that of one, which is no load.
+    sensor of one leg, changes that of one, which is no load; of two feet the load may be above one.
 
     Attributes:
         share: Of the robot's mass, from which a change counts.
@@ -61,10 +57,6 @@ class LoadChangeDetector:
         self.lone_foot: int | None = None
         self._forces: Array | None = None  # vertical ones, of the last reading without a difference [N]
         self.expect(mass, com_B)
-
-    @property
-    def _mass_limit(self) -> float:
-        return self.share * self._robot_mass
 
     def expect(self, mass: float, com_B: Array) -> None:
         """Take a trunk as the one in force."""
@@ -90,26 +82,25 @@ class LoadChangeDetector:
         measured, an unknown height shows across gravity. Returns a change, in the step in which it has been
         seen long enough.
         """
-        expected = self.expected
-        if self.unidentified is not None and not self.differs(reading, self.in_force):
+        expected, forces = self.expected, reading.measurement.forces_W[:, 2]
+        if self.unidentified is not None and not self._differs(reading, self.in_force):
             self.unidentified = None
-        lighter_or_heavier = abs(reading.mass - expected.mass) > self._mass_limit
-        if not lighter_or_heavier and (mass_only or not self.differs(reading, expected)):
-            self.expected = replace(expected, seen_in_motion=False)  # the next difference is a new one
-            self.lone_foot, self._forces = None, reading.measurement.forces_W[:, 2]
+        if not self._differs(reading, expected, mass_only=mass_only):
+            self.expected = expected._replace(seen_in_motion=False)  # the next difference is a new one
+            self.lone_foot, self._forces = None, forces
             self.forget_evidence()
             return None
         self._seen_for += dt
-        self.lone_foot = self._lone(reading)
+        self.lone_foot = None if self._forces is None else _alone(np.abs(forces - self._forces))
         if self.lone_foot is not None or not has_lasted(self._seen_for, DURATION_S):
             return None
-        shift_B = across_gravity(reading.com_B - expected.com_B, reading.measurement.R_WB)
+        shift_B = expected.shift(reading)
         self.expected = Expectation(reading.mass, expected.com_B + shift_B)
         self.forget_evidence()
         if expected.seen_in_motion:
             return None
         change = self._change(stamp_ns, expected.mass, reading.mass, shift_B)
-        self.unidentified = change if self.differs(reading, self.in_force) else None
+        self.unidentified = change if self._differs(reading, self.in_force) else None
         return change
 
     def update_in_motion(self, mass: float, dt: float, stamp_ns: int) -> LoadChange | None:
@@ -118,7 +109,7 @@ class LoadChangeDetector:
         Time with a difference counts up, time without counts down. Returns a change, in the step in which it
         has been seen long enough; its shift is not known and zero.
         """
-        limit, before = MOVING_FACTOR * self._mass_limit, self.expected
+        limit, before = MOVING_FACTOR * self.share * self._robot_mass, self.expected
         if abs(mass - before.mass) <= limit:
             self._seen_moving_for = max(0.0, self._seen_moving_for - dt)
             return None
@@ -131,21 +122,18 @@ class LoadChangeDetector:
         self.unidentified = None if abs(mass - self.in_force.mass) <= limit else change
         return change
 
-    def differs(self, reading: TrunkReading, trunk: Expectation) -> bool:
-        """Return whether a reading shows another trunk."""
-        if abs(reading.mass - trunk.mass) > self._mass_limit:
+    def _differs(self, reading: TrunkReading, trunk: Expectation, *, mass_only: bool = False) -> bool:
+        if abs(reading.mass - trunk.mass) > self.share * self._robot_mass:
             return True
-        shift_B = across_gravity(reading.com_B - trunk.com_B, reading.measurement.R_WB)
-        return float(np.linalg.norm(shift_B)) > COM_REACH_M * self.share
-
-    def _lone(self, reading: TrunkReading) -> int | None:
-        if self._forces is None or len(self._forces) < FEWEST_FEET:
-            return None
-        changes = np.abs(reading.measurement.forces_W[:, 2] - self._forces)
-        foot = int(np.argmax(changes))
-        return foot if changes[foot] > LONE_SHARE * changes.sum() else None
+        return not mass_only and float(np.linalg.norm(trunk.shift(reading))) > COM_REACH_M * self.share
 
     def _change(self, stamp_ns: int, before: float, mass: float, shift_B: Array) -> LoadChange:
-        heavier = "loaded" if mass > before else "unloaded"
-        kind = "shifted" if abs(mass - before) <= self._mass_limit else heavier
+        kind = "loaded" if mass > before else "unloaded"
+        kind = "shifted" if abs(mass - before) <= self.share * self._robot_mass else kind
         return LoadChange(stamp_ns, kind, before, mass, frozen_array("shift", shift_B))
+
+
+def _alone(changes: Array) -> int | None:
+    """Return the foot, of three or more, whose force [N] has changed alone; None if others have, too."""
+    foot = int(np.argmax(changes))
+    return foot if len(changes) > 2 and changes[foot] > LONE_SHARE * changes.sum() else None

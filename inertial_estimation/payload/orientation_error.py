@@ -12,13 +12,19 @@ e = G (c_hat - c), G the response, [[0, -m_tr g / K_x], [m_tr g / K_y, 0]] of sp
 """
 
 import math
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Generator
+from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.payload.com_methods import ComMethod, ComStep, recursion_gain
-from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.com_methods import (
+    COARSE_TOLERANCE_M,
+    TILT_RAD,
+    TOLERANCE_M,
+    ComMethod,
+    ComStep,
+    recursion_gain,
+)
 from inertial_estimation.payload.statics import StaticMeasurement
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -26,19 +32,14 @@ from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pi
 
 PROBE_M = 0.02  # known shift of the centre of mass by which the response is measured
 SETTLING_FACTOR = 4.0  # of the settling time of forces, in which an error is gone: the base turns in between
-TOLERANCE_M, TOLERANCE_Z_M = 5e-4, 2e-3  # of a correction, at which a coordinate has converged
 LEAST_RESPONSE = 0.1  # of a posture controller [rad/m]
-LEAST_ALIGNED_SHARE = 0.5  # share of a response that must be about the axis of T 12, in its sense
-LARGEST_REMAINDER_SHARE = 0.25  # of the response, what may be left of a probe after it was taken back
+LARGEST_MISSING_SHARE = 0.25  # of a probe that was taken back, or of a pitch: 0.2 m off in z leave as much
 LARGEST_UNPREDICTED_SHARE = 0.7  # of a predicted turn, the largest difference from the measured one
-LEAST_LEARNING_SHARE = 0.1  # of the probe: smallest shift that the response is learnt from
-LEAST_FOLLOWED_SHARE = 0.75  # of the pitch asked for, that the trunk takes: 0.2 m off in z leave as much
 DWELL_S = 0.5  # for which the trunk may move after a change before its tilt is measured
 TILT_TIME_S = 1.0  # for the reference to reach another tilt, before that
 WINDOW_S = 0.3  # over which the tilt is averaged; two consecutive windows must agree
 STEADY_RAD = 5e-4  # largest difference between them
 LONGEST_SETTLING_S = 6.0  # of a tilt, after the dwell
-NOISE_FLOOR_RAD = 4.0 * STEADY_RAD  # of a turn, that no prediction is judged by
 CAUSE = "another controller holds it, or its posture controller integrates"
 
 
@@ -59,26 +60,13 @@ def orientation_error(R_HB: Array, tilt: tuple[float, float]) -> Array:
     return log_so3(rotation_from_roll_pitch_yaw(*tilt, 0.0) @ R_HB.T)[:2]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SettledTilt:
-    """An orientation error that has stopped changing.
+class SettledTilt(NamedTuple):
+    """An orientation error that has stopped changing."""
 
-    Attributes:
-        error: Mean over the last window [rad], shape (2,).
-        R_HB: Orientation of the base at its end, without yaw, shape (3, 3).
-        change: Less that of the window before [rad], shape (2,).
-        elapsed: Time since the last change [s].
-    """
-
-    error: Array
-    R_HB: Array
-    change: Array
-    elapsed: float
-
-    @property
-    def pitch(self) -> float:
-        """Of the base [rad]."""
-        return math.atan2(self.R_HB[0, 2], self.R_HB[2, 2])
+    error: Array  # mean over the last window [rad], shape (2,)
+    R_HB: Array  # orientation of the base at its end, without yaw, shape (3, 3)
+    change: Array  # less that of the window before [rad], shape (2,)
+    elapsed: float  # time since the last change [s]
 
 
 class SteadyTilt:
@@ -120,12 +108,11 @@ class SteadyTilt:
         return SettledTilt(mean, R_HB, mean - before, self.elapsed) if self.change <= STEADY_RAD else None
 
 
-class _Stage(Enum):
-    PROBE = "probe"
-    LEVEL = "level"
-    FORWARD = "forward"
-    BACKWARD = "backward"
-    END = "end"
+class _RefusedError(Exception):
+    """The trunk does not turn as a posture controller turns it."""
+
+
+Procedure = Generator[float, SettledTilt, None]  # yields the pitch to take, is sent the tilt settled there
 
 
 class OrientationError(ComMethod):
@@ -135,168 +122,142 @@ class OrientationError(ComMethod):
     beta = 1 - exp(-3 T / t_a) of the shift its error stands for is made, T the time since the change:
     discrete steps, since a correction while the trunk still turns integrates its lag and swings.
 
-    The probe shifts the centre of mass forward, to the left and back. What the trunk does is the response
-    G = d e / d c_hat, whose inverse is M of (T 12) whatever the controller. It refuses a controller that
-    holds the trunk (no response), one that integrates (it does not come back), and later any turn that is
-    not the one predicted.
-
-    For z the base pitches forward and backward. A wrong z moves the weight to the side the base leans to,
-    c - c_hat = -G^-1 e = R_HB[:2] (dx, dy, dz): opposite in the two tilts, while an error left in x is the
-    same in both and so stays out of z. T 15 has one tilt, and the sign of a forward one.
-
     Attributes:
         response: G, in horizontal axes of the heading [rad/m], shape (2, 2); zero before the probe.
     """
 
-    def __init__(self, config: TrunkPayloadConfig, com_B: Array, trunk_mass: float) -> None:
-        super().__init__(config, com_B, trunk_mass)
-        self._pitch, self._settling_time = config.tilt, SETTLING_FACTOR * config.settling_time
-        self._start_B = self.com_B
+    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(SETTLING_FACTOR * settling_time, com_B, trunk_mass)
         self.response: Array = np.zeros((2, 2))
-        self._steady = SteadyTilt()
-        self._stage = _Stage.PROBE
-        self._seen: list[tuple[Array, Array]] = []  # horizontal shift and error of each probe
-        self._shifted: tuple[Array, Array] | None = None  # error before the last correction, horizontal shift
-        self._z_found = False
-        self._forward: SettledTilt | None = None  # settled at the forward pitch
+        self._start_B, self._steady = self.com_B, SteadyTilt()
         self._changes: list[Array] = []
-        self._residual, self._refusal = math.nan, ""
+        self._residual, self._z_found, self._refusal = math.nan, False, ""
+        self._procedure = self._steps()
+        self._pitch: float | None = next(self._procedure)  # asked for; None: at the end
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement at rest that represents h [s]; only its orientation is used."""
-        if self._stage is not _Stage.END:
+        if self._pitch is not None:
             R_HB = heading_rotation(measurement.R_WB)
-            error = orientation_error(R_HB, self._tilt() or (0.0, 0.0))
-            settled = self._steady.add(R_HB, error, h)
-            if settled is not None:
-                self._changes.append(settled.change)
-                self._settled(settled)
-            elif self._steady.overdue:
-                self._refuse(
-                    f"the tilt does not settle: after {self._steady.elapsed:.0f} s it still changes by "
-                    f"{_deg(self._steady.change)} in {WINDOW_S:g} s; {CAUSE}"
-                )
-        done = self._stage is _Stage.END and not self._refusal
-        sigma_B = self._sigma()
-        return ComStep(self.com_B, sigma_B, self._residual, done, self._refusal, self._tilt(), True)
+            settled = self._steady.add(R_HB, orientation_error(R_HB, (0.0, self._pitch)), h)
+            try:
+                self._go_on(self._pitch, settled)
+            except (_RefusedError, StopIteration) as end:
+                self._pitch = None
+                if isinstance(end, _RefusedError):
+                    self._refusal, self.com_B = str(end), self._start_B
+        tilt = None if self._pitch is None else (0.0, self._pitch)
+        done = tilt is None and not self._refusal
+        return ComStep(self.com_B, self._sigma(), self._residual, done, self._refusal, tilt, True)
 
-    def _tilt(self) -> tuple[float, float] | None:
-        """Return roll and pitch to ask for; level is asked for, too: the robot may keep another posture."""
-        if self._stage is _Stage.END:
-            return None
-        return 0.0, {_Stage.FORWARD: self._pitch, _Stage.BACKWARD: -self._pitch}.get(self._stage, 0.0)
+    def _go_on(self, pitch: float, settled: SettledTilt | None) -> None:
+        if settled is not None:
+            self._changes.append(settled.change)
+            self._pitch = self._procedure.send(settled)
+            self._steady.restart(TILT_TIME_S if self._pitch != pitch else 0.0)
+        elif self._steady.overdue:
+            raise _RefusedError(
+                f"the trunk does not settle: its tilt still changes by {_deg(self._steady.change)} in "
+                f"{WINDOW_S:g} s, {LONGEST_SETTLING_S:g} s after the last change; {CAUSE}"
+            )
 
-    def _settled(self, settled: SettledTilt) -> None:
-        if self._stage is _Stage.PROBE:
-            self._probe(settled)
-        elif self._stage is _Stage.LEVEL:
-            self._level(settled)
-        elif self._stage is _Stage.FORWARD:
-            self._forward = settled
-            self._go(_Stage.BACKWARD)
-        else:
-            self._correct_height(settled)
+    def _steps(self) -> Procedure:
+        """Find x and y, then z by pitching forward and backward, then x and y again.
 
-    def _probe(self, settled: SettledTilt) -> None:
-        """Take one of the four probes: none, forward, left, none again; then fit e = e_0 + G s."""
-        self._seen.append(((settled.R_HB @ (self.com_B - self._start_B))[:2], settled.error))
-        if len(self._seen) < 4:
-            shift = {1: (PROBE_M, 0.0, 0.0), 2: (0.0, PROBE_M, 0.0), 3: (0.0, 0.0, 0.0)}[len(self._seen)]
+        A wrong z moves the weight to the side the base leans to, c - c_hat = -G^-1 e = R_HB[:2] (dx, dy, dz):
+        opposite in the two tilts, while an error left in x is the same in both and so stays out of z. T 15
+        has one tilt, and the sign of a forward one.
+        """
+        settled = yield from self._probe()
+        yield from self._level(settled)
+        while not self._z_found:
+            forward = yield TILT_RAD
+            backward = yield -TILT_RAD
+            dz = self._height_error(forward, backward)
+            if abs(dz) < COARSE_TOLERANCE_M:
+                self._z_found = True
+            else:
+                gain = recursion_gain(self._settling_time, backward.elapsed + TILT_TIME_S)
+                self.com_B = self.com_B + np.array([0.0, 0.0, gain * dz])
+        settled = yield 0.0
+        yield from self._level(settled)
+
+    def _probe(self) -> Generator[float, SettledTilt, SettledTilt]:
+        """Shift the centre of mass forward, to the left and back; fit e = e_0 + G s, return the last tilt.
+
+        What the trunk does is the response G = d e / d c_hat, whose inverse is M of (T 12) whatever the
+        controller. It refuses a controller that holds the trunk (no response), and one that integrates (it
+        does not come back).
+        """
+        shifts, errors = [], []
+        for shift in ((0.0, 0.0, 0.0), (PROBE_M, 0.0, 0.0), (0.0, PROBE_M, 0.0), (0.0, 0.0, 0.0)):
             self.com_B = self._start_B + np.array(shift)
-            self._steady.restart()
-            return
-        shifts, errors = (np.array(column) for column in zip(*self._seen, strict=True))
-        design = np.column_stack([np.ones(len(shifts)), shifts])
-        G = self.response = linear_algebra.lstsq(design, errors)[1:].T
+            settled = yield 0.0
+            shifts.append([1.0, *(settled.R_HB @ shift)[:2]])
+            errors.append(settled.error)
+        G = self.response = linear_algebra.lstsq(np.array(shifts), np.array(errors))[1:].T
         problem = _response_problem(G)
+        if problem:
+            raise _RefusedError(problem)
         moved, left = PROBE_M * float(np.linalg.norm(G, ord=2)), float(np.linalg.norm(errors[3] - errors[0]))
-        if not problem and left > LARGEST_REMAINDER_SHARE * moved + 2.0 * STEADY_RAD:
-            problem = (
+        if left > LARGEST_MISSING_SHARE * moved + 2.0 * STEADY_RAD:
+            raise _RefusedError(
                 f"the trunk does not come back: {_deg(moved)} by a probe of {1e3 * PROBE_M:.0f} mm, and "
                 f"{_deg(left)} are left after it was taken back; its posture controller integrates"
             )
-        if problem:
-            self._refuse(problem)
-            return
-        self._stage = _Stage.LEVEL
-        self._level(settled)
+        return settled
 
-    def _level(self, settled: SettledTilt) -> None:
-        """Correct x and y by the error of a level base (T 13), or go on where there is none."""
-        if not self._as_predicted(settled.error):
-            return
-        horizontal = settled.R_HB[:2, :2]
-        shift = linear_algebra.solve(self.response @ horizontal, -settled.error)
-        self._residual = float(np.linalg.norm(shift))
-        if self._residual < TOLERANCE_M:
-            self._shifted = None
-            self._go(_Stage.END if self._z_found else _Stage.FORWARD)
-            return
-        part = recursion_gain(self._settling_time, settled.elapsed) * shift
-        self.com_B = self.com_B + np.array([*part, 0.0])
-        self._shifted = settled.error, horizontal @ part
-        self._steady.restart()
+    def _level(self, settled: SettledTilt) -> Procedure:
+        """Correct x and y by the error of a level base until there is none (T 13)."""
+        while True:
+            horizontal = settled.R_HB[:2, :2]
+            shift = linear_algebra.solve(self.response @ horizontal, -settled.error)
+            self._residual = float(np.linalg.norm(shift))
+            if self._residual < TOLERANCE_M:
+                return
+            part = recursion_gain(self._settling_time, settled.elapsed) * shift
+            self.com_B = self.com_B + np.array([*part, 0.0])
+            before, settled = settled, (yield 0.0)
+            self._learn(horizontal @ part, settled.error - before.error)
 
-    def _as_predicted(self, error: Array) -> bool:
-        """Compare the turn a correction made with G times it, and learn from it; refuse a trunk that fights.
+    def _learn(self, shift: Array, turn: Array) -> None:
+        """Compare the turn by a correction with G times it, and learn from it; refuse a trunk that fights.
 
         G += (turn - G s) s' / s's (Broyden): springs of a controller with limits are softer at large tilts.
         """
-        if self._shifted is None:
-            return True
-        before, shift = self._shifted
-        turn, predicted = error - before, self.response @ shift
+        predicted = self.response @ shift
         wrong, size = float(np.linalg.norm(turn - predicted)), float(np.linalg.norm(predicted))
-        if wrong > LARGEST_UNPREDICTED_SHARE * size + NOISE_FLOOR_RAD:
-            self._refuse(
+        if wrong > LARGEST_UNPREDICTED_SHARE * size + 4.0 * STEADY_RAD:
+            raise _RefusedError(
                 f"the error does not shrink as predicted: the last shift was to turn the trunk by "
                 f"{_deg(size)}, it turned by {_deg(float(np.linalg.norm(turn)))}, {_deg(wrong)} from where "
                 f"it should be; {CAUSE}"
             )
-            return False
         square = float(shift @ shift)
-        if square > (LEAST_LEARNING_SHARE * PROBE_M) ** 2:
+        if square > COARSE_TOLERANCE_M**2:
             self.response = self.response + np.outer(turn - predicted, shift) / square
-        return True
 
-    def _correct_height(self, backward: SettledTilt) -> None:
-        """Correct z by the errors of two tilts (T 15)."""
-        assert self._forward is not None
-        poses = (self._forward, backward)
-        taken = self._forward.pitch - backward.pitch
-        if taken < LEAST_FOLLOWED_SHARE * 2.0 * self._pitch:
-            self._refuse(
+    def _height_error(self, forward: SettledTilt, backward: SettledTilt) -> float:
+        """Return the correction of z by the errors at two pitches [m] (T 15)."""
+        poses = forward, backward
+        taken = float(np.diff([math.atan2(R[0, 2], R[2, 2]) for R in (backward.R_HB, forward.R_HB)])[0])
+        if taken < (1.0 - LARGEST_MISSING_SHARE) * 2.0 * TILT_RAD:
+            raise _RefusedError(
                 f"the trunk does not take the pitch asked for: {_deg(taken)} to and fro, expected "
-                f"{_deg(2.0 * self._pitch)}; {CAUSE}"
+                f"{_deg(2.0 * TILT_RAD)}; {CAUSE}"
             )
-            return
-        A = np.vstack([pose.R_HB[:2] for pose in poses])
         shifts = [-linear_algebra.solve(self.response, pose.error) for pose in poses]
-        dz = float(linear_algebra.lstsq(A, np.concatenate(shifts))[2])
-        if abs(dz) < TOLERANCE_Z_M:
-            self._z_found = True
-            self._go(_Stage.LEVEL)
-            return
-        gain = recursion_gain(self._settling_time, backward.elapsed + TILT_TIME_S)
-        self.com_B = self.com_B + np.array([0.0, 0.0, gain * dz])
-        self._go(_Stage.FORWARD)
-
-    def _go(self, stage: _Stage) -> None:
-        self._stage = stage
-        self._steady.restart(TILT_TIME_S)
-
-    def _refuse(self, reason: str) -> None:
-        self._refusal, self._stage, self.com_B = reason, _Stage.END, self._start_B
+        return float(linear_algebra.lstsq(np.vstack([p.R_HB[:2] for p in poses]), np.concatenate(shifts))[2])
 
     def _sigma(self) -> Array:
         """Return deviations from how far two windows at rest differ; an offset of the tilt is not in them."""
         sigma: Array = np.full(3, math.inf)
-        if self._stage is _Stage.PROBE or self._refusal:
+        if not self.response.any() or self._refusal:
             return sigma
         variance = float(np.mean(np.square(self._changes))) / 2.0
         sigma[:2] = np.sqrt(variance * np.sum(linear_algebra.inv(self.response) ** 2, axis=1))
         if self._z_found:
-            sigma[2] = sigma[0] / (math.sqrt(2.0) * math.sin(self._pitch))
+            sigma[2] = sigma[0] / (math.sqrt(2.0) * math.sin(TILT_RAD))
         return sigma
 
 
@@ -310,7 +271,7 @@ def _response_problem(G: Array) -> str:
         )
         if not size >= LEAST_RESPONSE:
             return f"the trunk does not follow: {says}; {CAUSE}"
-        if along < LEAST_ALIGNED_SHARE * size:
+        if along < (1.0 - LARGEST_UNPREDICTED_SHARE) * size:
             return f"the trunk turns the wrong way: {says} in {axis}; {CAUSE}"
     return ""
 

@@ -14,7 +14,7 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
-from inertial_estimation.payload.identification import Identification
+from inertial_estimation.payload.identification import REST_TIMEOUT_S, Identification
 from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObservation
 from inertial_estimation.payload.report import payload_health
 from inertial_estimation.payload.rest import WINDOW_S, MeanState, StateWindow, has_lasted
@@ -46,7 +46,7 @@ class TrunkPayloadPipeline(TakesReadings):
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
         """
         self.config = config
-        setup = robot_from_config(config.robot, urdf)
+        setup = replace(robot_from_config(config.robot, urdf), imu=None)  # rest is seen without it
         self.robot, contacts = setup.robot, setup.contacts
         self.trunk = config.trunk or self.robot.base_link
         if len(contacts) < FEWEST_FEET:
@@ -109,24 +109,17 @@ class TrunkPayloadPipeline(TakesReadings):
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs and identification are."""
         inputs, missing = self.inputs.health(now_ns), self.inputs.aligner.missing(now_ns)
-        joints = self.inputs.joints
-        assert joints is not None
-        if JOINTS in missing:
-            (trouble,) = (entry.message for entry in inputs if entry.name == JOINTS)
-            missing = [f"{name} ({trouble})" if trouble and name == JOINTS else name for name in missing]
-        notes = (self._window.axes.note, self._stepper.health_note(now_ns))
+        troubles = {entry.name: entry.message for entry in inputs if entry.name == JOINTS}
+        missing = [f"{name} ({troubles[name]})" if troubles.get(name) else name for name in missing]
+        notes = filter(None, (self._window.axes.note, self._stepper.health_note(now_ns)))
         figures = {f"load changes: {kind}": str(n) for kind, n in self.identification.changes.items()}
-        entry = payload_health(
-            *(self.identification, self._measurer, self._window.rest.why_not, missing),
-            *("; ".join(filter(None, notes)), {**figures, "joint velocities": joints.velocity_source}),
-        )
-        return [*inputs, self.checks.health(), entry]
+        if self.inputs.joints is not None:
+            figures["joint velocities"] = self.inputs.joints.velocity_source
+        state = self.identification, self._measurer, self._window.rest.why_not
+        return [*inputs, self.checks.health(), payload_health(*state, missing, "; ".join(notes), figures)]
 
     def identify(self, method: str = "") -> str:
-        """Begin an identification; returns what happens next, as a sentence.
-
-        Args:
-            method: Its name; empty: as configured.
+        """Begin an identification by a method (empty: as configured); returns what happens next.
 
         Raises:
             ConfigurationError: If there is no such method.
@@ -137,7 +130,7 @@ class TrunkPayloadPipeline(TakesReadings):
         self.identification.start(method)
         return (
             f"identification by '{self.identification.method}' begins {again}as soon as the robot is at rest "
-            f"on {FEWEST_FEET} or more feet, given up after {self.config.rest_timeout:g} s without rest"
+            f"on {FEWEST_FEET} or more feet, given up after {REST_TIMEOUT_S:g} s without rest"
         )
 
     def cancel(self) -> None:
@@ -151,11 +144,7 @@ class TrunkPayloadPipeline(TakesReadings):
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
-        """Change a parameter that may change while running.
-
-        Args:
-            name: Dotted name.
-            value: New value; that of a method takes effect at the next identification.
+        """Change a parameter by its dotted name; that of a method takes effect at the next identification.
 
         Raises:
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.

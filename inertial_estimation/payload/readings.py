@@ -1,7 +1,7 @@
 """Readings of the trunk: at rest its mass and centre of mass, in motion its mass alone; what is refused."""
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from inertial_estimation.errors import listing
 from inertial_estimation.payload.rest import MeanState
@@ -14,43 +14,36 @@ from inertial_estimation.payload.statics import (
 from inertial_estimation.signals import Array
 
 FEWEST_FEET = 2  # that carry
-FOOT_SHARE = 0.035  # of the weight, from which a foot carries
-PULL_SHARE = 0.015  # of the weight, from which a downward force of the ground is an error of sign ...
-LEAST_PULL = 1.0  # ... at least that much, the noise of a force [N]
+FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
 LARGEST_TILT_RAD = 0.7  # of the base, beyond which the robot has fallen
 LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
 LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
-SMALLEST_TRUNK = 0.1  # mass below which the centre of mass of the trunk is not determined [kg]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrunkReading:
-    """One static measurement of the trunk.
+class TrunkReading(NamedTuple):
+    """One static measurement of the trunk."""
 
-    Attributes:
-        measurement: Forces and lever arms.
-        mass: Of the trunk, sum f_z / g less the legs (T 7) [kg].
-        com_B: Centre of mass of the trunk across gravity (T 17), base frame [m], shape (3,).
-        roll: Of the base [rad].
-        pitch: Of the base [rad].
-        height: Of the base origin above the standing feet [m].
-    """
-
-    measurement: StaticMeasurement
-    mass: float
-    com_B: Array
-    roll: float
-    pitch: float
-    height: float
-
-    @property
-    def tilt(self) -> tuple[float, float]:
-        """Roll and pitch of the base [rad]."""
-        return self.roll, self.pitch
+    measurement: StaticMeasurement  # forces and lever arms
+    mass: float  # of the trunk, sum f_z / g less the legs (T 7) [kg]
+    com_B: Array  # its centre of mass across gravity (T 17), base frame [m], shape (3,)
+    tilt: tuple[float, float]  # roll and pitch of the base [rad]
+    height: float  # of the base origin above the standing feet [m]
 
     def turned_from(self, tilt: tuple[float, float]) -> float:
         """Return how far the base is from a roll and pitch [rad]."""
         return math.dist(self.tilt, tilt)
+
+
+class TrunkObservation(NamedTuple):
+    """State of the robot and its trunk in one step."""
+
+    stamp_ns: int  # of the step [ns]
+    dt: float  # time since the last step [s]
+    at_rest: bool
+    reading: TrunkReading | None  # None unless the robot is at rest and the trunk measurable
+    why_not: str  # why there is no reading
+    arrived: bool  # whether the published trunk has reached its target
+    moving_mass: float | None = None  # of the trunk, in motion [kg]; None where it is not measurable
 
 
 class TrunkMeasurer:
@@ -76,10 +69,6 @@ class TrunkMeasurer:
 
     def read(self, state: MeanState) -> TrunkReading | None:
         """Measure the trunk of a robot at rest; None where it is refused, which `trouble` explains."""
-        if _fallen(state):
-            tilt = math.acos(max(-1.0, float(state.R_WB[2, 2])))
-            self.trouble = f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
-            return None
         measurement = self._statics.measure(state.R_WB, state.q, state.readings)
         names = (contact.name for contact in self._statics.contacts)
         self.forces = dict(zip(names, measurement.forces_W[:, 2].tolist(), strict=True))
@@ -90,18 +79,16 @@ class TrunkMeasurer:
         com_B = trunk_com_across_gravity(measurement, mass)
         standing = measurement.forces_W[:, 2] >= FOOT_SHARE * self._statics.weight
         height = -float(measurement.points_W[standing, 2].mean())
-        return TrunkReading(measurement, mass, com_B, state.roll, state.pitch, height)
+        return TrunkReading(measurement, mass, com_B, (state.roll, state.pitch), height)
 
     def _refusal(self, measurement: StaticMeasurement, mass: float) -> str:
-        if measurement.silent:
-            limbs = listing(measurement.silent)
-            return f"all torques of the limb of {limbs} are exactly zero: do its sensors read?"
-        if measurement.singular:
-            limbs = listing(measurement.singular)
-            return f"the limb of {limbs} is stretched: its torques do not tell its force; bend it"
-        weight = self._statics.weight
-        least, pull = FOOT_SHARE * weight, -max(PULL_SHARE * weight, LEAST_PULL)
-        pulling = [f"'{name}' ({force:.0f} N)" for name, force in self.forces.items() if force < pull]
+        if _fallen(measurement):
+            tilt = math.acos(max(-1.0, float(measurement.R_WB[2, 2])))
+            return f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
+        if measurement.undetermined:
+            return measurement.undetermined
+        least = FOOT_SHARE * self._statics.weight
+        pulling = [f"'{name}' ({force:.0f} N)" for name, force in self.forces.items() if force < -least]
         if pulling:
             return f"the ground would pull at {listing(pulling)}: check the sign of its {self.source}"
         standing = [name for name, force in self.forces.items() if force >= least]
@@ -109,7 +96,7 @@ class TrunkMeasurer:
             who = f"only '{standing[0]}'" if standing else "no foot"
             expected = f"expected {FEWEST_FEET} or more of {listing(self.forces)}"
             return f"{who} carries {least:.0f} N, {expected}; is the robot on a stand?"
-        return implausible_mass(mass, mass) if mass < SMALLEST_TRUNK else ""
+        return "" if mass > 0.0 else "the feet carry no more than the legs weigh; is the robot on a stand?"
 
     def weigh(self, state: MeanState) -> float | None:
         """Weigh the trunk of a robot in motion, m = sum f_z / (g + a_z) less the legs [kg].
@@ -117,23 +104,20 @@ class TrunkMeasurer:
         Only the vertical acceleration of the base is known: what legs do besides is an error, of about a
         kilogram for HyQ crawling. None where the robot flies or has fallen, or it cannot be measured.
         """
-        if _fallen(state):
-            return None
         measurement = self._statics.measure(state.R_WB, state.q, state.readings)
         felt = measurement.gravity + state.vertical_acceleration
-        if measurement.singular or measurement.silent or felt < LEAST_GRAVITY * measurement.gravity:
+        unfit = _fallen(measurement) or measurement.undetermined
+        if unfit or felt < LEAST_GRAVITY * measurement.gravity:
             return None
         return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
 
 
-def _fallen(state: MeanState) -> bool:
-    return float(state.R_WB[2, 2]) < math.cos(LARGEST_TILT_RAD)
+def _fallen(measurement: StaticMeasurement) -> bool:
+    return float(measurement.R_WB[2, 2]) < math.cos(LARGEST_TILT_RAD)
 
 
 def implausible_mass(mass: float, nominal: float) -> str:
     """Say why a trunk of a nominal mass cannot weigh what was measured [kg]; empty if it can."""
-    if mass < SMALLEST_TRUNK:
-        return f"the trunk would weigh {mass:.2f} kg: the feet carry no more than the legs; is it on a stand?"
     if mass > LARGEST_FACTOR * nominal:
         cause = "check unit and sign of torques or wrenches, and the masses of the robot description"
     elif mass < nominal / LARGEST_FACTOR:
@@ -141,26 +125,3 @@ def implausible_mass(mass: float, nominal: float) -> str:
     else:
         return ""
     return f"the trunk would weigh {mass:.2f} kg, nominal {nominal:.2f} kg: {cause}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrunkObservation:
-    """State of the robot and its trunk in one step.
-
-    Attributes:
-        stamp_ns: Stamp of the step [ns].
-        dt: Time since the last step [s].
-        at_rest: Whether the robot is at rest.
-        reading: Measurement of the trunk; None unless the robot is at rest and the trunk measurable.
-        why_not: Why there is no reading.
-        arrived: Whether the published trunk has reached its target.
-        moving_mass: Mass of the trunk measured in motion [kg]; None at rest, or where it is not measurable.
-    """
-
-    stamp_ns: int
-    dt: float
-    at_rest: bool
-    reading: TrunkReading | None
-    why_not: str
-    arrived: bool
-    moving_mass: float | None = None

@@ -15,24 +15,16 @@ LOAD = "load"  # part of the node whose state an event is
 KIND = "kind"  # key of the kind among the values of a published event
 LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN
 UNCONFIRMED = (Phase.SETTLING, Phase.MASS)  # a load change is seen but its mass not averaged yet
-UNDER_WAY = (*UNCONFIRMED, Phase.COM)
 
 
 @dataclass(frozen=True, slots=True)
 class PayloadEvent:
-    """One event.
+    """One event."""
 
-    Attributes:
-        stamp_ns: Stamp of the measurement it was seen in [ns].
-        kind: "loaded", "unloaded", "shifted" (found), "identified", "refused" or "cancelled".
-        message: One sentence.
-        values: Figures by name, as text.
-    """
-
-    stamp_ns: int
-    kind: str
-    message: str
-    values: Mapping[str, str] = field(default_factory=dict)
+    stamp_ns: int  # stamp of the measurement it was seen in [ns]
+    kind: str  # "loaded", "unloaded", "shifted" (found), "identified", "refused" or "cancelled"
+    message: str  # one sentence
+    values: Mapping[str, str] = field(default_factory=dict)  # figures by name, as text
 
     @property
     def level(self) -> HealthLevel:
@@ -59,7 +51,7 @@ class PayloadEvents:
     def take(self, estimate: PayloadEstimate) -> list[PayloadEvent]:
         """Return what happened in one step; mostly nothing."""
         events: list[PayloadEvent] = []
-        if estimate.phase in UNDER_WAY:
+        if estimate.phase in (*UNCONFIRMED, Phase.COM):
             self._under_way = True
         else:
             kind, message = self._end(estimate)
@@ -68,9 +60,7 @@ class PayloadEvents:
             if kind or estimate.phase is Phase.WATCHING:
                 self._under_way = False
             self._refusal = estimate.refusal
-        if estimate.change is not None:
-            events.append(_found(estimate.change))
-        return events
+        return events if estimate.change is None else [*events, _found(estimate.change)]
 
     def _end(self, estimate: PayloadEstimate) -> tuple[str, str]:
         """Return kind and message of how an identification has ended; empty if none has."""
@@ -103,14 +93,9 @@ def _identified(estimate: PayloadEstimate) -> str:
 
 
 def _result(estimate: PayloadEstimate) -> dict[str, str]:
-    values = {
-        "mass [kg]": estimate.estimate.mass,
-        "mass sigma [kg]": estimate.mass_sigma,
-        **dict(_vector("com", estimate.estimate.com_L)),
-        **dict(_vector("com sigma", estimate.com_sigma_B)),
-        "residual [m]": estimate.residual,
-    }
-    return {"method": estimate.method, **_texts(values)}
+    mass = {"mass [kg]": estimate.estimate.mass, "mass sigma [kg]": estimate.mass_sigma}
+    com = (*_vector("com", estimate.estimate.com_L), *_vector("com sigma", estimate.com_sigma_B))
+    return {"method": estimate.method, **_texts({**mass, **dict(com), "residual [m]": estimate.residual})}
 
 
 def _vector(name: str, values: Array) -> Iterator[tuple[str, float]]:
@@ -143,9 +128,8 @@ def payload_health(
     doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
     hindered = f"{doing}: {moving or trouble}" if moving or trouble else doing
     identifying = identification.identifying
-    unconfirmed = identifying and identification.phase in UNCONFIRMED
-    change = "" if unidentified is None else _masses(unidentified)
-    kind = "" if unidentified is None else unidentified.kind
+    change = "" if unidentified is None else f"{unidentified.kind}, {_masses(unidentified)}"
+    unconfirmed = identifying and change and identification.phase in UNCONFIRMED
     lone = "" if detector.lone_foot is None else list(measurer.forces)[detector.lone_foot]
     sensor = f"the force at '{lone}' alone has changed, as by no load: check its {measurer.source}"
     refusal = f"identification given up: {identification.refusal}"
@@ -153,11 +137,11 @@ def payload_health(
         (missing, HealthLevel.STALE, f"waiting for {listing(missing)}"),
         (failures, HealthLevel.WARN, failures),
         (lone, HealthLevel.WARN, sensor),
-        (unconfirmed and change, HealthLevel.WARN, f"{doing}: {change}, not confirmed yet"),
+        (unconfirmed, HealthLevel.WARN, f"{doing}: {change}, not confirmed yet"),
         (identifying and trouble, HealthLevel.WARN, hindered),
         (identifying, HealthLevel.OK, hindered),  # to move is part of it
         (identification.refusal, HealthLevel.WARN, refusal),
-        (change, HealthLevel.WARN, f"not identified: {kind}, {change}"),
+        (change, HealthLevel.WARN, f"not identified: {change}"),
         (trouble, HealthLevel.WARN, trouble),
         (True, HealthLevel.OK, identification.phase.value),
     )
@@ -167,7 +151,6 @@ def payload_health(
 
 def _values(identification: Identification, measurer: TrunkMeasurer, moving: str) -> dict[str, str]:
     value = identification.trunk.value
-    x, y, z = value.com_B.tolist()
     values = {
         "phase": identification.phase.value,
         "method": identification.method,
@@ -175,9 +158,9 @@ def _values(identification: Identification, measurer: TrunkMeasurer, moving: str
         "trunk mass [kg]": f"{value.mass:.3f}",
         "mass sigma [kg]": f"{value.mass_sigma:.3g}",
         "mass published [kg]": f"{identification.trunk.target.mass:.3f}",
-        "com [m]": f"{x:.4f} {y:.4f} {z:.4f}",
+        "com [m]": " ".join(f"{x:.4f}" for x in value.com_B.tolist()),
         "residual [m]": f"{value.residual:.3g}",
         "mass expected [kg]": f"{identification.load_changes.expected.mass:.3f}",
+        "refusal": identification.refusal,
     }
-    values |= {f"force {name} [N]": f"{force:.1f}" for name, force in measurer.forces.items()}
-    return values | ({"refusal": identification.refusal} if identification.refusal else {})
+    return values | {f"force {name} [N]": f"{force:.1f}" for name, force in measurer.forces.items()}

@@ -1,18 +1,15 @@
 """Whether a robot is at rest, judged by means over a window of all its inputs (T V)."""
 
 import math
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
-from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, SensorAxes
+from inertial_estimation.inputs.sensors import SensorAxes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -21,10 +18,9 @@ WINDOW_S = 0.05  # over which readings are averaged: HyQ's torque noise of 0.3 N
 DURATION_S = 0.1  # for which all limits hold before the robot is at rest
 JOINT_SPEED = 0.05  # largest of any joint of a robot at rest [rad/s]
 BASE_SPEED = 0.02  # largest of its base [m/s]
-BASE_RATE = 0.03  # largest of its base [rad/s]; the bias of a gyroscope is below
+BASE_RATE = 0.03  # largest of its base [rad/s]
 BASE_ACCELERATION = 0.2  # largest of its base [m/s^2]
 NOISE_SIGMAS = 3.0  # of the noise of a mean, by which it may exceed its limit
-FEWEST_ROWS = 5  # of a window, from which its noise is estimated
 NORMAL_MEDIAN = 1.4826  # standard deviation over the median of the absolute value, of a normal distribution
 LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
 SUMMATION_TOLERANCE_S = 1e-6  # a sum of step lengths falls short of the exact duration by rounding
@@ -43,28 +39,20 @@ class Motion(NamedTuple):
     limit: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanState:
+class MeanState(NamedTuple):
     """Means over the window.
 
-    Attributes:
-        q: Joint positions [rad], shape (n_joints,).
-        readings: Joint torques [Nm], shape (n_joints,), or the wrench of each contact in its wrench frame
-            [N, Nm], shape (n_contacts, 6): what the forces of the ground come from.
-        roll: Of the base [rad].
-        pitch: Of the base [rad].
-        vertical_acceleration: Of the base, up [m/s^2].
-        motion: Size of each kind of motion.
-        noise: Its standard deviation by noise alone.
+    The readings are what the forces of the ground come from: joint torques [Nm], shape (n_joints,), or the
+    wrench of each contact in its wrench frame [N, Nm], shape (n_contacts, 6).
     """
 
-    q: Array
+    q: Array  # joint positions [rad], shape (n_joints,)
     readings: Array
-    roll: float
-    pitch: float
-    vertical_acceleration: float
-    motion: Array
-    noise: Array
+    roll: float  # of the base [rad]
+    pitch: float  # of the base [rad]
+    vertical_acceleration: float  # of the base, up [m/s^2]
+    motion: Array  # size of each kind of motion
+    noise: Array  # its standard deviation by noise alone
 
     @property
     def R_WB(self) -> Array:
@@ -73,20 +61,12 @@ class MeanState:
 
 
 class WindowMeans(NamedTuple):
-    """Statistics of the rows of a window.
-
-    Attributes:
-        mean: Of all rows.
-        change: Mean of the later half less that of the earlier one; over `apart` a slope, hardly noisier than
-            that of least squares.
-        apart: Time between the two halves [s].
-        noise: Standard deviation of the mean by white noise of the rows; zero of few rows.
-    """
+    """Statistics of the rows of a window, with their standard deviations by white noise (0 of two rows)."""
 
     mean: Array
-    change: Array
-    apart: float
-    noise: Array
+    slope: Array  # change in a second, by the means of both halves: hardly noisier than that of least squares
+    noise: Array  # of the mean
+    slope_noise: Array
 
 
 class RowWindow:
@@ -120,20 +100,21 @@ class RowWindow:
         """Return the statistics of two or more rows.
 
         Second differences x_(k+1) - 2 x_k + x_(k-1) show the noise and no steady motion: their variance is
-        six times that of a row. Their median does not see a jolt.
+        six times that of a row. Their median does not see a jolt. Each half of the window has half its rows:
+        their difference has twice the noise of the mean.
         """
         newest = self._rows[-1][0]
-        ages = [time - newest for time, _row in self._rows]
+        ages = np.array([newest - time for time, _row in self._rows])
         rows = np.array([row for _time, row in self._rows])
-        n, middle = len(rows), min(max(bisect_right(ages, -(self._duration_ns // 2)), 1), len(rows) - 1)
-        early, late = rows[:middle].sum(axis=0), rows[middle:].sum(axis=0)
-        apart = seconds(sum(ages[middle:]) / (n - middle) - sum(ages[:middle]) / middle)
+        n, late = len(rows), 2 * ages < self._duration_ns
+        late[0] = False
+        apart = seconds(float(ages[~late].mean() - ages[late].mean()))
         noise = np.zeros(rows.shape[1])
-        if n >= FEWEST_ROWS:
-            half = (n - 2) // 2
-            median = np.partition(np.abs(np.diff(rows, n=2, axis=0)), half, axis=0)[half]
-            noise = NORMAL_MEDIAN * median / math.sqrt(6.0 * n)
-        return WindowMeans((early + late) / n, late / (n - middle) - early / middle, apart, noise)
+        if n > 2:
+            jumps = np.abs(np.diff(rows, n=2, axis=0))
+            noise = NORMAL_MEDIAN * np.median(jumps, axis=0) / math.sqrt(6.0 * n)
+        change = rows[late].mean(axis=0) - rows[~late].mean(axis=0)
+        return WindowMeans(rows.mean(axis=0), change / apart, noise, 2.0 * noise / apart)
 
 
 class StateWindow:
@@ -141,24 +122,23 @@ class StateWindow:
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.
-        rest: Judges the motion of each joint and of the base; its acceleration by the slope of its velocity,
-            and by the change of its accelerometer.
+        rest: Judges the motion of each joint and of the base; its acceleration by the slope of its velocity.
     """
 
     def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
         """Begin with an empty window."""
         assert inputs.joints is not None
-        self._inputs, self._columns = inputs, inputs.joints.columns
+        self._columns, self._base_width = inputs.joints.columns, inputs.streams[BASE_STATE].spec.width
         self.axes = SensorAxes(setup, inputs.contacts)
-        self._wrenches = [contact.stream.spec.name for contact in inputs.contacts.values()]
-        self._names = [BASE_STATE, *([IMU] if inputs.imu is not None else []), *self._wrenches]
-        motions = (
-            *(Motion(f"joint {name} moves", "rad/s", JOINT_SPEED) for name in setup.robot.joint_names),
-            Motion("the base moves", "m/s", BASE_SPEED),
-            Motion("the base turns", "rad/s", BASE_RATE),
-            *[Motion("the base accelerates", "m/s^2", BASE_ACCELERATION)] * (2 if IMU in self._names else 1),
+        self._names = [BASE_STATE, *(contact.stream.spec.name for contact in inputs.contacts.values())]
+        self.rest = RestDetector(
+            (
+                *(Motion(f"joint {name} moves", "rad/s", JOINT_SPEED) for name in setup.robot.joint_names),
+                Motion("the base moves", "m/s", BASE_SPEED),
+                Motion("the base turns", "rad/s", BASE_RATE),
+                Motion("the base accelerates", "m/s^2", BASE_ACCELERATION),
+            )
         )
-        self.rest = RestDetector(motions)
         self._window = RowWindow()
 
     def clear(self) -> None:
@@ -172,31 +152,25 @@ class StateWindow:
             self._window.clear()
             return None
         self._window.append(sample.time_ns, np.concatenate((sample.driver, *rows)))
-        return self._means() if self._window.full else None
+        return self._means(len(sample.driver)) if self._window.full else None
 
-    def _means(self) -> MeanState:
-        mean, change, apart, noise = self._window.means()
-        columns, first = self._columns, self._inputs.streams[JOINTS].spec.width
+    def _means(self, first: int) -> MeanState:
+        """Return the means, where the base state begins at a column: velocity, rate, vertical."""
+        mean, slope, noise, slope_noise = self._window.means()
+        columns = self._columns
         velocity, rate, up = (slice(k, k + 3) for k in (first, first + 3, first + 6))
-        after, q = first + self._inputs.streams[BASE_STATE].spec.width, mean[columns.q]
-        a_B, turn, forces = change[velocity] / apart, (mean[rate], noise[rate]), []
-        if IMU in self._names:
-            turn = mean[after:][RATE], noise[after:][RATE]
-            forces = [(change[after:][FORCE], 2.0 * noise[after:][FORCE])]
-            after += self._inputs.streams[IMU].spec.width
-        # each half of the window has half its rows: their difference has twice the noise of the mean
-        base = ((mean[velocity], noise[velocity]), turn, (a_B, 2.0 * noise[velocity] / apart), *forces)
+        base = mean[velocity], mean[rate], slope[velocity]
+        base_noise = noise[velocity], noise[rate], slope_noise[velocity]
+        q, wrenches = mean[columns.q], mean[first + self._base_width :].reshape(-1, 6)
         sx, sy, sz = mean[up].tolist()
         return MeanState(
             q=q,
-            readings=self.axes.turned(mean[after:].reshape(-1, 6), q)
-            if self._wrenches
-            else mean[columns.tau],
+            readings=self.axes.turned(wrenches, q) if len(wrenches) else mean[columns.tau],
             roll=math.atan2(sy, sz),
             pitch=math.atan2(-sx, math.hypot(sy, sz)),
-            vertical_acceleration=float(mean[up] @ a_B),
-            motion=np.append(np.abs(mean[columns.v]), [np.linalg.norm(size) for size, _noise in base]),
-            noise=np.append(noise[columns.v], [np.linalg.norm(sigma) for _size, sigma in base]),
+            vertical_acceleration=float(mean[up] @ slope[velocity]),
+            motion=np.append(np.abs(mean[columns.v]), np.linalg.norm(base, axis=1)),
+            noise=np.append(noise[columns.v], np.linalg.norm(base_noise, axis=1)),
         )
 
 
@@ -204,8 +178,7 @@ class RestDetector:
     """Judges means over a window. A rest begins below the limits and ends at one and a half times them.
 
     A mean may exceed its limit by three standard deviations of the noise that its window shows, so that a
-    noisy robot comes to rest as well. A bias of the gyroscope only has to stay below the limit of the rate,
-    one of the accelerometer plays no part: its change is judged.
+    noisy robot comes to rest as well.
 
     Attributes:
         why_not: Reason why the robot is not at rest; empty if it is.

@@ -5,8 +5,8 @@ f = -pinv(J') (tau - g) (T V-B), with only the rows of the contact's own limb: t
 the unknown trunk, while the gravity torques of a limb depend only on its own links, which are known.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -21,36 +21,21 @@ from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew
 
 POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
 SOLE_UNKNOWNS = 6
+NO_MOMENT = np.zeros(3)
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StaticMeasurement:
-    """Forces and lever arms of one instant, in axes parallel to the world's (z up), origin at the base.
+class StaticMeasurement(NamedTuple):
+    """Forces and lever arms of one instant, in axes parallel to the world's (z up), origin at the base."""
 
-    Attributes:
-        R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
-        points_W: Contact points relative to the base origin [m], shape (n, 3).
-        forces_W: Forces of the ground on the robot [N], shape (n, 3).
-        legs_mass: Mass of all bodies but the trunk's [kg].
-        legs_com_W: Centre of mass of all bodies but the trunk, relative to the base origin [m], shape (3,).
-        moment_W: Sum of the moments of the ground about the contact points [Nm], shape (3,); zero of point
-            feet.
-        gravity: Magnitude of gravity [m/s^2].
-        singular: Names of contacts whose limb is stretched so far that its torques do not determine the
-            force along it; that component is zero.
-        silent: Names of contacts whose limb's torques are all exactly zero, as of disconnected sensors.
-    """
-
-    R_WB: Array
-    points_W: Array
-    forces_W: Array
-    legs_mass: float
-    legs_com_W: Array
-    moment_W: Array = field(default_factory=lambda: np.zeros(3))
-    gravity: float = STANDARD_GRAVITY
-    singular: tuple[str, ...] = ()
-    silent: tuple[str, ...] = ()
+    R_WB: Array  # orientation of the base, shape (3, 3); its yaw has no effect
+    points_W: Array  # contact points relative to the base origin [m], shape (n, 3)
+    forces_W: Array  # forces of the ground on the robot [N], shape (n, 3)
+    legs_mass: float  # of all bodies but the trunk's [kg]
+    legs_com_W: Array  # their centre of mass relative to the base origin [m], shape (3,)
+    moment_W: Array = NO_MOMENT  # sum of the ground's about the contact points [Nm]; zero of point feet
+    gravity: float = STANDARD_GRAVITY  # magnitude [m/s^2]
+    undetermined: str = ""  # why torques do not determine the forces, with the contacts
 
 
 def net_force(measurement: StaticMeasurement) -> Array:
@@ -126,7 +111,6 @@ class TrunkStatics:
 
     Attributes:
         contacts: The contacts, in the order of the measurements.
-        legs_mass: Mass of all bodies but the trunk's [kg].
         weight: Of the nominal robot [N].
         estimates_forces: Whether forces of the ground are made from joint torques.
         leg_joints: Joints between the base and any contact, by their positions in the robot's order.
@@ -149,13 +133,12 @@ class TrunkStatics:
         self.contacts = tuple(contacts)
         self.estimates_forces = ground_forces == "estimated"
         _check_base(robot, self.contacts, trunk_link)
-        self._robot = robot
-        self._model = robot.model.copy()
+        self._robot, self._model = robot, robot.model.copy()
         self._model.inertias[BASE_JOINT] = pin.Inertia.Zero()  # the legs remain
         self._data = self._model.createData()
-        self.legs_mass = float(sum(inertia.mass for inertia in self._model.inertias))
-        gravity = float(np.linalg.norm(robot.model.gravity.linear))
-        self._gravity, self.weight = gravity, gravity * robot.total_mass
+        self._legs_mass = float(sum(inertia.mass for inertia in self._model.inertias))
+        self._gravity = float(np.linalg.norm(robot.model.gravity.linear))
+        self.weight = self._gravity * robot.total_mass
         self._points = [robot.frame_id(contact.frame) for contact in self.contacts]
         self._sensors = [robot.frame_id(contact.wrench_frame) for contact in self.contacts]
         self._limbs = [robot.joints_to(contact.frame) for contact in self.contacts]
@@ -178,30 +161,38 @@ class TrunkStatics:
         configuration[3:7] = quaternion_from_rotation(R_WB)
         pin.centerOfMass(model, data, configuration, False)
         points = np.array([pin.updateFramePlacement(model, data, f).translation for f in self._points])
-        moment, singular, silent = np.zeros(3), tuple[str, ...](), tuple[str, ...]()
+        moment, undetermined = np.zeros(3), ""
         if self.estimates_forces:
-            forces, singular = self._estimated(configuration, readings)
-            silent = self._named(not readings[limb].any() for limb in self._limbs)
+            forces, undetermined = self._estimated(configuration, readings)
         else:
             forces, moment = self._measured(points, readings)
+        legs_com_W = data.com[0].copy()
         return StaticMeasurement(
-            *(R_WB, points, forces, self.legs_mass, data.com[0].copy()),
-            *(moment, self._gravity, singular, silent),
+            R_WB, points, forces, self._legs_mass, legs_com_W, moment, self._gravity, undetermined
         )
 
-    def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
-        """Return the forces by J' f = g - tau of each limb, and the contacts with a singular limb."""
+    def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, str]:
+        """Return the forces by J' f = g - tau of each limb, and where that does not determine them.
+
+        Of a stretched limb the component along it is zero.
+        """
         model, data = self._model, self._data
         excess = pin.computeGeneralizedGravity(model, data, configuration)[6:] - tau
         pin.computeJointJacobians(model, data)
-        forces, singular = [], []
-        for frame, limb in zip(self._points, self._limbs, strict=True):
+        forces, singular, silent = [], [], []
+        for contact, frame, limb in zip(self.contacts, self._points, self._limbs, strict=True):
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:3, 6:][:, limb]
             U, s, Vt = linear_algebra.svd(J.T, full_matrices=False)
             weak = s < LEAST_LEVER * s[0]
             forces.append(Vt.T @ (U.T @ excess[limb] / np.where(weak, np.inf, s)))
-            singular.append(weak.any())
-        return np.array(forces), self._named(singular)
+            singular += [contact.name] if weak.any() else []
+            silent += [contact.name] if not tau[limb].any() else []
+        said = ""
+        if singular:
+            said = f"the limb of {listing(singular)} is stretched: its torques do not tell its force; bend it"
+        if silent:
+            said = f"all torques of the limb of {listing(silent)} are exactly zero: do its sensors read?"
+        return np.array(forces), said
 
     def _measured(self, points: Array, wrenches_F: Array) -> tuple[Array, Array]:
         """Return the forces and the sum of their moments about the contact points."""
@@ -211,9 +202,6 @@ class TrunkStatics:
             forces[i], torque = wrenches_F[i].reshape(2, 3) @ T_WS.rotation.T
             moment += torque + skew(T_WS.translation - points[i]) @ forces[i]
         return forces, moment
-
-    def _named(self, chosen: Iterable[bool]) -> tuple[str, ...]:
-        return tuple(c.name for c, is_chosen in zip(self.contacts, chosen, strict=True) if is_chosen)
 
 
 def _check_base(robot: RobotModel, contacts: Sequence[ContactFrames], trunk_link: str) -> None:
@@ -231,16 +219,12 @@ def _check_base(robot: RobotModel, contacts: Sequence[ContactFrames], trunk_link
 def _check_limbs(robot: RobotModel, contacts: Sequence[ContactFrames], limbs: Sequence[list[int]]) -> None:
     owner: dict[int, str] = {}
     for contact, limb in zip(contacts, limbs, strict=True):
-        if len(limb) < POINT_UNKNOWNS:
+        if not POINT_UNKNOWNS <= len(limb) < SOLE_UNKNOWNS:
             raise ConfigurationError(
                 f"the limb of contact '{contact.name}' has {len(limb)} joints, "
                 f"{listing(robot.joint_names[j] for j in limb)}; expected {POINT_UNKNOWNS} or more to "
-                "determine its force"
-            )
-        if len(limb) >= SOLE_UNKNOWNS:
-            raise ConfigurationError(
-                f"the limb of contact '{contact.name}' has {len(limb)} joints and may stand on a sole, which "
-                "also transmits a moment; expected a point foot with fewer, or 'ground_forces' measured"
+                f"determine the force on a point foot, and fewer than the {SOLE_UNKNOWNS} of a sole, which "
+                "also transmits a moment; or 'ground_forces' measured"
             )
         for j in limb:
             if j in owner:

@@ -9,7 +9,7 @@ from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.hand_over import HandOver
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.payload.com_methods import ComStep
+from inertial_estimation.payload.com_methods import UNOBSERVED_COS_SQUARED, ComStep
 from inertial_estimation.payload.readings import implausible_mass
 from inertial_estimation.payload.statics import across_gravity
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
@@ -18,28 +18,19 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 REACH_M = 1.0  # farthest that a load can be from the nominal centre of mass of the trunk
 NEGLIGIBLE_LOAD_KG = 1e-6  # a load that weighs less has no place
-LEAST_VERTICAL_SQUARED = 0.5  # of u_z^2: a base tilted further has another axis along gravity
 HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
 ARRIVED_SHARE = 1e-9  # of the trunk's mass: a difference of rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrunkValue:
-    """A trunk as identified; by default it has not been measured yet.
+    """A trunk as identified; by default it has not been measured yet."""
 
-    Attributes:
-        mass: [kg].
-        com_B: Centre of mass, base frame [m], shape (3,).
-        mass_sigma: Standard deviation of the mass [kg]; inf before it was measured.
-        com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where not measured.
-        residual: How far measurements were from it, as a centre of mass [m]; NaN before.
-    """
-
-    mass: float
-    com_B: Array
-    mass_sigma: float = math.inf
-    com_sigma_B: Array = field(default_factory=lambda: np.full(3, math.inf))
-    residual: float = math.nan
+    mass: float  # [kg]
+    com_B: Array  # centre of mass, base frame [m], shape (3,)
+    mass_sigma: float = math.inf  # standard deviation of the mass [kg]
+    com_sigma_B: Array = field(default_factory=lambda: np.full(3, math.inf))  # along the base axes [m]
+    residual: float = math.nan  # how far measurements were from it, as a centre of mass [m]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "com_B", frozen_array("com_B", self.com_B, (3,)))
@@ -48,19 +39,12 @@ class TrunkValue:
 
 @dataclass(slots=True, eq=False)
 class IdentifiedTrunk:
-    """The trunk throughout its identification.
+    """The trunk throughout its identification."""
 
-    Attributes:
-        nominal: The trunk of the robot description, not measured.
-        size: Its radius of gyration [m].
-        value: The estimate; changes while an identification runs.
-        target: Value to be published; follows the estimate once that is usable.
-    """
-
-    nominal: TrunkValue
-    size: float
-    value: TrunkValue
-    target: TrunkValue
+    nominal: TrunkValue  # of the robot description, not measured
+    size: float  # its radius of gyration [m]
+    value: TrunkValue  # the estimate; changes while an identification runs
+    target: TrunkValue  # to be published; follows the estimate once that is usable
 
     def implausible(self, mass: float) -> str:
         """Say why the trunk cannot have a mass [kg]; empty if it can."""
@@ -98,14 +82,12 @@ def deviation_with_height(sigma_B: Array, shift_B: Array, up_B: Array, height_si
     if np.isfinite(sigma_B).all():
         return sigma_B
     along = math.hypot(height_sigma, float(shift_B[2]))
-    slope = up_B / math.sqrt(max(float(up_B[2]) ** 2, LEAST_VERTICAL_SQUARED))
+    slope = up_B / math.sqrt(max(float(up_B[2]) ** 2, UNOBSERVED_COS_SQUARED))
     total: Array = np.hypot(sigma_B, along * slope)
     return total
 
 
-def trunk_inertia(
-    nominal: InertialParameters, mass: float, com: Array, reach: float = REACH_M
-) -> InertialParameters:
+def trunk_inertia(nominal: InertialParameters, mass: float, com: Array) -> InertialParameters:
     """Return the trunk that nominal trunk and load make together, physically consistent, in a frame F.
 
     Statics do not determine second moments. The load, m_p = m - m_nom, is taken as a point mass where the
@@ -114,7 +96,7 @@ def trunk_inertia(
 
         Sigma = Sigma_nom + (m_nom m_p / m) s s'.
 
-    s is cut at `reach` [m], so that it stays finite and continuous as m_p goes to zero. A trunk lighter than
+    s is cut at `REACH_M`, so that it stays finite and continuous as m_p goes to zero. A trunk lighter than
     nominal keeps its radii, Sigma = (m / m_nom) Sigma_nom. Both agree at m_p = 0, both are consistent.
 
     Raises:
@@ -125,13 +107,12 @@ def trunk_inertia(
             f"loaded trunk has mass {mass:.6g} kg at {com} m, expected a positive mass and finite numbers"
         )
     nominal = nominal.made_consistent("trunk")
-    inertia = nominal.inertia_Fcm
-    load = mass - nominal.mass
+    inertia, load = nominal.inertia_Fcm, mass - nominal.mass
     if load <= 0.0:
         return InertialParameters(mass, com, inertia * (mass / nominal.mass))
     shift = mass * (com - nominal.com_F)  # m_p s
     distance = float(np.linalg.norm(shift))
-    s = shift * (reach / distance if distance > reach * load else 1.0 / load)
+    s = shift * (REACH_M / distance if distance > REACH_M * load else 1.0 / load)
     point = nominal.mass * load / mass * (float(s @ s) * np.eye(3) - np.outer(s, s))
     return InertialParameters(mass, com, inertia + point)
 
@@ -144,11 +125,10 @@ def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialPara
     difference = loaded.vector - nominal.vector
     if abs(difference[0]) < NEGLIGIBLE_LOAD_KG:
         difference[:4] = 0.0
-    return link_inertia(link, InertialParameters.from_vector(difference))
+    return _of_link(link, InertialParameters.from_vector(difference))
 
 
-def link_inertia(link: str, parameters: InertialParameters) -> LinkInertia:
-    """Return parameters in the frame of a link as its inertia."""
+def _of_link(link: str, parameters: InertialParameters) -> LinkInertia:
     return LinkInertia(link, parameters.mass, parameters.com_F, parameters.inertia_Fcm)
 
 
@@ -179,7 +159,7 @@ class TrunkPublisher:
         self.arrived = True
         self._target: TrunkValue | None = None
         self._target_C: Array = self._body.nominal_C
-        self._published = link_inertia(self._body.link, self._parameters)
+        self._published = _of_link(self._body.link, self._parameters)
         self._value: TrunkValue | None = None
         self._reported = self._published, self._published
 
@@ -193,7 +173,7 @@ class TrunkPublisher:
             left = float(np.abs(published_C - self._target_C).max())
             self.arrived = left <= ARRIVED_SHARE * float(self._target_C[0])
             parameters = InertialParameters.from_vector(self._body.to_link @ published_C)
-            self._published = link_inertia(self._body.link, parameters)
+            self._published = _of_link(self._body.link, parameters)
         return self._published
 
     def report(self, value: TrunkValue) -> tuple[LinkInertia, LinkInertia]:
@@ -201,7 +181,7 @@ class TrunkPublisher:
         if value is not self._value:
             self._value, loaded = value, self._loaded(value)
             payload = payload_inertia(self._body.link, self._parameters, loaded)
-            self._reported = link_inertia(self._body.link, loaded), payload
+            self._reported = _of_link(self._body.link, loaded), payload
         return self._reported
 
     def _loaded(self, value: TrunkValue) -> InertialParameters:

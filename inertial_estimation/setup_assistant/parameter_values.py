@@ -111,7 +111,7 @@ def _why_links(survey: Survey) -> str:
 
 
 def _payload(survey: Survey) -> tuple[Entry, ...]:
-    return Entry("rate", RATE_HZ), Entry("trunk", survey.trunk)
+    return (Entry("trunk", survey.trunk),)
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

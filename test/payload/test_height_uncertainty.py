@@ -7,7 +7,6 @@ from support.standing_robot import HYQ, Standing
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import BASE_JOINT
 from inertial_estimation.payload.com_methods import ContactForceRecursion
-from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue, deviation_with_height
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
@@ -20,7 +19,7 @@ def identified(load, point, tilt, rng, torque_noise=0.3):
     scene = Standing(HYQ, load, point)
     size = BodyReference.of_link(scene.robot, scene.trunk).length
     nominal = TrunkValue(scene.nominal.mass, np.array(scene.nominal.com_F))
-    method = ContactForceRecursion(TrunkPayloadConfig(), scene.nominal.com_F, scene.mass)
+    method = ContactForceRecursion(1.0, scene.nominal.com_F, scene.mass)
     R_WB, read = scene.readings(tilt)
     statics = scene.statics()
     for _ in range(round(3.0 / STEP)):

@@ -20,7 +20,7 @@ def reading(mass, com_B=COM, roll=0.0, pitch=0.0):
     seen_W[2] = 0.0
     zeros = np.zeros((2, 3))
     measurement = StaticMeasurement(R_WB, zeros, zeros, 20.0, np.zeros(3))
-    return TrunkReading(measurement, mass, R_WB.T @ seen_W, roll, pitch, 0.6)
+    return TrunkReading(measurement, mass, R_WB.T @ seen_W, (roll, pitch), 0.6)
 
 
 def new_detector(mass=60.0, com_B=COM):

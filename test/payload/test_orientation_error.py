@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.standing_robot import SpringTrunk
 
-from inertial_estimation.payload.config import TrunkPayloadConfig
+from inertial_estimation.payload.com_methods import TILT_RAD as PITCH
 from inertial_estimation.payload.orientation_error import (
     OrientationError,
     heading_rotation,
@@ -18,12 +18,11 @@ from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 TRUE = np.array([-0.057, 0.075, 0.02])
 START = np.array([0.04, 0.0, 0.0])
-PITCH = 0.15  # [rad]
 ANGLE = st.floats(-0.5, 0.5)
 
 
-def run(trunk, start=START, **values):
-    method = OrientationError(TrunkPayloadConfig(tilt=PITCH, **values), start, trunk.mass)
+def run(trunk, start=START, settling_time=1.0):
+    method = OrientationError(settling_time, start, trunk.mass)
     return method, trunk.identify(method)
 
 
@@ -72,7 +71,7 @@ def test_robot_that_keeps_another_posture_is_asked_to_be_level() -> None:
     """As on a slope: its springs turn it to that posture unless another is asked for."""
     own, h = (0.0, -0.17), 0.01
     trunk = SpringTrunk(TRUE)
-    method = OrientationError(TrunkPayloadConfig(tilt=PITCH), START, trunk.mass)
+    method = OrientationError(1.0, START, trunk.mass)
     com, tilt = START, own
     for _ in range(round(100.0 / h)):
         trunk.step(com, tilt)

@@ -1,6 +1,7 @@
 """From raw readings of a standing HyQ to mass and centre of mass of its trunk, and what is refused."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from support.standing_hyq import (
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.parameters import build_config
+from inertial_estimation.payload import identification
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
@@ -29,7 +31,14 @@ from inertial_estimation.signals import BaseState, HealthLevel, JointReading, Wr
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 FAST = {"settling_time": 0.3}
-LOAD = weight()
+LOAD, MOVED = weight(), weight(com=(0.4, -0.15, 0.15))
+NOMINAL = ROBOT.link_body("trunk").nominal_J.mass
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """An identification that waits is given up after half a second."""
+    monkeypatch.setattr(identification, "REST_TIMEOUT_S", 0.5)
 
 
 def ended(estimate):
@@ -44,51 +53,46 @@ def identified(scene, limit_s=6.0):
     return last
 
 
-def assert_found(estimate, loads, mass_share=3e-3, com=1e-3):
+def kinds(scene):
+    return [change.kind for change in scene.changes]
+
+
+def assert_found(estimate, *loads):
     mass, com_B = loaded_trunk(*loads)
     for trunk in (estimate.estimate, estimate.trunk):
-        assert abs(trunk.mass / mass - 1.0) < mass_share
-        assert np.abs(trunk.com_L - com_B)[:2].max() < com
+        assert abs(trunk.mass / mass - 1.0) < 3e-3
+        assert np.abs(trunk.com_L - com_B)[:2].max() < 1e-3
 
 
 @pytest.fixture(scope="module")
 def life():
-    """A load put on, moved, taken off, each identified; sensors with noise and biases."""
+    """A load put on, moved, taken off, each identified; sensors with noise."""
     scene = StandingHyq(pipeline(), seed=3)
     scene.run(0.3)
     results = {"bare": scene.estimates[-1]}
-    for name, load in (("on", LOAD), ("moved", weight(com=(0.4, -0.15, 0.15))), ("off", None)):
+    for name, load in (("on", LOAD), ("moved", MOVED), ("off", None)):
         scene.put_on(load)
         results[name] = identified(scene)
     scene.run(1.0)
     return scene, results
 
 
-def test_a_load_is_found_moved_and_taken_off(life):
+def test_a_load_is_found_moved_and_taken_off_and_the_payload_is_what_was_put_on(life):
     scene, results = life
-    assert [change.kind for change in scene.changes] == ["loaded", "shifted", "unloaded"]
-    assert_found(results["on"], [LOAD])
-    assert_found(results["moved"], [weight(com=(0.4, -0.15, 0.15))])
-    assert_found(results["off"], [])
-    assert all(results[name].converged for name in ("on", "moved", "off"))
+    assert kinds(scene) == ["loaded", "shifted", "unloaded"]
+    for name, loads in (("on", [LOAD]), ("moved", [MOVED]), ("off", [])):
+        assert results[name].converged
+        assert_found(results[name], *loads)
+    payload = results["on"].payload
+    assert payload.mass == pytest.approx(LOAD.mass, abs=0.2)
+    np.testing.assert_allclose(payload.com_L[:2], LOAD.com_L[:2], atol=0.01)
 
 
 def test_before_the_first_load_everything_is_nominal(life):
-    scene, results = life
-    bare = results["bare"]
-    nominal = ROBOT.link_body("trunk").nominal_J
-    assert bare.trunk.mass == pytest.approx(nominal.mass)
-    assert math.isinf(bare.mass_sigma)
-    assert math.isnan(bare.residual)
-    assert not bare.converged
+    bare = life[1]["bare"]
+    assert bare.trunk.mass == pytest.approx(NOMINAL)
+    assert (math.isinf(bare.mass_sigma), math.isnan(bare.residual), bare.converged) == (True, True, False)
     assert bare.payload.mass == 0.0
-    assert {scene.estimates[0].trunk.link} == {"trunk"}
-
-
-def test_payload_is_what_was_put_on(life):
-    payload = life[1]["on"].payload
-    assert payload.mass == pytest.approx(LOAD.mass, abs=0.2)
-    np.testing.assert_allclose(payload.com_L[:2], LOAD.com_L[:2], atol=0.01)
 
 
 def test_deviations_are_of_the_size_of_the_errors(life):
@@ -102,31 +106,22 @@ def test_deviations_are_of_the_size_of_the_errors(life):
         assert 0.0 <= estimate.residual < 5e-3
 
 
-def test_what_is_published_is_consistent_and_moves_at_the_capped_rate(life):
-    trunks = [estimate.trunk for estimate in life[0].estimates]
-    masses = np.array([trunk.mass for trunk in trunks])
+def test_what_is_published_is_consistent_identified_and_moves_at_the_capped_rate(life):
+    estimates = life[0].estimates
+    masses = np.array([estimate.trunk.mass for estimate in estimates])
     assert np.abs(np.diff(masses)).max() <= HAND_OVER_SHARE * ROBOT.total_mass * 0.004 + 1e-9
-    for trunk in trunks[::40]:
+    found = next(k for k, estimate in enumerate(estimates) if estimate.change is not None)
+    np.testing.assert_allclose(masses[: found + 1], NOMINAL)
+    for trunk in [estimate.trunk for estimate in estimates[::40]]:
         assert InertialParameters(trunk.mass, trunk.com_L, trunk.inertia_Lcm).violations() == []
-
-
-def test_nothing_is_published_before_it_is_identified(life):
-    for estimate in life[0].estimates:
-        if estimate.change is not None and estimate.change.kind == "loaded":
-            break
-        assert estimate.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
-
-
-def test_the_robot_is_held_exactly_while_something_is_under_way(life):
-    for estimate in life[0].estimates:
-        assert estimate.hold == (estimate.phase is not Phase.WATCHING)
-        assert estimate.reference is None
+    assert all(estimate.hold == (estimate.phase is not Phase.WATCHING) for estimate in estimates)
+    assert {estimate.reference for estimate in estimates} == {None}, "this method asks for no posture"
 
 
 def test_measured_forces_give_the_same_trunk():
     scene = StandingHyq(pipeline(ground_forces="measured", **FAST))
     scene.put_on(LOAD)
-    assert_found(identified(scene), [LOAD])
+    assert_found(identified(scene), LOAD)
 
 
 def test_noiseless_readings_give_the_exact_trunk_on_a_tilted_base():
@@ -152,10 +147,9 @@ def test_how_ticks_fall_changes_no_estimate():
         scene = StandingHyq(pipeline(**FAST), seed=5)
         scene.ticking = False
         scene.put_on(LOAD)
-        for _ in range(9):
-            for _ in range(every):
-                scene.run(0.12 / every)
-                scene.estimates += scene.pipe.tick(scene.stamp_ns)
+        for _ in range(9 * every):
+            scene.run(0.12 / every)
+            scene.estimates += scene.pipe.tick(scene.stamp_ns)
         return scene.estimates
 
     often, rarely = estimates(30), estimates(1)
@@ -175,7 +169,6 @@ def test_the_same_readings_twice_change_nothing():
     assert len(once.estimates) == len(twice.estimates)
     (a,), (b,) = once.changes, twice.changes
     assert (a.stamp_ns, a.mass_measured) == (b.stamp_ns, b.mass_measured)
-    assert "equal stamp" in str(twice.health()["joint_states"].values)
 
 
 def test_reset_returns_to_nominal_and_finds_the_load_again():
@@ -183,10 +176,9 @@ def test_reset_returns_to_nominal_and_finds_the_load_again():
     scene.put_on(LOAD)
     identified(scene)
     scene.pipe.reset()
-    first = scene.run(0.2)
-    assert first.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
-    assert_found(identified(scene), [LOAD])
-    assert [change.kind for change in scene.changes] == ["loaded", "loaded"]
+    assert scene.run(0.2).trunk.mass == pytest.approx(NOMINAL)
+    assert_found(identified(scene), LOAD)
+    assert kinds(scene) == ["loaded", "loaded"]
 
 
 def test_steps_of_the_clock_either_way_keep_the_trunk_and_a_load_taken_off_meanwhile_is_found():
@@ -202,14 +194,11 @@ def test_steps_of_the_clock_either_way_keep_the_trunk_and_a_load_taken_off_meanw
     scene.stamp_ns -= 60_000_000_000
     scene.put_on(None)
     scene.run(1.5)
-    nominal = ROBOT.link_body("trunk").nominal_J.mass
-    right = scene.estimates[-1].estimate.mass == pytest.approx(nominal, rel=0.02)
+    right = scene.estimates[-1].estimate.mass == pytest.approx(NOMINAL, rel=0.02)
     assert right or scene.health()["payload"].level is not HealthLevel.OK
 
 
-@pytest.mark.parametrize(
-    ("lost", "stream"), [("imu", "imu/data"), ("base", "base_state"), ("joints", "joint_states")]
-)
+@pytest.mark.parametrize(("lost", "stream"), [("base", "base_state"), ("joints", "joint_states")])
 def test_nothing_is_said_while_an_input_is_lost(lost, stream):
     scene = StandingHyq(pipeline())
     scene.run(0.2)
@@ -229,21 +218,23 @@ def test_a_load_found_while_an_input_is_late_is_told_with_the_next_estimate():
     scene = StandingHyq(pipeline())
     scene.run(0.3)
     scene.put_on(LOAD)
-    late_ns = 10_000_000_000
     for _ in range(100):
         scene.push()
-        assert scene.pipe.tick(scene.stamp_ns + late_ns) == []
+        assert scene.pipe.tick(scene.stamp_ns + 10_000_000_000) == []
     assert scene.changes == []
     scene.run(0.1)
-    assert [change.kind for change in scene.changes] == ["loaded"]
+    assert kinds(scene) == ["loaded"]
     assert scene.changes[0].stamp_ns < scene.estimates[-1].stamp_ns - 100_000_000
 
 
+def without_torque_of(leg, value=np.nan):
+    lost = np.array([name.startswith(leg) for name in ROBOT.joint_names])
+    return lambda reading: replace(reading, effort=np.where(lost, value, reading.effort))
+
+
 @pytest.mark.parametrize("lost", ["a wrench", "torques of a leg", "all joint states"])
-def test_a_robot_is_not_held_for_an_input_that_does_not_come_back(lost):
-    scene = StandingHyq(
-        pipeline(ground_forces="measured" if lost == "a wrench" else "estimated", rest_timeout=0.5)
-    )
+def test_a_robot_is_not_held_for_an_input_that_does_not_come_back(impatient, lost):
+    scene = StandingHyq(pipeline(ground_forces="measured" if lost == "a wrench" else "estimated"))
     scene.run(0.5)
     scene.pipe.identify()
     scene.run(0.1)
@@ -259,18 +250,6 @@ def test_a_robot_is_not_held_for_an_input_that_does_not_come_back(lost):
     assert "input is missing" in scene.run(0.3).refusal
 
 
-def test_a_leg_whose_torques_read_exactly_zero_is_refused_and_named():
-    def dead(reading):
-        lost = np.array([name.startswith("rf") for name in ROBOT.joint_names])
-        return replace(reading, effort=np.where(lost, 0.0, reading.effort))
-
-    scene = StandingHyq(pipeline())
-    scene.alter_joints = dead
-    scene.run(0.5)
-    assert scene.changes == []
-    assert "limb of rf_foot are exactly zero" in scene.health()["payload"].message
-
-
 def test_wrenches_are_waited_for_only_where_forces_are_measured():
     for source, expected in (("estimated", True), ("measured", False)):
         scene = StandingHyq(pipeline(ground_forces=source))
@@ -279,17 +258,11 @@ def test_wrenches_are_waited_for_only_where_forces_are_measured():
     assert "lh_foot/wrench" in scene.health()["payload"].message
 
 
-def without_torque_of(leg):
-    lost = np.array([name.startswith(leg) for name in ROBOT.joint_names])
-    return lambda reading: replace(reading, effort=np.where(lost, np.nan, reading.effort))
-
-
 @pytest.mark.parametrize(
     ("alter", "words"),
     [
         (without_torque_of("lh"), "effort of lh_haa_joint is nan"),
         (lambda reading: replace(reading, effort=None), "no effort, but joint torques are needed"),
-        (lambda reading: replace(reading, position=np.full(12, np.inf)), "position of lf_haa_joint"),
         (
             lambda r: JointReading(r.stamp_ns, r.names[:9], r.position[:9], r.velocity[:9], r.effort[:9]),
             "no message has rh_haa_joint, rh_hfe_joint, rh_kfe_joint",
@@ -300,15 +273,11 @@ def test_a_leg_without_torque_or_position_is_named(alter, words):
     scene = StandingHyq(pipeline())
     scene.alter_joints = alter
     assert scene.run(0.2) is None
-    health = scene.health()
-    assert words in health["payload"].message
-    joints = health["joint_states"]
-    assert any(words in text for text in (joints.message, *joints.values.values()))
+    assert words in scene.health()["payload"].message
 
 
 def test_torques_nobody_needs_may_be_missing():
-    values = {**VALUES, "contacts": FEET[:3]}
-    pipe = TrunkPayloadPipeline(build_config(TrunkPayloadConfig, values), URDF)
+    pipe = TrunkPayloadPipeline(build_config(TrunkPayloadConfig, {**VALUES, "contacts": FEET[:3]}), URDF)
     scene = StandingHyq(pipe)
     scene.alter_joints = without_torque_of("rh")
     pipe.push_wrench = lambda *_: None  # the scene has four
@@ -328,49 +297,76 @@ def test_bad_numbers_are_dropped_and_never_come_out():
     last = scene.run(0.3)
     assert np.isfinite([last.trunk.mass, *last.trunk.com_L, *last.estimate.com_L]).all()
     assert scene.changes == []
-    assert "not finite" in str(scene.health()["base_state"].values)
 
 
-@pytest.mark.parametrize("source", ["estimated", "measured"])
-def test_a_foot_that_pulls_is_refused_and_named(source):
-    scene = StandingHyq(pipeline(ground_forces=source, rest_timeout=0.5))
-    flipped = np.array([-1.0 if name.startswith("rf") else 1.0 for name in ROBOT.joint_names])
-    scene.alter_joints = lambda reading: replace(reading, effort=flipped * reading.effort)
-    scene.alter_wrench = lambda contact, wrench: -wrench if contact == "rf_foot" else wrench
+def sign_of(leg):
+    """Torques and wrench of one leg with the wrong sign."""
+    flipped = np.array([-1.0 if name.startswith(leg) else 1.0 for name in ROBOT.joint_names])
+    return {
+        "alter_joints": lambda reading: replace(reading, effort=flipped * reading.effort),
+        "alter_wrench": lambda contact, wrench: -wrench if contact == f"{leg}_foot" else wrench,
+    }
+
+
+def on_a_stand(*standing):
+    return {"alter_wrench": lambda contact, wrench: wrench if contact in standing else 0.02 * wrench}
+
+
+def stretched():
+    return {"q": np.where([name == "lf_kfe_joint" for name in ROBOT.joint_names], -0.01, StandingHyq(None).q)}
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong", "words"),
+    [
+        ("estimated", sign_of("rf"), "pull at 'rf_foot'.*sign of its joint torques"),
+        ("measured", sign_of("rf"), "pull at 'rf_foot'.*sign of its wrench"),
+        ("measured", on_a_stand(), "no foot carries 30 N"),
+        ("measured", on_a_stand("lh_foot"), "only 'lh_foot' carries 30 N"),
+        ("estimated", {"alter_joints": without_torque_of("rf", 0.0)}, "limb of rf_foot are exactly zero"),
+        ("estimated", stretched(), "the limb of lf_foot is stretched"),
+        ("estimated", {"tilt": (-2.1, 0.1)}, "the base is tilted by 2.1"),
+    ],
+)
+def test_a_posture_or_force_that_cannot_be_measured_is_refused_and_named(impatient, source, wrong, words):
+    scene = StandingHyq(pipeline(ground_forces=source), noise=SILENT)
+    for name, value in wrong.items():
+        setattr(scene, name, value)
     scene.run(0.5)
     assert scene.changes == []
     entry = scene.health()["payload"]
     assert entry.level is HealthLevel.WARN
-    assert "the ground would pull at 'rf_foot'" in entry.message
-    assert ("wrench" if source == "measured" else "torques") in entry.message
-    scene.pipe.identify()
-    assert "rf_foot" in identified(scene).refusal
-
-
-def on_a_stand(standing):
-    return lambda contact, wrench: wrench if contact in standing else 0.02 * wrench
-
-
-@pytest.mark.parametrize(
-    ("standing", "words"),
-    [((), "no foot carries 30 N"), (("lh_foot",), "only 'lh_foot' carries 30 N")],
-)
-def test_a_robot_on_a_stand_is_not_measured(standing, words):
-    scene = StandingHyq(pipeline(ground_forces="measured", rest_timeout=0.5))
-    scene.alter_wrench = on_a_stand(standing)
-    scene.run(0.5)
-    assert scene.changes == []
-    assert words in scene.health()["payload"].message
+    assert re.search(words, entry.message)
     scene.pipe.identify()
     last = identified(scene)
-    assert words in last.refusal
     assert not last.converged
-    assert last.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
+    assert last.refusal
+    assert last.trunk.mass == pytest.approx(NOMINAL)
     assert "given up" in scene.health()["payload"].message
 
 
-def test_a_robot_never_at_rest_says_what_moves():
-    scene = StandingHyq(pipeline(rest_timeout=0.5))
+def test_a_wrench_that_reads_nothing_is_no_load_and_is_named():
+    scene = StandingHyq(pipeline(ground_forces="measured"))
+    scene.run(1.0)
+    noise = np.random.default_rng(1)
+    scene.alter_wrench = lambda contact, wrench: (
+        wrench * (contact != "lf_foot") + 1e-3 * noise.standard_normal(6)
+    )
+    scene.run(0.4)
+    health = scene.health()["payload"]
+    assert health.level == HealthLevel.WARN
+    assert "'lf_foot'" in health.message
+    scene.alter_wrench = lambda contact, wrench: wrench
+    scene.run(0.4)
+    assert scene.changes == []
+    assert scene.health()["payload"].level == HealthLevel.OK
+    scene.put_on(weight(mass=10.0, com=(0.35, 0.2, 0.1)))  # even near a corner it loads more than one foot
+    scene.run(0.4)
+    assert kinds(scene) == ["loaded"]
+
+
+def test_a_robot_never_at_rest_says_what_moves(impatient):
+    scene = StandingHyq(pipeline())
     scene.put_on(LOAD)
     scene.joint_speed = 0.3
     scene.pipe.identify()
@@ -378,41 +374,20 @@ def test_a_robot_never_at_rest_says_what_moves():
     entry = scene.health()["payload"]
     assert entry.level is HealthLevel.OK, "a robot that is asked to stand still moves for a while"
     assert "moves with 0.3" in entry.message
-    last = identified(scene)
-    assert "moves with 0.3" in last.refusal
-    assert last.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
+    assert "moves with 0.3" in identified(scene).refusal
     assert scene.changes == [], "a robot that moves is not judged"
-
-
-def test_a_stretched_leg_is_refused_and_named():
-    scene = StandingHyq(pipeline(), noise=SILENT)
-    scene.q = np.where([name == "lf_kfe_joint" for name in ROBOT.joint_names], -0.01, scene.q)
-    scene.run(0.3)
-    assert "the limb of lf_foot is stretched" in scene.health()["payload"].message
-    assert scene.changes == []
-
-
-def test_a_fallen_robot_is_neither_weighed_nor_handed_over():
-    scene = StandingHyq(pipeline())
-    scene.run(0.5)
-    scene.stand((-2.1, 0.1))
-    scene.put_on(LOAD)
-    last = scene.run(1.0)
-    assert scene.changes == []
-    assert last.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
-    assert "the base is tilted by 2.1" in scene.health()["payload"].message
 
 
 def test_on_request_a_load_is_told_once_and_stays_a_warning_until_identified():
     scene = StandingHyq(pipeline(start="on_request", **FAST))
     scene.put_on(LOAD)
     scene.run(1.0)
-    assert [change.kind for change in scene.changes] == ["loaded"]
+    assert kinds(scene) == ["loaded"]
     entry = scene.health()["payload"]
     assert entry.level is HealthLevel.WARN
     assert "not identified: loaded" in entry.message
     assert "contact_forces" in scene.pipe.identify()
-    assert_found(identified(scene), [LOAD])
+    assert_found(identified(scene), LOAD)
     assert scene.health()["payload"].level is HealthLevel.OK
 
 
@@ -423,7 +398,7 @@ def test_cancelled_the_nominal_trunk_stays():
     scene.pipe.cancel()
     last = scene.run(0.3)
     assert (last.phase, last.refusal, last.converged) == (Phase.WATCHING, "", False)
-    assert last.estimate.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
+    assert last.estimate.mass == pytest.approx(NOMINAL)
 
 
 def test_parameters_change_while_running_and_bad_ones_do_not():
@@ -435,7 +410,7 @@ def test_parameters_change_while_running_and_bad_ones_do_not():
     scene.pipe.set_parameter("method", "static_poses")
     scene.pipe.identify()
     assert scene.run(0.1).method == "static_poses"
-    for name, value in (("method", "guess"), ("rate", 10.0), ("settling_time", -1.0), ("no.such", 1.0)):
+    for name, value in (("method", "guess"), ("trunk", "base"), ("settling_time", -1.0), ("no.such", 1.0)):
         with pytest.raises(ConfigurationError, match=name.split(".")[-1]):
             scene.pipe.set_parameter(name, value)
     with pytest.raises(ConfigurationError, match="static_poses, orientation_error, contact_forces"):
@@ -450,7 +425,6 @@ def test_parameters_change_while_running_and_bad_ones_do_not():
         ({"contacts": ("lf_foot", "trunk_imu")}, ConfigurationError, "trunk_imu"),
         ({"trunk": "lf_upperleg"}, ConfigurationError, "lf_upperleg"),
         ({"trunk": "body"}, ModelError, "no link 'body'"),
-        ({"imu_frame": "imu"}, ModelError, "no frame 'imu'"),
         ({"locked_joints": ("lf_*",)}, ConfigurationError, "lf_foot"),
     ],
 )
@@ -473,15 +447,14 @@ def test_a_robot_that_moves_up_and_down_is_weighed_with_its_acceleration():
     assert scene.changes == []
     scene.put_on(LOAD)
     scene.run(0.5)
-    assert [change.kind for change in scene.changes] == ["loaded"]
+    assert kinds(scene) == ["loaded"]
     assert scene.changes[0].mass_measured == pytest.approx(loaded_trunk(LOAD)[0], abs=3.0)
 
 
-@pytest.mark.parametrize("velocity", [None, np.full(ROBOT.n_joints, np.nan)])
-def test_a_load_is_found_without_joint_velocities(velocity):
+def test_a_load_is_found_without_joint_velocities():
     scene = StandingHyq(pipeline(), seed=3)
-    scene.alter_joints = lambda reading: replace(reading, velocity=velocity)
+    scene.alter_joints = lambda reading: replace(reading, velocity=None)
     scene.run(0.3)
     scene.put_on(LOAD)
-    assert_found(identified(scene), [LOAD])
+    assert_found(identified(scene), LOAD)
     assert scene.health()["payload"].values["joint velocities"] == "derived from positions"

@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 from support.standing_robot import GO2, HYQ, SOLO, Standing, moment_about_base
 
+from inertial_estimation.payload.com_methods import TILT_RAD as TILT
 from inertial_estimation.payload.com_methods import PoseLine, StaticPoses, nearest_point
-from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.statics import net_force
 
 H = 0.1
-TILT = 0.15  # asked for [rad]
 
 
 def follow(scene, tau_sigma=0.0, seed=0, tilts=None, offset=(0.0, 0.0), start=None):
     """Run the method on a robot that takes the tilts asked for, or those given one after the other."""
     rng, statics = np.random.default_rng(seed), scene.statics()
-    config = TrunkPayloadConfig(tilt=TILT)
-    method = StaticPoses(config, np.zeros(3) if start is None else start, scene.mass)
+    method = StaticPoses(1.0, np.zeros(3) if start is None else start, scene.mass)
     tilt, asked = (0.0, 0.0), [None]
     for k in range(600):
         taken = tilt if tilts is None else tilts[min(k // 20, len(tilts) - 1)]
@@ -102,7 +100,7 @@ def test_two_tilts_about_one_axis_leave_nothing_unseen() -> None:
 
 def test_samples_while_it_tilts_make_no_pose_of_their_own() -> None:
     scene, statics = Standing(), Standing().statics()
-    method = StaticPoses(TrunkPayloadConfig(tilt=TILT), np.zeros(3), scene.mass)
+    method = StaticPoses(1.0, np.zeros(3), scene.mass)
     for k in range(25):
         method.update(scene.measure(statics, (0.02 * k, 0.0)), H)
     assert method.poses == []

@@ -42,7 +42,7 @@ def test_forces_mass_and_centre_of_mass_are_those_of_the_loaded_robot(kind, grou
         np.testing.assert_allclose(measurement.forces_W[i], pose.rotation @ read.wrenches_C[i, :3], atol=1e-8)
     assert robot_mass(measurement) == pytest.approx(scene.robot.total_mass + scene.load, rel=1e-9)
     assert trunk_mass(measurement) == pytest.approx(scene.mass, rel=1e-9)
-    assert measurement.singular == ()
+    assert not measurement.undetermined
     hidden = R_WB.T @ np.diag([0.0, 0.0, 1.0]) @ R_WB
     found = trunk_com_across_gravity(measurement, scene.mass)
     np.testing.assert_allclose(found, scene.com - hidden @ scene.com, atol=1e-9)
@@ -146,7 +146,7 @@ def test_stretched_knee_is_named_and_the_others_stay_right(knee) -> None:
     scene.q[first] = -0.2, 0.3, knee
     R_WB, read = scene.readings()
     measurement = scene.statics().measure(R_WB, scene.q, read.tau)
-    assert measurement.singular == ("lf_foot",)
+    assert "the limb of lf_foot is stretched" in measurement.undetermined
     assert np.isfinite(measurement.forces_W).all()
     expected = [read.wrenches_C[i, :3] for i in range(1, 4)]
     data = scene.robot.model.createData()
@@ -184,7 +184,7 @@ class TestRefusals:
     def test_a_leg_with_joints_enough_for_a_sole(self) -> None:
         talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
         sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
-        with pytest.raises(ConfigurationError, match="'left' has 6 joints and may stand on a sole"):
+        with pytest.raises(ConfigurationError, match="'left' has 6 joints.*fewer than the 6 of a sole"):
             TrunkStatics(talos, sole, "base_link")
         TrunkStatics(talos, sole, "base_link", "measured")
 

@@ -18,7 +18,7 @@ COMPONENT = st.floats(-2.0, 2.0)
 @given(mass=st.floats(1e-3, 1e3), com=st.tuples(COMPONENT, COMPONENT, COMPONENT))
 @settings(max_examples=100, deadline=None)
 def test_any_mass_and_centre_make_a_consistent_body(mass, com) -> None:
-    body = trunk_inertia(NOMINAL, mass, np.array(com), reach=1.0)
+    body = trunk_inertia(NOMINAL, mass, np.array(com))
     assert body.violations() == []
     assert body.mass == mass
     np.testing.assert_allclose(body.com_F, com)
@@ -27,7 +27,7 @@ def test_any_mass_and_centre_make_a_consistent_body(mass, com) -> None:
 def test_point_load_within_reach_is_found_again() -> None:
     point = pin.Inertia(10.0, LOAD_POINT, np.zeros((3, 3)))
     whole = pin.Inertia.FromDynamicParameters(NOMINAL.vector) + point
-    body = trunk_inertia(NOMINAL, whole.mass, np.array(whole.lever), reach=1.0)
+    body = trunk_inertia(NOMINAL, whole.mass, np.array(whole.lever))
     np.testing.assert_allclose(body.inertia_Fcm, whole.inertia, atol=1e-9)
     load = payload_inertia("trunk", NOMINAL, body)
     assert load.mass == pytest.approx(10.0)

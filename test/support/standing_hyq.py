@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-from inertial_estimation.signals import BaseState, ImuSample, JointReading, LinkInertia, WrenchSample
+from inertial_estimation.signals import BaseState, JointReading, LinkInertia, WrenchSample
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
 
 URDF = read_urdf("example-robot-data:hyq_no_sensors")
@@ -20,7 +19,7 @@ FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
 PERIOD_NS = 4_000_000
 START_NS = 1_700_000_000_000_000_000
 STANCE = {"haa": -0.2, "hfe": 0.75, "kfe": -1.5}
-VALUES = {"imu_frame": "trunk_imu", "contacts": FEET, "trunk": "trunk"}
+VALUES = {"contacts": FEET, "trunk": "trunk"}
 
 
 def stance():
@@ -56,20 +55,17 @@ def loaded_trunk(*loads):
 
 @dataclass
 class Noise:
-    """Deviations of the sensors, and their constant errors."""
+    """Deviations of the sensors."""
 
-    specific_force: float = 0.05
-    angular_rate: float = 0.003
-    gyro_bias: tuple = (0.004, -0.003, 0.002)
-    accelerometer_bias: tuple = (0.1, -0.2, 0.1)
     position: float = 5e-5
     velocity: float = 2e-3
     effort: float = 0.3
     force: float = 2.0
     base_velocity: float = 1e-3
+    base_rate: float = 1e-3
 
 
-SILENT = Noise(*([0.0] * 2), (0.0,) * 3, (0.0,) * 3, *([0.0] * 5))
+SILENT = Noise(*[0.0] * 6)
 
 
 class StandingHyq:
@@ -89,7 +85,7 @@ class StandingHyq:
         self.q = stance()
         self.load = None
         self.joint_speed = 0.0
-        self.base_velocity = np.zeros(3)
+        self.base_velocity, self.base_rate = np.zeros(3), np.zeros(3)
         self.alter_joints = lambda reading: reading
         self.alter_wrench = lambda contact, wrench: wrench
         self.silent = set()
@@ -112,7 +108,6 @@ class StandingHyq:
         if self._ideal is None or acceleration:
             sensors = IdealSensors(
                 ROBOT,
-                imu=ImuMount.on(ROBOT, "trunk_imu"),
                 contact_frames=FEET,
                 point_contacts=FEET,
                 payloads=() if self.load is None else (self.load,),
@@ -150,14 +145,11 @@ class StandingHyq:
             self.joint_speed + self.spread(noise.velocity, n),
             ideal.tau + self.spread(noise.effort, n),
         )
-        f_I = ideal.specific_force_I + noise.accelerometer_bias + self.spread(noise.specific_force, 3)
-        w_I = noise.gyro_bias + self.spread(noise.angular_rate, 3)
         v_B = self.base_velocity + self.spread(noise.base_velocity, 3)
-        base = BaseState(self.stamp_ns, self.quaternion, np.zeros(3), v_B, np.zeros(3))
+        w_B = self.base_rate + self.spread(noise.base_rate, 3)
+        base = BaseState(self.stamp_ns, self.quaternion, np.zeros(3), v_B, w_B)
         wrenches = ideal.wrenches_C.copy()
         wrenches[:, :3] += self.spread(noise.force, (len(FEET), 3))
-        if "imu" not in self.silent:
-            self.pipe.push_imu(ImuSample(self.stamp_ns, f_I, w_I))
         if "base" not in self.silent:
             self.pipe.push_base_state(base)
         for contact, wrench in zip(FEET, wrenches, strict=True):
