@@ -61,7 +61,7 @@ class PayloadEstimate:
     converged: bool  # whether the last identification came to its end, its result published
     hold: bool  # whether the robot is requested to stand still on all its feet
     reference: BaseReference | None = None  # where the base is asked to be, until another is given
-    change: LoadChange | None = None  # once: in the step in which it was found, or the next published
+    change: LoadChange | None = None  # in the step in which it was found
     refusal: str = ""  # why the last identification was given up
 
     @property

@@ -43,16 +43,11 @@ COM_METHODS: Mapping[str, MethodFactory] = dict(
 
 
 class RequestedPosture:
-    """Asks for roll and pitch at the height the base had, and for its old posture in the end.
-
-    Attributes:
-        reference: The posture asked for; None: nothing is asked.
-        undisturbed: The posture of the robot without an unknown load; None: not known.
-    """
+    """Asks for roll and pitch at the height the base had, and for its old posture in the end."""
 
     def __init__(self) -> None:
-        self.reference: BaseReference | None = None
-        self.undisturbed: BaseReference | None = None
+        self.reference: BaseReference | None = None  # asked for
+        self.undisturbed: BaseReference | None = None  # of the robot without an unknown load, once known
 
     def keep(self, reading: TrunkReading) -> None:
         """Keep the posture of a robot that stands undisturbed; one near level counts as level."""
@@ -60,14 +55,12 @@ class RequestedPosture:
         self.undisturbed = BaseReference(reading.height, *((0.0, 0.0) if level else reading.tilt))
 
     def ask(self, tilt: Tilt | None) -> None:
-        """Ask for roll and pitch [rad], or for the posture of before."""
+        """Ask for roll and pitch [rad]; None: for the posture of before, if another one was asked for."""
         before = self.undisturbed or BaseReference(0.0)
-        self.reference = before if tilt is None else BaseReference(before.height, *tilt)
-
-    def ask_back(self) -> None:
-        """Ask for the posture of before, if any posture was asked for."""
-        if self.reference is not None:
-            self.ask(None)
+        if tilt is not None:
+            self.reference = BaseReference(before.height, *tilt)
+        elif self.reference is not None:
+            self.reference = before
 
     def reached(self, reading: TrunkReading) -> bool:
         """Return whether the base has the requested posture."""
@@ -76,20 +69,7 @@ class RequestedPosture:
 
 
 class Identification:
-    """Runs the phases, one observation after the other, and holds what outlives them.
-
-    Attributes:
-        config: The parameters in force; those of a method count from its next start.
-        trunk: The trunk as estimated and as it is to be published.
-        load_changes: Compares measurements with the trunk expected.
-        posture: Requested posture of the base.
-        fallback: Value and expectation that are restored when the identification fails.
-        method: Name of the method under way, or of the last one.
-        converged: Whether the last identification came to its end.
-        refusal: Why the last identification was given up; empty if it was not.
-        changes: Number of load changes by kind.
-        passes: Results found since the identification began: one that turns the base is refined.
-    """
+    """Runs the phases, one observation after the other, and holds what outlives them."""
 
     def __init__(
         self,
@@ -98,7 +78,10 @@ class Identification:
         robot_mass: float,
         methods: Mapping[str, MethodFactory] = COM_METHODS,
     ) -> None:
-        """Begin with the nominal trunk of a robot of a mass [kg]."""
+        """Begin with the nominal trunk of a robot of a mass [kg].
+
+        Parameters of a method count from its next start.
+        """
         self.config, self.trunk, self.methods = config, trunk, methods
         nominal = trunk.nominal
         self.load_changes = LoadChangeDetector(config.load_change, robot_mass, nominal.mass, nominal.com_B)
@@ -110,11 +93,13 @@ class Identification:
         nominal = self.trunk.nominal
         self.load_changes.expect(nominal.mass, nominal.com_B)
         self.trunk.value = self.trunk.target = nominal
-        self.fallback = nominal, self.load_changes.expected
-        self.method, self.converged, self.refusal, self.passes = self.config.method, False, "", 0
+        self.fallback = nominal, self.load_changes.expected  # restored when an identification fails
+        self.method = self.config.method  # under way, or the last one
+        self.converged, self.refusal = False, ""  # how the last identification ended
+        self.passes = 0  # results found since it began: one that turns the base is refined
         self.posture.reference = None if self.posture.reference is None else self.posture.undisturbed
         self.posture.undisturbed = None
-        self.changes: Counter[str] = Counter()
+        self.changes: Counter[str] = Counter()  # load changes by kind
         self._phase: PhaseState = _Watching(self)
         self._restarts = 0
 
@@ -189,7 +174,7 @@ class Identification:
 
     def _begin(self, method: str) -> None:
         self.method, self.converged, self.refusal, self.passes = method, False, "", 0
-        self.posture.ask_back()
+        self.posture.ask(None)
         self.trunk.value = self.trunk.target = self.fallback[0]
         self.load_changes.forget_evidence()
         self._phase = _Weighing(self)
@@ -233,7 +218,7 @@ class PhaseState(ABC):
         run.refusal = refusal
         run.trunk.value = run.trunk.target = run.fallback[0]
         run.load_changes.expected = run.fallback[1]
-        run.posture.ask_back()
+        run.posture.ask(None)
         return _Returning(run, None)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
@@ -372,7 +357,7 @@ class _ComIdentification(PhaseState):
         if not step.done:
             return self
         run.passes += 1
-        run.posture.ask_back()
+        run.posture.ask(None)
         return _Returning(run, reading.tilt, self.weighed_at)
 
 

@@ -1,7 +1,5 @@
 """Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from inertial_estimation.diagnosis.live import LiveChecks
@@ -71,7 +69,6 @@ class TrunkPayloadPipeline(TakesReadings):
         nominal = publisher.nominal
         trunk = IdentifiedTrunk(nominal, publisher.size, nominal, nominal)
         self.identification = Identification(config, trunk, self.robot.total_mass)
-        self._withheld: list[LoadChange] = []  # found while an input was stale, to be reported later
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self.inputs,
             on_step=self._step,
@@ -79,7 +76,6 @@ class TrunkPayloadPipeline(TakesReadings):
             on_restart=self._forget,
             on_failure=self._recover,
             defect=lambda estimate: estimate.defect,
-            on_withheld=lambda estimate: self._withheld.extend([estimate.change] if estimate.change else []),
         )
         self._last_ns: int | None = None  # last step with a full window
         self._since_observation = 0.0  # [s]
@@ -90,18 +86,11 @@ class TrunkPayloadPipeline(TakesReadings):
         self.inputs.push_orientation(BASE_STATE, state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
-        """Execute every step whose inputs are complete.
+        """Execute every step whose inputs are complete; return their estimates in order of their stamps.
 
-        Args:
-            now_ns: Current time on the clock of the stamps [ns]; used only to withhold what is old.
-
-        Returns:
-            The estimates since the last tick, in order of their stamps. Steps that lack an input have none.
+        Steps that lack an input have none. What is old at a time on the clock of the stamps [ns] is withheld.
         """
         estimates = self._stepper.tick(now_ns)
-        for k, estimate in enumerate(estimates):
-            if estimate.change is None and self._withheld:
-                estimates[k] = replace(estimate, change=self._withheld.pop(0))
         if not estimates and JOINTS in self.inputs.aligner.missing(now_ns):
             self._pass_without_input(now_ns)
         return estimates
@@ -140,7 +129,6 @@ class TrunkPayloadPipeline(TakesReadings):
     def reset(self) -> None:
         """Return to the nominal trunk and drop all buffered readings."""
         self._stepper.clear()
-        self._withheld.clear()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:

@@ -51,14 +51,12 @@ def net_moment(measurement: StaticMeasurement) -> Array:
     return mu
 
 
-def robot_mass(measurement: StaticMeasurement) -> float:
-    """Return the mass the ground carries, m = sum f_z / g [kg] (T 7)."""
-    return float(measurement.forces_W[:, 2].sum()) / measurement.gravity
-
-
 def trunk_mass(measurement: StaticMeasurement) -> float:
-    """Return the mass of the trunk's body, m_tr = m - m_l [kg]; not positive if the feet carry too little."""
-    return robot_mass(measurement) - measurement.legs_mass
+    """Return the mass of the trunk's body, m_tr = sum f_z / g - m_l [kg] (T 7).
+
+    It is not positive if the feet carry too little.
+    """
+    return float(measurement.forces_W[:, 2].sum()) / measurement.gravity - measurement.legs_mass
 
 
 def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk_mass: float) -> Array:

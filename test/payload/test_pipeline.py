@@ -214,19 +214,6 @@ def test_nothing_is_said_while_an_input_is_lost(lost, stream):
     assert scene.run(0.3).stamp_ns == scene.stamp_ns
 
 
-def test_a_load_found_while_an_input_is_late_is_told_with_the_next_estimate():
-    scene = StandingHyq(pipeline())
-    scene.run(0.3)
-    scene.put_on(LOAD)
-    for _ in range(100):
-        scene.push()
-        assert scene.pipe.tick(scene.stamp_ns + 10_000_000_000) == []
-    assert scene.changes == []
-    scene.run(0.1)
-    assert kinds(scene) == ["loaded"]
-    assert scene.changes[0].stamp_ns < scene.estimates[-1].stamp_ns - 100_000_000
-
-
 def without_torque_of(leg, value=np.nan):
     lost = np.array([name.startswith(leg) for name in ROBOT.joint_names])
     return lambda reading: replace(reading, effort=np.where(lost, value, reading.effort))

@@ -15,7 +15,6 @@ from inertial_estimation.payload.statics import (
     TrunkStatics,
     net_force,
     robot_com_across_gravity,
-    robot_mass,
     trunk_com_across_gravity,
     trunk_mass,
     unexplained_moment,
@@ -40,7 +39,6 @@ def test_forces_mass_and_centre_of_mass_are_those_of_the_loaded_robot(kind, grou
         pose = data.oMf[scene.robot.frame_id(foot)]
         np.testing.assert_allclose(measurement.points_W[i], pose.translation, atol=1e-12)
         np.testing.assert_allclose(measurement.forces_W[i], pose.rotation @ read.wrenches_C[i, :3], atol=1e-8)
-    assert robot_mass(measurement) == pytest.approx(scene.robot.total_mass + scene.load, rel=1e-9)
     assert trunk_mass(measurement) == pytest.approx(scene.mass, rel=1e-9)
     assert not measurement.undetermined
     hidden = R_WB.T @ np.diag([0.0, 0.0, 1.0]) @ R_WB
@@ -184,7 +182,7 @@ class TestRefusals:
     def test_a_leg_with_joints_enough_for_a_sole(self) -> None:
         talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
         sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
-        with pytest.raises(ConfigurationError, match="'left' has 6 joints.*fewer than the 6 of a sole"):
+        with pytest.raises(ConfigurationError, match=r"'left' has 6 joints.*fewer than the 6 of a sole"):
             TrunkStatics(talos, sole, "base_link")
         TrunkStatics(talos, sole, "base_link", "measured")
 
