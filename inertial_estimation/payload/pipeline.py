@@ -1,5 +1,7 @@
 """Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from inertial_estimation.diagnosis.live import LiveChecks
