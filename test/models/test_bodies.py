@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from support.leg_robot import MODEL, NAMES, URDF
 
-from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyPlacements, mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import LinkInertia
@@ -29,10 +29,6 @@ def test_a_heavier_link_pulls_the_centre_towards_itself() -> None:
     com_L = np.array([0.1, 0.2, 0.3])
     loaded = bodies.com_B([LinkInertia("arm", 1e9, com_L, np.eye(3))])
     np.testing.assert_allclose(loaded, data.oMf[MODEL.getFrameId("arm")].act(com_L), atol=1e-5)
-
-
-def test_extent_is_the_farthest_joint() -> None:
-    assert BodyPlacements(ROBOT).extent == pytest.approx(np.hypot(0.1, 0.9))
 
 
 S = np.diag([1.0, -1.0, 1.0])
@@ -89,8 +85,3 @@ def test_signs_of_joints(talos):
 def test_other_links_are_no_mirror_images(talos, left, right):
     with pytest.raises(ConfigurationError, match=f"'{left}' and '{right}' are no mirror images"):
         mirror_image(talos, left, right)
-
-
-def test_unknown_links(talos):
-    with pytest.raises(ModelError, match="no frame 'wing'"):
-        mirror_image(talos, "wing", "arm_right_1_link")

@@ -45,16 +45,6 @@ def test_a_point_mass_changes_inverse_dynamics_by_its_columns(talos, motion, ind
     np.testing.assert_allclose(found_point, point_L, atol=1e-12)
 
 
-def test_weights_are_the_loads_of_a_robot_at_rest(talos, motion):
-    _model, q, v, a = motion
-    candidates = CandidateColumns(talos, LINKS)
-    still = np.zeros_like(a)
-    still[:3] = 9.80665 * a[:3] / np.linalg.norm(a[:3])
-    moving = candidates.at(q, v, a)
-    np.testing.assert_allclose(moving.weights, candidates.at(q, np.zeros_like(v), still).loads, atol=1e-12)
-    assert np.abs(moving.weights - moving.loads).max() > 0.1
-
-
 def test_the_spread_of_a_body_is_that_of_points_with_its_inertia(talos):
     candidates = CandidateColumns(talos, LINKS)
     for i, link in enumerate(LINKS):
@@ -125,3 +115,13 @@ PENDULUM = """
     <limit lower="-3" upper="3" effort="50" velocity="5"/></joint>
 </robot>
 """
+
+
+def test_weights_are_the_loads_of_a_robot_at_rest(talos, motion):
+    _model, q, v, a = motion
+    candidates = CandidateColumns(talos, LINKS)
+    still = np.zeros_like(a)
+    still[:3] = 9.80665 * a[:3] / np.linalg.norm(a[:3])
+    moving = candidates.at(q, v, a)
+    np.testing.assert_allclose(moving.weights, candidates.at(q, np.zeros_like(v), still).loads, atol=1e-12)
+    assert np.abs(moving.weights - moving.loads).max() > 0.1

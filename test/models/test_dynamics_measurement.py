@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.bodies import BodyReference, estimated_bodies
+from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.dynamics_measurement import (
     ANGULAR_ACCELERATION,
@@ -21,7 +21,6 @@ from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
-from inertial_estimation.spatial.rotations import skew
 
 FEET = (
     ContactFrames("left", "left_sole_link", "left_sole_link"),
@@ -142,39 +141,6 @@ def test_bodies_not_estimated_enter_with_their_nominal_inertia(talos):
     ]
     residuals = [e.value - e.regressor @ nominal(b) for e, b in zip(equations, (few, every), strict=True)]
     assert np.allclose(residuals[0], residuals[1], atol=1e-8)
-
-
-def test_a_column_is_the_torque_of_a_unit_parameter(talos):
-    """Yamane (24-28): inverse dynamics of a massless robot with one parameter set to one."""
-    rng = np.random.default_rng(5)
-    body = BodyReference.of_link(talos, "arm_left_5_link")
-    rows = RowsConfig(True, ("*",), "none")
-    state, _links, _tau = simulated(talos, FEET, rng)
-    Y = DynamicsMeasurement(talos, (body,), rows, MeasurementNoise()).equation(state).regressor
-    model = talos.model.copy()
-    for j in range(model.njoints):
-        model.inertias[j] = pin.Inertia.Zero()
-    model.armature = np.zeros(model.nv)
-    model.gravity.linear = np.zeros(3)
-    q = talos.configuration(state.q)
-    v = np.concatenate((np.zeros(3), state.w_B, state.v))
-    a = np.concatenate((state.f_B, state.wd_B, state.a))
-
-    def torque(m, c, inertia):
-        model.inertias[body.joint_id] = pin.Inertia(m, np.array(c, float), np.array(inertia, float))
-        return pin.rnea(model, model.createData(), q, v, a).copy()
-
-    point = torque(1.0, [0, 0, 0], np.zeros((3, 3)))
-    assert np.allclose(Y[:, 0], point, atol=1e-11)
-    for k, (i, j) in enumerate([(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]):
-        unit = np.eye(3)
-        unit[i, j] = unit[j, i] = unit[i, j] + 0.5
-        change = torque(1.0, [0, 0, 0], unit) - torque(1.0, [0, 0, 0], np.eye(3))
-        assert np.allclose(Y[:, 4 + k], 2.0 * change, atol=1e-10)
-    for axis in range(3):  # moved by c, about the origin: first moment c, rotational inertia S(c)'S(c)
-        c = np.eye(3)[axis]
-        spread = torque(1.0, [0, 0, 0], np.eye(3) - skew(c) @ skew(c))
-        assert np.allclose(Y[:, 1 + axis], torque(1.0, c, np.eye(3)) - spread, atol=1e-10)
 
 
 @pytest.mark.parametrize("frame", ["imu_link", "base_link", "head_2_link"])

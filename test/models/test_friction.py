@@ -16,7 +16,6 @@ from inertial_estimation.models.friction import (
     NominalFriction,
     friction_deviations,
     friction_model,
-    smooth_sign,
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import friction_parameters
@@ -115,14 +114,6 @@ def there_and_back(steps=400):
     """Two joints that go one way at constant speed, then back; the second ten times slower."""
     v = np.concatenate((np.full(steps, 0.5), np.full(steps, -0.5)))
     return np.column_stack((v, 0.1 * v))
-
-
-def test_without_presliding_the_speed_alone_decides():
-    v = np.random.default_rng(0).normal(size=(50, 3))
-    np.testing.assert_array_equal(
-        CoulombDirection(NominalFriction(smoothing_speed=0.05)).along(v, DT), np.tanh(v / 0.05)
-    )
-    np.testing.assert_array_equal(smooth_sign(v, 0.05), np.tanh(v / 0.05))
 
 
 def test_after_a_reversal_friction_is_zero_at_the_travel_times_log_two_whatever_the_speed():

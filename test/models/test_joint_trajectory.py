@@ -19,12 +19,6 @@ def test_it_is_at_the_centre_and_still_before_and_after() -> None:
         np.testing.assert_allclose(a, 0.0, atol=1e-12)
 
 
-def test_many_times_are_the_single_ones() -> None:
-    times = np.linspace(0.0, 7.0, 57)
-    for many, single in zip(MOTION.at(times), zip(*map(MOTION.at, times.tolist()), strict=True), strict=True):
-        np.testing.assert_array_equal(many, single)
-
-
 def test_derivatives_through_both_fades() -> None:
     times, h = np.linspace(0.9, 6.1, 400), 1e-5
     _, v, a = MOTION.at(times)

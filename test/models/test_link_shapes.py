@@ -18,12 +18,6 @@ def checker(urdf: str, locked: tuple[str, ...] = (), margin: float = 0.0) -> Sel
     return SelfCollision.from_urdf(robot, urdf, [], np.random.default_rng(0), margin)
 
 
-def test_a_straight_arm_is_the_gap_between_its_first_and_last_box_apart() -> None:
-    collision = checker(arm_urdf(shapes=True))
-    assert collision.pairs == (("link1", "link3"),)
-    assert collision.clearance(np.zeros(3)) == pytest.approx(LENGTH + 2 * END, abs=1e-6)
-
-
 @pytest.mark.parametrize("sideways", [0.5, 1.2, 2.0])
 def test_clearance_of_a_bent_arm(sideways: float) -> None:
     """Folding the second joint by pi/2 and the third by another: links 1 and 3 are parallel, LENGTH apart."""
@@ -66,11 +60,6 @@ def test_a_mesh_that_is_not_there_is_said_not_raised() -> None:
     urdf = re.sub("<box [^>]*>", mesh, arm_urdf(shapes=True))
     assert "mesh" in urdf
     assert "a mesh cannot be read" in checker(urdf).note
-
-
-def test_locked_joints_move_no_geometry() -> None:
-    collision = checker(arm_urdf(shapes=True), locked=("joint3",))
-    assert collision.clearance(np.array([0.0, np.pi / 2])) > 0.0
 
 
 def test_hulls_of_panda_agree_with_its_meshes_on_what_is_free() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.local_polynomials import ZeroPhaseSmoother, window_weights
 
 
@@ -34,19 +34,6 @@ def test_slope_of_the_velocity_is_the_mean_of_the_acceleration(seed):
     assert weights.slope @ v == pytest.approx(weights.mean @ a, rel=1e-9, abs=1e-9)
 
 
-def test_regular_weights_are_symmetric_and_parabolic():
-    t = np.linspace(-0.05, 0.05, 101)
-    weights = window_weights(t)
-    assert weights.centroid == pytest.approx(0.0, abs=1e-15)
-    parabola = 1.0 - (t / 0.05) ** 2
-    assert np.allclose(weights.mean, parabola / parabola.sum(), atol=1e-3)
-
-
-def test_too_few_samples_are_refused():
-    with pytest.raises(MeasurementError, match="2 samples"):
-        window_weights(np.array([0.0, 0.1]))
-
-
 STEP = 0.01
 
 
@@ -61,14 +48,6 @@ def test_polynomials_of_its_order_are_kept(derivative):
     smooth = smoother.apply(signal, derivative)
     assert smooth[:, 0] == pytest.approx(expected, abs=1e-9)
     assert smooth[:, 1] == pytest.approx(2.0 * expected, abs=1e-9)
-
-
-def test_a_symmetric_pulse_stays_where_it_is():
-    smoother = ZeroPhaseSmoother.of_window(0.2, STEP, 3)
-    pulse = np.zeros(101)
-    pulse[50] = 1.0
-    smooth = smoother.apply(pulse)
-    assert smooth == pytest.approx(smooth[::-1], abs=1e-13)
 
 
 def test_blocks_with_overlap_give_the_same_values():

@@ -135,35 +135,28 @@ def test_a_base_row_s_own_noise_goes_through_the_projection():
     assert np.linalg.matrix_rank(parts[0], tol=1e-6) == 3
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation(many):
+def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation():
     """The torque sensor of a robot that rubs shows more; what is left for the bodies is the same."""
     robot, rng = talos(), np.random.default_rng(2)
-    joints = robot.joint_names[:4]
     terms = ("coulomb", "viscous", "offset", "armature")
     values = dict(zip(terms, rng.uniform(0.5, 2.0, (4, 4)), strict=True))
-    named = {f"{j}/{term}": v for term, row in values.items() for j, v in zip(joints, row, strict=True)}
+    named = {f"{j}/{term}": v for term, row in values.items() for j, v in zip(robot.joint_names, row)}  # noqa: B905
     known = FrictionModel.of_values(robot.joint_names, named, 1e-6)
     bodies = estimated_bodies(robot, ("torso_2_link",))
     rows = RowsConfig(True, ("*",), "measured")
     state = random_state(rng, robot.n_joints)
-    rubbing = np.zeros(robot.n_joints)
-    v, a = state.v[:4], state.a[:4]
-    rubbing[:4] = (
-        values["coulomb"] * np.sign(v) + values["viscous"] * v + values["offset"] + values["armature"] * a
-    )
-    smooth = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS)
-    rough = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known_friction=known)
+    v, a, rubbing = state.v[:4], state.a[:4], np.zeros(robot.n_joints)
+    signals = np.sign(v), v, np.ones(4), a
+    rubbing[:4] = sum(values[term] * signal for term, signal in zip(terms, signals, strict=True))
     sent = replace(state, tau=state.tau + rubbing)
-    if many:
-        value, expected = rough.rows(stacked(sent)).value, smooth.rows(stacked(state)).value
-    else:
-        value, expected = rough.equation(sent).value, smooth.equation(state).value
-    np.testing.assert_allclose(value, expected, atol=1e-10)
+    expected = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS).equation(state).value
+    rough = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known_friction=known)
     estimating = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known)
-    given = estimating.rows(stacked(sent)) if many else estimating.equation(sent)
-    columns = given.regressor[..., 10:]
-    np.testing.assert_allclose(given.value - columns @ known.nominal_values, expected, atol=1e-10)
+    for equation in (estimating.equation(sent), estimating.rows(stacked(sent))):
+        value = equation.value - equation.regressor[..., 10:] @ known.nominal_values
+        np.testing.assert_allclose(np.squeeze(value), expected, atol=1e-10)
+    np.testing.assert_allclose(rough.equation(sent).value, expected, atol=1e-10)
+    np.testing.assert_allclose(rough.rows(stacked(sent)).value[0], expected, atol=1e-10)
 
 
 def stacked(state):

@@ -96,14 +96,6 @@ def test_lists_of_contacts_that_do_not_fit_are_refused(values, message):
         robot_from_config(RobotConfig(**values), URDF)
 
 
-def test_frames_default_to_the_contact_names_and_wrenches_may_be_measured_on_their_body():
-    (contact,) = robot_from_config(RobotConfig(contacts=("lower",)), URDF).contacts
-    assert (contact.frame, contact.wrench_frame) == ("lower", "lower")
-    config = RobotConfig(contacts=("lower",), wrench_frames=("tool",))
-    (contact,) = robot_from_config(config, URDF).contacts
-    assert (contact.frame, contact.wrench_frame) == ("lower", "tool")
-
-
 def test_a_joint_with_the_name_of_a_link_is_locked():
     body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     limit = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'

@@ -1,7 +1,5 @@
 """Columns of slowly varying errors of the sensors, against equations of readings that contain them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -104,42 +102,6 @@ def test_about_the_true_bias_of_the_accelerometer_rows_are_exact_for_any_bodies(
     assert np.abs(residual(faulty.state) - expected).max() > 0.1
 
 
-def test_the_equation_about_known_errors_of_the_accelerometer_is_tangent_to_the_rows(talos):
-    """A change of the errors about which it is linearised changes its residual in the second order alone."""
-    case = Case(talos, ("torso_2_link", "arm_left_5_link"), "measured", imu="imu_link")
-    nominal = np.concatenate([body.nominal_J.vector for body in case.bodies])
-    read = case.equation({"accelerometer_bias/x": 0.2, "accelerometer_scale/imu": 0.02}).state
-    e = np.zeros(case.errors.size)
-
-    def residual(known, share):
-        state = replace(read, accelerometer=known)
-        equation = case.errors.appended(case.measurement.equation(state, nominal), nominal)
-        return equation.value - equation.regressor @ np.concatenate((share * nominal, e))
-
-    known = np.array([0.2, 0.0, 0.0, 0.02])
-    assert np.allclose(residual(known, 1.0), residual(np.zeros(4), 1.0), atol=1e-9)
-    changes = [np.abs(residual(known, share) - residual(np.zeros(4), share)).max() for share in (1.1, 1.2)]
-    assert changes[1] == pytest.approx(2.0 * changes[0])
-    assert changes[0] > 0.1
-
-
-def test_the_torque_that_is_predicted_is_that_of_the_corrected_acceleration(talos):
-    case = Case(talos, ("arm_left_5_link",), "measured", imu="imu_link")
-    nominal = case.bodies[0].nominal_J.vector
-    gains = [name.startswith("torque_gain") for name in case.errors.names]
-    clean, faulty = case.equation({}), case.equation({"accelerometer_bias/z": 0.4}).state
-    about = case.measurement.equation(replace(faulty, accelerometer=np.array([0.0, 0.0, 0.4, 0.0])), nominal)
-    columns = [case.errors.appended(one, nominal).regressor[:, 10:][:, gains] for one in (clean, about)]
-    np.testing.assert_allclose(*columns, atol=1e-9)
-
-
-def test_a_wrench_on_the_base_adds_to_the_base_rows(talos):
-    case = Case(talos, ("torso_2_link",), "measured", imu="imu_link")
-    columns = case.errors.appended(case.equation({})).regressor[:, 10:]
-    first = case.errors.names.index("base_force/x")
-    assert np.array_equal(columns[:, first : first + 6], np.eye(len(columns))[:, :6])
-
-
 def test_rows_that_carry_no_body_of_interest_are_left_free(talos):
     case = Case(talos, ("arm_left_5_link",), "measured", imu="imu_link")
     gains = [name.partition("/")[2] for name in case.errors.names if name.startswith("torque_gain")]
@@ -160,11 +122,6 @@ def test_errors_have_the_size_of_the_robot(talos, panda):
     sigmas = dict(zip(case.errors.names, case.errors.sigmas, strict=True))
     weight = 9.80665 * pin.computeTotalMass(talos.model)
     assert sigmas["base_force/z"] == pytest.approx(0.01 * weight)
-
-
-def test_without_treatment_there_are_none(talos):
-    case = Case(talos, ("torso_2_link",), "measured", imu="imu_link", config=SensorErrorConfig())
-    assert case.errors is None
 
 
 def test_the_error_of_a_torque_is_that_of_offset_and_gain_together(panda):
@@ -205,3 +162,10 @@ def test_errors_of_rows_are_those_that_no_error_of_the_accelerometer_makes(talos
     found, _sigmas = errors.of_rows(values, np.eye(errors.size), case.tau)
     assert found == pytest.approx([by_row[row] for row in errors.rows])
     assert errors.rows == case.measurement.row_names
+
+
+def test_a_wrench_on_the_base_adds_to_the_base_rows(talos):
+    case = Case(talos, ("torso_2_link",), "measured", imu="imu_link")
+    columns = case.errors.appended(case.equation({})).regressor[:, 10:]
+    first = case.errors.names.index("base_force/x")
+    assert np.array_equal(columns[:, first : first + 6], np.eye(len(columns))[:, :6])

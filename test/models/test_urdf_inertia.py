@@ -61,11 +61,6 @@ def test_one_body_gets_its_mass_and_keeps_its_shape(urdf: str, robot: RobotModel
     assert heavy.total_mass - robot.total_mass == pytest.approx(4.5 - before.mass)
 
 
-def test_mass_must_be_positive(urdf: str, robot: RobotModel) -> None:
-    with pytest.raises(ModelError, match="expected a positive one"):
-        urdf_with_mass(urdf, robot, LINK, 0.0)
-
-
 def test_perturbed_robot_is_possible_and_off_by_what_was_asked(urdf: str, robot: RobotModel) -> None:
     other = RobotModel.from_urdf(
         perturbed_urdf(urdf, np.random.default_rng(3), mass_sigma=0.03, com_sigma=0.003)

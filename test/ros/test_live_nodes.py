@@ -206,7 +206,6 @@ def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
     changed = world.urdf.read_text().replace('<mass value="', '<mass value="1')
     world.publish("robot_description", String(data=changed), latched)
     assert world.run(lambda: "has changed and is not used before the node is started again" in node.output)
-    assert "mass value" in node.output
     assert node.stop() == 0, node.output
 
 
