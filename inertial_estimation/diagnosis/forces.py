@@ -17,7 +17,7 @@ import numpy as np
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
 from inertial_estimation.diagnosis.table import Table, spread
 from inertial_estimation.models.bodies import BodyPlacements
-from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -108,7 +108,7 @@ class _Builder:
         setup = table.robot.setup
         robot = setup.robot
         self._table, self._rows, self._joints = table, rows, np.flatnonzero(with_tau)
-        self.candidates = CandidateColumns(robot, candidate_links(robot, ["*"], []))
+        self.candidates = CandidateColumns(robot, robot.links_matching(("*",), "the robot"))
         self.slopes = GeometrySlopes(setup)
 
     def window(self, i: int) -> tuple[Array, ...]:

@@ -25,7 +25,6 @@ from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.inertial.config import AUTO
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause, LocatedCause
-from inertial_estimation.models.candidate_columns import candidate_links
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -117,7 +116,7 @@ class LinkScene:
             motion=synthetic_robot(TALOS).motion,
         )
         named = [link for link in inertial.config.links if link != AUTO]
-        self.links = candidate_links(self._truth.robot, ("*",), named)
+        self.links = self._truth.robot.links_matching((*named, "*"), "the robot")
         self.limb_links = [link for link in self.links if link.startswith(LIMBS)]
 
     def loaded(self) -> "LoadedLink":

@@ -10,14 +10,13 @@ which depends on the nominal inertia of the link. From recordings with the load 
 separate load and link (two recordings: Khalil, Gautier and Lemoine 2007).
 """
 
-import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.bodies import BodyReference, estimated_bodies, mirror_image
 from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
@@ -154,27 +153,14 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
         ConfigurationError: If a pattern matches no link that moves.
         InconsistentInertiaError: If bodies have no mass; all are named.
     """
-    moving = {link: robot.link_body(link).joint_id for link in robot.link_names}
-    moving = {link: joint for link, joint in moving.items() if joint}
-    owner: dict[int, str] = {}
-    for pattern in patterns or ("*",):
-        hits = [link for link in moving if fnmatch.fnmatchcase(link, pattern)]
-        if not hits:
-            hint = did_you_mean(pattern, moving, "the model has")
-            raise ConfigurationError(f"no moving link matches '{pattern}'{hint}")
-        for link in hits:
-            if pattern in hits and owner.get(moving[link], link) != link:
-                raise ConfigurationError(
-                    f"links '{owner[moving[link]]}' and '{link}' belong to one rigid body; name one of them"
-                )
-            owner.setdefault(moving[link], link)
-    empty = [link for joint, link in owner.items() if not robot.model.inertias[joint].mass > 0.0]
+    links = robot.links_matching(patterns or ("*",), "'links'")
+    empty = [link for link in links if not robot.link_body(link).nominal_J.mass > 0.0]
     if empty:
         raise InconsistentInertiaError(
             f"the description gives no mass to {listing(empty)}; correct it, lock the joint, or list in "
             "'links' those to identify"
         )
-    return tuple(owner[joint] for joint in sorted(owner))
+    return links
 
 
 def _within_bodies(

@@ -18,7 +18,7 @@ from inertial_estimation.models.bodies import (
     estimated_bodies,
     has_usable_prior,
 )
-from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import (
     FrictionModel,
@@ -172,7 +172,7 @@ class EstimationModel:
         Args:
             names: Names of the inputs.
         """
-        links = candidate_links(self.robot, self.config.candidates, [body.link for body in self.published])
+        links = self.robot.links_matching((*self.links, *self.config.candidates), "'candidates'")
         candidates = CandidateColumns(self.robot, links)
         table = CauseTable(self.measurement, candidates, names, self.robot.total_mass)
         return Bank(table), self.estimated_candidates(links)
@@ -295,7 +295,7 @@ def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple
     named = _named(config)
     if AUTO not in config.links:
         return estimated_bodies(robot, named)
-    candidates = candidate_links(robot, config.candidates, named)
+    candidates = robot.links_matching((*named, *config.candidates), "'candidates'")
     others = (link for link in candidates if link not in named and has_usable_prior(robot, link))
     return estimated_bodies(robot, (*named, *others))
 

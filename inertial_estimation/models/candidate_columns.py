@@ -6,14 +6,12 @@ centre of mass add J_k' [f; n] to what acts on the robot, so they subtract it fr
 explains; the axes are those of the base.
 """
 
-import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.robot_model import RobotModel
@@ -157,32 +155,6 @@ class CandidateColumns:
         com_L = np.array(T_JL.actInv(self._coms_J[index]))
         point = com_L + np.cross(force, moment) / float(force @ force)
         return force, moment + np.cross(com_L, force), point
-
-
-def candidate_links(robot: RobotModel, patterns: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
-    """Return one link of every moving body that has a link of some name.
-
-    Args:
-        robot: The robot.
-        patterns: Names or shell patterns of links.
-        named: Links that stand for their bodies, candidates in any case; other bodies by their first match.
-
-    Raises:
-        ConfigurationError: If a pattern matches no link of a moving body.
-    """
-    by_joint = {robot.link_body(link).joint_id: link for link in named}
-    moving = [(link, robot.link_body(link).joint_id) for link in robot.link_names]
-    moving = [(link, joint_id) for link, joint_id in moving if joint_id > 0]
-    for pattern in patterns:
-        hits = [(link, joint_id) for link, joint_id in moving if fnmatch.fnmatchcase(link, pattern)]
-        if not hits:
-            raise ConfigurationError(
-                f"no moving link matches '{pattern}' in 'candidates'; the model moves "
-                f"{listing(link for link, _joint_id in moving)}"
-            )
-        for link, joint_id in hits:
-            by_joint.setdefault(joint_id, link)
-    return tuple(by_joint[joint_id] for joint_id in sorted(by_joint))
 
 
 def _spread(inertia: pin.Inertia) -> Array:

@@ -95,10 +95,10 @@ class RobotModel:
             raise ModelError(f"the robot description is not a usable URDF: {one_line(error)}") from error
         base_link = _root_link(model, floating_base)
         first = BASE_JOINT + 1 if floating_base else 1
-        locked = _matching(locked_joints, list(model.names)[first:])
-        if isinstance(locked, str):
-            hint = did_you_mean(locked, list(model.names)[first:], "the model has")
-            raise ModelError(f"no joint to lock matches '{locked}'{hint}")
+        try:
+            locked = matching(locked_joints, list(model.names)[first:], "joint to lock")
+        except ConfigurationError as error:
+            raise ModelError(str(error)) from None
         model = _reduced(model, [first + j for j in locked])
         return cls(model, floating_base=floating_base, base_link=base_link)
 
@@ -164,11 +164,26 @@ class RobotModel:
         Raises:
             ConfigurationError: If a pattern matches no joint; the message lists those that exist.
         """
-        found = _matching(patterns, self.joint_names)
-        if isinstance(found, str):
-            hint = did_you_mean(found, self.joint_names, "the model has")
-            raise ConfigurationError(f"no joint matches '{found}' in {where}{hint}")
-        return tuple(found)
+        return tuple(matching(patterns, self.joint_names, "joint", where))
+
+    def links_matching(self, patterns: Sequence[str], where: str) -> tuple[str, ...]:
+        """Return one link of every moving body of which a link matches any of some shell patterns.
+
+        A link that is named stands for its body; other bodies have their first match.
+
+        Raises:
+            ConfigurationError: If a pattern matches no link that moves, or two named links are of one body.
+        """
+        moving = {link: self.link_body(link).joint_id for link in self.link_names}
+        moving = {link: joint for link, joint in moving.items() if joint}
+        links, chosen = list(moving), dict[int, str]()
+        found = matching(patterns, links, "moving link", where)
+        for link in (
+            *self.link_bodies([link for link in patterns if link in moving]),
+            *(links[i] for i in found),
+        ):
+            chosen.setdefault(moving[link], link)
+        return tuple(chosen[joint] for joint in sorted(chosen))
 
     def frame_id(self, name: str) -> int:
         """Return Pinocchio's index of the frame of a link (or of a frame that is no link).
@@ -288,12 +303,23 @@ def _root_link(model: pin.Model, floating_base: bool) -> str:
     return str(model.frames[0].name)
 
 
-def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[int] | str:
-    """Return the positions of the names that match any shell pattern, or the first pattern without any."""
+def matching(patterns: Sequence[str], names: Sequence[str], what: str, where: str = "") -> list[int]:
+    """Return the positions of the names that match any shell pattern, increasing.
+
+    Args:
+        patterns: Names or shell patterns.
+        names: What there is.
+        what: Kind of the names, for the message.
+        where: Origin of the patterns, for the message.
+
+    Raises:
+        ConfigurationError: If a pattern matches none; the message lists those that exist.
+    """
     found: set[int] = set()
     for pattern in patterns:
         hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
         if not hits:
-            return pattern
+            hint = did_you_mean(pattern, names, "the model has")
+            raise ConfigurationError(f"no {what} matches '{pattern}'{where and f' in {where}'}{hint}")
         found.update(hits)
     return sorted(found)

@@ -124,6 +124,13 @@ def test_the_joints_to_frames_are_those_of_the_legs(talos):
     assert talos.joints_to(talos.base_link) == []
 
 
-def test_two_links_of_one_body_are_refused(talos):
-    with pytest.raises(ConfigurationError, match="'torso_2_link' and 'imu_link' belong to one rigid body"):
-        talos.link_bodies(("torso_2_link", "imu_link"))
+def test_links_are_chosen_one_for_each_body_that_moves(talos):
+    patterns = ("leg_left_6_link", "*_6_link", "left_sole_link")
+    with pytest.raises(
+        ConfigurationError, match="'leg_left_6_link' and 'left_sole_link' belong to one rigid"
+    ):
+        talos.links_matching(patterns, "'links'")
+    assert talos.links_matching(patterns[1:], "'links'") [0] == "left_sole_link"
+    with pytest.raises(ConfigurationError, match=r"no moving link matches 'tail\*' in 'links'"):
+        talos.links_matching(("tail*",), "'links'")
+    assert len(talos.links_matching(("*",), "'links'")) == talos.n_joints + 1

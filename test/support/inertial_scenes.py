@@ -9,7 +9,7 @@ from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
 from inertial_estimation.inertial.posterior import BodyPrior, Unknowns
 from inertial_estimation.models.bodies import estimated_bodies
-from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
 from support.example_robots import panda
@@ -38,7 +38,7 @@ class ArmScene:
 
     def table(self):
         """The causes on all links of the arm, and the estimated ones among them."""
-        links = candidate_links(self.robot, ("*",), [body.link for body in self.bodies])
+        links = self.robot.links_matching((*(body.link for body in self.bodies), "*"), "the robot")
         names = InputNames(self.robot.joint_names, 0, {}, "")
         table = CauseTable(
             self.measurement, CandidateColumns(self.robot, links), names, self.robot.total_mass
