@@ -135,7 +135,7 @@ def robot_with_bodies(
     for body, pi_L in zip(bodies, parameters_L, strict=True):
         X_JL = transfer_matrix(robot.link_body(body.link).T_JL)
         model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(X_JL @ pi_L)
-    return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
+    return RobotModel(model)
 
 
 def _moving(robot: RobotModel) -> str:

@@ -209,7 +209,7 @@ def with_frames(robot: RobotModel, added: AddedFrames) -> RobotModel:
         T_LF = pin.SE3(rotation_from_roll_pitch_yaw(*pose[3:].tolist()), pose[:3].copy())
         kind = pin.FrameType.OP_FRAME
         model.addFrame(pin.Frame(name, body.joint_id, parent, body.T_JL * T_LF, kind), False)
-    return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
+    return RobotModel(model)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from inertial_estimation.models.urdf import check_urdf
 from inertial_estimation.signals import Array
 
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
+ROOT_JOINT = "root_joint"  # its name
 _MARK = "\n"  # behind the name of a link, where a joint has the same one
 
 
@@ -51,17 +52,24 @@ class RobotModel:
         turning_joints: Indices of the joints that turn; the others are prismatic.
     """
 
-    def __init__(self, model: pin.Model, *, floating_base: bool, base_link: str) -> None:
+    def __init__(self, model: pin.Model) -> None:
+        """Look up joints and links.
+
+        Raises:
+            ModelError: If a joint has several degrees of freedom.
+        """
         self.model = model
-        self.floating_base = floating_base
-        self.base_link = base_link
-        self._first = BASE_JOINT + 1 if floating_base else 1
+        self.floating_base = model.njoints > 1 and model.names[1] == ROOT_JOINT and model.nvs[1] == 6
+        base = BASE_JOINT if self.floating_base else 0
+        roots = [f.name for f in model.frames if f.type == pin.FrameType.BODY and f.parentJoint == base]
+        self.base_link = str([*roots, model.frames[0].name][0])
+        self._first = base + 1
         joint_ids = range(self._first, model.njoints)
         self.joint_names: tuple[str, ...] = tuple(model.names[j] for j in joint_ids)
         odd = [model.names[j] for j in joint_ids if model.nvs[j] != 1]
         if odd:
             raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
-        self.n_joints, self.n_base = len(joint_ids), 6 if floating_base else 0
+        self.n_joints, self.n_base = len(joint_ids), 6 if self.floating_base else 0
         self._idx_q = np.array([model.idx_qs[j] for j in joint_ids], dtype=int)
         self.continuous_joints = np.flatnonzero([model.nqs[j] == 2 for j in joint_ids])
         kinds = [model.joints[j].shortname() for j in joint_ids]
@@ -93,21 +101,18 @@ class RobotModel:
             model = pin.buildModelFromXML(urdf, root) if root else pin.buildModelFromXML(urdf)
         except (ValueError, RuntimeError, IndexError) as error:
             raise ModelError(f"the robot description is not a usable URDF: {one_line(error)}") from error
-        base_link = _root_link(model, floating_base)
         first = BASE_JOINT + 1 if floating_base else 1
         try:
             locked = matching(locked_joints, list(model.names)[first:], "joint to lock")
         except ConfigurationError as error:
             raise ModelError(str(error)) from None
-        model = _reduced(model, [first + j for j in locked])
-        return cls(model, floating_base=floating_base, base_link=base_link)
+        return cls(_reduced(model, [first + j for j in locked]))
 
     def without(self, joints: Collection[str]) -> "RobotModel":
         """Return a robot some joints of which are fixed at position zero; itself where there are none."""
         if not joints:
             return self
-        reduced = _reduced(self.model, [self.model.getJointId(name) for name in joints])
-        return RobotModel(reduced, floating_base=self.floating_base, base_link=self.base_link)
+        return RobotModel(_reduced(self.model, [self.model.getJointId(name) for name in joints]))
 
     @property
     def total_mass(self) -> float:
@@ -293,14 +298,6 @@ def with_marked_links(model: pin.Model) -> pin.Model:
     for frame, same in zip(marked.frames, twice, strict=True):
         frame.name += _MARK if same else ""
     return marked
-
-
-def _root_link(model: pin.Model, floating_base: bool) -> str:
-    parent = BASE_JOINT if floating_base else 0
-    for frame in model.frames:
-        if frame.type == pin.FrameType.BODY and frame.parentJoint == parent:
-            return str(frame.name)
-    return str(model.frames[0].name)
 
 
 def matching(patterns: Sequence[str], names: Sequence[str], what: str, where: str = "") -> list[int]:

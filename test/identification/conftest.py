@@ -58,7 +58,7 @@ class Scene:
         phi_J = given.to_joint @ given.standard(x)
         for i, body in enumerate(given.bodies):
             model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(phi_J[10 * i : 10 * i + 10])
-        return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
+        return RobotModel(model)
 
     def recording(self, identifier, x, seed, *, seconds=4.0, scale=1.0, torque_noise=0.0, moving=None):
         """What sensors of the true robot read during a random motion, as one segment."""

@@ -15,7 +15,7 @@ def talos_with_an_imu_on_its_base():
     model = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True).model
     placement = pin.SE3(pin.exp3(np.array([0.3, -0.5, 1.2])), np.array([0.1, -0.2, 0.3]))
     model.addFrame(pin.Frame("base_imu", 1, placement, pin.FrameType.OP_FRAME))
-    return RobotModel(model, floating_base=True, base_link="base_link")
+    return RobotModel(model)
 
 
 @pytest.mark.parametrize("frame", ["base_link", "base_imu", "imu_link", "head_2_link", "left_sole_link"])

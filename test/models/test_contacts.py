@@ -106,9 +106,7 @@ def drive_torques(robot: RobotModel, t: float) -> np.ndarray:
 def test_residual_follows_the_environment_with_one_pole(robot: RobotModel) -> None:
     rotors = robot.model.copy()
     rotors.armature = np.full(rotors.nv, ARMATURE)
-    observer = MomentumObserver(
-        RobotModel(rotors, floating_base=robot.floating_base, base_link=robot.base_link), gain=GAIN
-    )
+    observer = MomentumObserver(RobotModel(rotors), gain=GAIN)
     expected = np.zeros(robot.n_joints)
     for k in range(400):
         q, v, _a = joints_at(k * STEP, robot.n_joints)

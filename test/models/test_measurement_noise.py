@@ -44,7 +44,7 @@ def talos():
         sole = model.frames[model.getFrameId(f"{side}_sole_link")]
         at = sole.placement * placement
         model.addFrame(pin.Frame(f"{side}_sensor", sole.parentJoint, at, pin.FrameType.OP_FRAME))
-    return RobotModel(model, floating_base=True, base_link="base_link")
+    return RobotModel(model)
 
 
 CONTACTS = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sensor") for side in ("left", "right"))

@@ -130,7 +130,7 @@ def test_links_are_chosen_one_for_each_body_that_moves(talos):
         ConfigurationError, match="'leg_left_6_link' and 'left_sole_link' belong to one rigid"
     ):
         talos.links_matching(patterns, "'links'")
-    assert talos.links_matching(patterns[1:], "'links'") [0] == "left_sole_link"
+    assert talos.links_matching(patterns[1:], "'links'")[0] == "left_sole_link"
     with pytest.raises(ConfigurationError, match=r"no moving link matches 'tail\*' in 'links'"):
         talos.links_matching(("tail*",), "'links'")
     assert len(talos.links_matching(("*",), "'links'")) == talos.n_joints + 1
