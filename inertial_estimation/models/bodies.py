@@ -35,26 +35,16 @@ class BodyReference:
 
     C has its origin at the nominal centre of mass and the axes of the link; lengths in it are counted
     in units of the nominal radius of gyration, so that all coordinates are of order one.
-
-    Attributes:
-        link: Name of the link.
-        joint_id: Pinocchio joint that carries the body.
-        length: Nominal radius of gyration sqrt(tr(Sigma) / m) [m].
-        nominal_J: Nominal parameters about the joint frame, made consistent.
-        to_joint: X with pi_J = X pi_C, pi_C in units of `length`, shape (10, 10).
-        to_link: X with pi_L = X pi_C, shape (10, 10).
-        from_joint: Inverse of `to_joint`, shape (10, 10).
-        nominal_C: Nominal parameters in C, in units of `length`, shape (10,).
     """
 
-    link: str
-    joint_id: int
-    length: float
-    nominal_J: InertialParameters
-    to_joint: Array
-    to_link: Array
-    from_joint: Array
-    nominal_C: Array
+    link: str  # name of the link
+    joint_id: int  # Pinocchio joint that carries the body
+    length: float  # nominal radius of gyration sqrt(tr(Sigma) / m) [m]
+    nominal_J: InertialParameters  # nominal parameters about the joint frame, made consistent
+    to_joint: Array  # X with pi_J = X pi_C, pi_C in units of `length`, shape (10, 10)
+    to_link: Array  # X with pi_L = X pi_C, shape (10, 10)
+    from_joint: Array  # inverse of `to_joint`, shape (10, 10)
+    nominal_C: Array  # nominal parameters in C, in units of `length`, shape (10,)
 
     @classmethod
     def of_link(cls, robot: RobotModel, link: str) -> "BodyReference":
@@ -148,19 +138,12 @@ MIRROR_TOLERANCE = 2e-3  # robot descriptions round their numbers [m, rad]
 
 @dataclass(frozen=True, eq=False)
 class MirrorImage:
-    """The map from a left link to the right link that mirrors it.
+    """The map from a left link to the right link that mirrors it."""
 
-    Attributes:
-        left_joint: Joint that carries the left link; empty for a link of the base.
-        right_joint: Joint that carries the right link; empty for a link of the base.
-        joint_sign: Position of the right joint that mirrors position 1 of the left one.
-        parameters: M with pi_right = M pi_left, each about its link frame, shape (10, 10).
-    """
-
-    left_joint: str
-    right_joint: str
-    joint_sign: float
-    parameters: Array
+    left_joint: str  # joint that carries the left link; empty for a link of the base
+    right_joint: str  # joint that carries the right link; empty for a link of the base
+    joint_sign: float  # position of the right joint that mirrors position 1 of the left one
+    parameters: Array  # M with pi_right = M pi_left, each about its link frame, shape (10, 10)
 
 
 def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:

@@ -27,22 +27,17 @@ SMALLEST_ACCELERATION = 1e-3  # proper one that still has a direction [m/s^2]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyCauses:
-    """Columns of the causes at one state.
+    """Columns of the causes at one state."""
 
-    Attributes:
-        loads: Of mass [kg] and first moment about the nominal centre of mass, axes of the joint [kg m],
-            shape (n, m, 4).
-        weights: The same without what it takes to move the load: of a push that presses down with a constant
-            force, shape (n, m, 4).
-        wrenches: Of force and moment at the nominal centre of mass, axes of the base [N, Nm], shape
-            (n, m, 6).
-        R_BJ: Orientation of each body's joint frame in the base, shape (n, 3, 3).
-    """
-
+    # of mass [kg] and first moment about the nominal centre of mass, axes of the joint [kg m], shape (n, m,
+    # 4)
     loads: Array
+    # the same without what it takes to move the load: of a push that presses down with a constant force,
+    # shape (n, m, 4)
     weights: Array
+    # of force and moment at the nominal centre of mass, axes of the base [N, Nm], shape (n, m, 6)
     wrenches: Array
-    R_BJ: Array
+    R_BJ: Array  # orientation of each body's joint frame in the base, shape (n, 3, 3)
 
 
 class CandidateColumns:

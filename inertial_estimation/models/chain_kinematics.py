@@ -19,22 +19,14 @@ class FramePoses:
     """Poses of F frames in the reference S at K configurations, with derivatives.
 
     A derivative with respect to a rotation is the vector w with dR = S(w) R, in axes of S.
-
-    Attributes:
-        R_SF: Orientations, shape (K, F, 3, 3).
-        p_SF: Positions [m], shape (K, F, 3).
-        dR: Derivatives of the orientations by the joints, shape (K, F, 3, n).
-        dp: Derivatives of the positions by the joints, shape (K, F, 3, n).
-        dR_twist: By the placement twists, shape (K, F, 3, 6 n); empty if not requested.
-        dp_twist: Derivatives of the positions by the placement twists, shape (K, F, 3, 6 n); empty if not
-            requested.
     """
 
-    R_SF: Array
-    p_SF: Array
-    dR: Array
-    dp: Array
-    dR_twist: Array
+    R_SF: Array  # orientations, shape (K, F, 3, 3)
+    p_SF: Array  # positions [m], shape (K, F, 3)
+    dR: Array  # derivatives of the orientations by the joints, shape (K, F, 3, n)
+    dp: Array  # derivatives of the positions by the joints, shape (K, F, 3, n)
+    dR_twist: Array  # by the placement twists, shape (K, F, 3, 6 n); empty if not requested
+    # derivatives of the positions by the placement twists, shape (K, F, 3, 6 n); empty if not requested
     dp_twist: Array
 
 

@@ -40,72 +40,47 @@ LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredState:
-    """All measurements of one time. The arrays are not copied, since one update makes and uses them.
+    """All measurements of one time. The arrays are not copied, since one update makes and uses them."""
 
-    Attributes:
-        q: Joint positions [rad], shape (n_joints,).
-        v: Joint velocities [rad/s], shape (n_joints,).
-        a: Joint accelerations [rad/s^2], shape (n_joints,).
-        tau: Joint torques [Nm], shape (n_joints,), or None where not measured.
-        f_B: Proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base.
-        w_B: Angular velocity of the base, base axes [rad/s], shape (3,).
-        wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
-        wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
-        sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
-        accelerometer: Errors of the accelerometer about which an equation is linearised: bias along the axes
-            of the IMU [m/s^2] and scale, shape (4,); f_B is as read. None: zero.
-    """
-
-    q: Array
-    v: Array
-    a: Array
-    tau: Array | None = None
+    q: Array  # joint positions [rad], shape (n_joints,)
+    v: Array  # joint velocities [rad/s], shape (n_joints,)
+    a: Array  # joint accelerations [rad/s^2], shape (n_joints,)
+    tau: Array | None = None  # joint torques [Nm], shape (n_joints,), or None where not measured
+    # proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base
     f_B: Array | None = None
-    w_B: Array | None = None
-    wd_B: Array | None = None
+    w_B: Array | None = None  # angular velocity of the base, base axes [rad/s], shape (3,)
+    wd_B: Array | None = None  # angular acceleration of the base, base axes [rad/s^2], shape (3,)
+    # measured wrench of each contact, about and along its frame, shape (n_contacts, 6)
     wrenches: Array | None = None
-    sign: Array | None = None
+    sign: Array | None = None  # smoothed sign of v averaged over the window, shape (n_joints,), or None
+    # errors of the accelerometer about which an equation is linearised: bias along the axes of the IMU
+    # [m/s^2] and scale, shape (4,); f_B is as read. None: zero
     accelerometer: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearEquation:
-    """value = regressor @ [pi_1, ..., pi_n, friction] + noise.
+    """value = regressor @ [pi_1, ..., pi_n, friction] + noise."""
 
-    Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction).
-        value: dtau [Nm, N], shape (m,).
-        noise: Covariance of the noise, shape (m, m).
-        measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
-        paths: How errors of the inputs reach the rows.
-        state: The measured state it belongs to.
-    """
-
-    regressor: Array
-    value: Array
-    noise: Array
-    measured: Array
-    paths: "InputPaths"
-    state: MeasuredState
+    regressor: Array  # about the joint frames, Pinocchio's order, shape (m, 10 n + n_friction)
+    value: Array  # dtau [Nm, N], shape (m,)
+    noise: Array  # covariance of the noise, shape (m, m)
+    measured: Array  # S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,)
+    paths: "InputPaths"  # how errors of the inputs reach the rows
+    state: MeasuredState  # the measured state it belongs to
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InputPaths:
-    """How errors of the inputs reach the rows of an equation.
+    """How errors of the inputs reach the rows of an equation."""
 
-    Attributes:
-        inertia: Rows of the mass matrix: the effect of an error of each acceleration, shape (k, nv).
-        sensed: The same of each acceleration that is sensed, that of the IMU in place of the base's.
-        contacts: Contact Jacobians in the picked columns: transposed, the effect of an error of each
-            wrench component, shape (6 n_contacts, k).
-        picked: Positions of the rows in the generalized forces, shape (k,).
-        projection: N, where the equation is N' times the picked rows, shape (k, m); None for k = m.
-    """
-
-    inertia: Array
-    sensed: Array
+    inertia: Array  # rows of the mass matrix: the effect of an error of each acceleration, shape (k, nv)
+    sensed: Array  # the same of each acceleration that is sensed, that of the IMU in place of the base's
+    # contact Jacobians in the picked columns: transposed, the effect of an error of each wrench component,
+    # shape (6 n_contacts, k)
     contacts: Array
-    picked: Indices
+    picked: Indices  # positions of the rows in the generalized forces, shape (k,)
+    # N, where the equation is N' times the picked rows, shape (k, m); None for k = m
     projection: Array | None
 
 
@@ -116,18 +91,12 @@ class MeasuredRows:
     Where unknown wrenches are projected out with the null-space basis N of their Jacobians, the rows hold
     N N' times the equation. N N' is a smooth function of the posture, which N need not be, so the rows can be
     filtered in time. N' times the rows (`basis` holds N) is the equation without its redundant part.
-
-    Attributes:
-        regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
-        value: dtau [Nm, N], shape (k, m).
-        measured: S' tau + sum J' lambda [Nm, N], shape (k, m).
-        basis: N of each time, shape (k, m, m'), or None where nothing is projected.
     """
 
-    regressor: Array
-    value: Array
-    measured: Array
-    basis: Array | None = None
+    regressor: Array  # about the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction)
+    value: Array  # dtau [Nm, N], shape (k, m)
+    measured: Array  # S' tau + sum J' lambda [Nm, N], shape (k, m)
+    basis: Array | None = None  # N of each time, shape (k, m, m'), or None where nothing is projected
 
 
 class EquationTerms:

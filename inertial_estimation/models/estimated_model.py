@@ -67,19 +67,12 @@ class InertiaPosterior(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LogCholeskyPosterior(InertiaPosterior):
-    """Normally distributed log-Cholesky coordinates, as a filter has them.
+    """Normally distributed log-Cholesky coordinates, as a filter has them."""
 
-    Attributes:
-        coordinates: Means, shape (n, 10).
-        covariance: Of all coordinates together, shape (10 n, 10 n).
-        to_link: X with pi_L = X pi_C, from the frame of the coordinates to the link's, shape (n, 10, 10).
-        convention: Of the coordinates, "rucker" or "foster".
-    """
-
-    coordinates: Array
-    covariance: Array
-    to_link: Array
-    convention: str
+    coordinates: Array  # means, shape (n, 10)
+    covariance: Array  # of all coordinates together, shape (10 n, 10 n)
+    to_link: Array  # X with pi_L = X pi_C, from the frame of the coordinates to the link's, shape (n, 10, 10)
+    convention: str  # of the coordinates, "rucker" or "foster"
     kind: ClassVar[str] = "log-cholesky"
 
     def __post_init__(self) -> None:
@@ -106,16 +99,11 @@ class TruncatedPosterior(InertiaPosterior):
     step of slice sampling (Neal 2003), which is exact on a line. The walk begins where the density times all
     det J is largest, which is away from the boundary, and the inverse of the second derivative there is the
     covariance of its directions: bodies close to plates and rods leave it little room in some of them.
-
-    Attributes:
-        mean: Of the normal distribution, about the link frames; may be inconsistent, shape (n, 10).
-        factor: Shape (10 n, k).
-        start: A xi with consistent bodies, shape (k,).
     """
 
-    mean: Array
-    factor: Array
-    start: Array
+    mean: Array  # of the normal distribution, about the link frames; may be inconsistent, shape (n, 10)
+    factor: Array  # shape (10 n, k)
+    start: Array  # A xi with consistent bodies, shape (k,)
     kind: ClassVar[str] = "truncated normal"
 
     def __post_init__(self) -> None:
@@ -216,41 +204,25 @@ def square_root(covariance: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedLoad:
-    """A load that is a link of its own; its parameters follow those of the bodies.
+    """A load that is a link of its own; its parameters follow those of the bodies."""
 
-    Attributes:
-        link: The link that carries it.
-        name: Name of the load's link.
-    """
-
-    link: str
-    name: str
+    link: str  # the link that carries it
+    name: str  # name of the load's link
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatedModel:
-    """A robot whose inertias were estimated.
+    """A robot whose inertias were estimated."""
 
-    Attributes:
-        urdf: Description before the estimation.
-        floating_base: Whether its base moves freely.
-        locked_joints: Joints that were held at zero, names or patterns.
-        links: The estimated bodies, each by its link.
-        load: The load, if one was identified.
-        estimate: Parameters about the link frames, Pinocchio's order; of a load after those of the links,
-            shape (n, 10).
-        posterior: Distribution of these parameters; None where the method has none.
-        without: Why there is no posterior.
-    """
-
-    urdf: str
-    floating_base: bool
-    locked_joints: tuple[str, ...]
-    links: tuple[str, ...]
+    urdf: str  # description before the estimation
+    floating_base: bool  # whether its base moves freely
+    locked_joints: tuple[str, ...]  # joints that were held at zero, names or patterns
+    links: tuple[str, ...]  # the estimated bodies, each by its link
+    # parameters about the link frames, Pinocchio's order; of a load after those of the links, shape (n, 10)
     estimate: Array
-    posterior: InertiaPosterior | None
-    without: str = ""
-    load: EstimatedLoad | None = None
+    posterior: InertiaPosterior | None  # distribution of these parameters; None where the method has none
+    without: str = ""  # why there is no posterior
+    load: EstimatedLoad | None = None  # the load, if one was identified
 
     @property
     def names(self) -> tuple[str, ...]:

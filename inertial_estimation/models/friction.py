@@ -189,23 +189,14 @@ class CoulombDirection:
 
 @dataclass(frozen=True, eq=False)
 class FrictionModel:
-    """Friction of some joints with the same terms.
+    """Friction of some joints with the same terms."""
 
-    Attributes:
-        joints: Indices of the joints, in the model's joint order.
-        names: Name of each parameter, ``joint/term``, term after term.
-        terms: Terms of every joint, a subset of `FRICTION_TERMS`.
-        smoothing_speed: v_s of the Coulomb term [rad/s].
-        nominal_values: Nominal value of each parameter, shape (size,).
-        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,).
-    """
-
-    joints: tuple[int, ...]
-    names: tuple[str, ...]
-    terms: tuple[str, ...]
-    smoothing_speed: float
-    nominal_values: Array
-    middles: Array
+    joints: tuple[int, ...]  # indices of the joints, in the model's joint order
+    names: tuple[str, ...]  # name of each parameter, ``joint/term``, term after term
+    terms: tuple[str, ...]  # terms of every joint, a subset of `FRICTION_TERMS`
+    smoothing_speed: float  # v_s of the Coulomb term [rad/s]
+    nominal_values: Array  # nominal value of each parameter, shape (size,)
+    middles: Array  # middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,)
 
     @classmethod
     def of(

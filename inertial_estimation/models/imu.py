@@ -13,20 +13,13 @@ STANDARD_GRAVITY = 9.80665
 
 @dataclass(frozen=True, eq=False)
 class ImuMount:
-    """An IMU resolved against the model; build it with `ImuMount.on`.
+    """An IMU resolved against the model; build it with `ImuMount.on`."""
 
-    Attributes:
-        frame: Link of the IMU.
-        frame_id: Index of that frame in the model.
-        joint_id: Index of the joint that carries it.
-        T_JI: Pose of the IMU in the frame of that joint.
-        moving: Indices, among the generalized velocities, of the joints between the base and the IMU.
-    """
-
-    frame: str
-    frame_id: int
-    joint_id: int
-    T_JI: pin.SE3
+    frame: str  # link of the IMU
+    frame_id: int  # index of that frame in the model
+    joint_id: int  # index of the joint that carries it
+    T_JI: pin.SE3  # pose of the IMU in the frame of that joint
+    # indices, among the generalized velocities, of the joints between the base and the IMU
     moving: tuple[int, ...]
 
     @classmethod

@@ -17,49 +17,30 @@ TORQUE_ARM = 0.1  # lever at which contact torques weigh as much as forces in th
 
 @dataclass(frozen=True, eq=False)
 class MotionState:
-    """One instant of a robot's motion in Pinocchio's coordinates.
+    """One instant of a robot's motion in Pinocchio's coordinates."""
 
-    Attributes:
-        q: Configuration (base position, quaternion xyzw, joints), shape (nq,).
-        v: Velocity (base linear and angular in the base frame, joints), shape (nv,).
-        a: Its derivative, shape (nv,).
-    """
-
-    q: Array
-    v: Array
-    a: Array
+    q: Array  # configuration (base position, quaternion xyzw, joints), shape (nq,)
+    v: Array  # velocity (base linear and angular in the base frame, joints), shape (nv,)
+    a: Array  # its derivative, shape (nv,)
 
 
 @dataclass(frozen=True, eq=False)
 class IdealReadings:
-    """Readings of ideal sensors at one instant.
+    """Readings of ideal sensors at one instant."""
 
-    Attributes:
-        tau: Joint torques [Nm], shape (n_joints,).
-        specific_force_I: Specific force at the IMU [m/s^2], shape (3,); zero without IMU.
-        angular_rate_I: Angular rate of the IMU [rad/s], shape (3,).
-        wrenches_C: Wrench of the ground on each contact, in its frame [N, Nm], shape (n_contacts, 6).
-    """
-
-    tau: Array
-    specific_force_I: Array
-    angular_rate_I: Array
-    wrenches_C: Array
+    tau: Array  # joint torques [Nm], shape (n_joints,)
+    specific_force_I: Array  # specific force at the IMU [m/s^2], shape (3,); zero without IMU
+    angular_rate_I: Array  # angular rate of the IMU [rad/s], shape (3,)
+    wrenches_C: Array  # wrench of the ground on each contact, in its frame [N, Nm], shape (n_contacts, 6)
 
 
 @dataclass(frozen=True, eq=False)
 class PointForce:
-    """A force of the environment on a point of a link.
+    """A force of the environment on a point of a link."""
 
-    Attributes:
-        link: Name of the link.
-        force_W: Force, axes of the world [N], shape (3,).
-        point_L: Point of application in the link frame [m], shape (3,).
-    """
-
-    link: str
-    force_W: Array
-    point_L: Array
+    link: str  # name of the link
+    force_W: Array  # force, axes of the world [N], shape (3,)
+    point_L: Array  # point of application in the link frame [m], shape (3,)
 
 
 class IdealSensors:

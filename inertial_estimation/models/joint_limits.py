@@ -17,21 +17,13 @@ _LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # larger value
 
 @dataclass(frozen=True, eq=False)
 class JointLimits:
-    """Limits in the model's joint order.
+    """Limits in the model's joint order."""
 
-    Attributes:
-        lower: Smallest positions [rad or m], shape (n,).
-        upper: Largest positions, shape (n,).
-        velocity: Largest speeds [rad/s or m/s], shape (n,).
-        effort: Largest torques or forces [Nm or N], infinite where the URDF has none, shape (n,).
-        assumed: Assumptions where the URDF has no limit, one sentence each.
-    """
-
-    lower: Array
-    upper: Array
-    velocity: Array
-    effort: Array
-    assumed: tuple[str, ...] = ()
+    lower: Array  # smallest positions [rad or m], shape (n,)
+    upper: Array  # largest positions, shape (n,)
+    velocity: Array  # largest speeds [rad/s or m/s], shape (n,)
+    effort: Array  # largest torques or forces [Nm or N], infinite where the URDF has none, shape (n,)
+    assumed: tuple[str, ...] = ()  # assumptions where the URDF has no limit, one sentence each
 
     @property
     def middle(self) -> Array:

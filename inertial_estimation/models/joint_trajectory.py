@@ -13,21 +13,13 @@ from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTrajectory:
-    """Positions, velocities and accelerations of joints at given times.
+    """Positions, velocities and accelerations of joints at given times."""
 
-    Attributes:
-        joint_names: Names of the joints.
-        times_s: Time from the start [s], increasing, shape (k,).
-        q: Positions [rad], shape (k, n).
-        v: Velocities [rad/s], shape (k, n).
-        a: Accelerations [rad/s^2], shape (k, n).
-    """
-
-    joint_names: tuple[str, ...]
-    times_s: Array
-    q: Array
-    v: Array
-    a: Array
+    joint_names: tuple[str, ...]  # names of the joints
+    times_s: Array  # time from the start [s], increasing, shape (k,)
+    q: Array  # positions [rad], shape (k, n)
+    v: Array  # velocities [rad/s], shape (k, n)
+    a: Array  # accelerations [rad/s^2], shape (k, n)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "times_s", frozen_array("times_s", self.times_s))
@@ -52,24 +44,15 @@ class SineMotion:
 
     The fade s is the quintic with zero velocity and acceleration at both ends, so the motion starts
     from exact rest at the centre, and ends there if it has an end. Without a fade s = 1.
-
-    Attributes:
-        centre: Position at rest, shape (n,).
-        amplitudes: Shape (n, k).
-        frequencies: [Hz], shape (n, k).
-        phases: [rad], shape (n, k).
-        rest_s: Duration of the initial rest [s].
-        fade_s: Duration of the fade-in and of the fade-out [s]; zero for no fade.
-        end_s: End of the fade-out [s]; infinite for a motion without end.
     """
 
-    centre: Array
-    amplitudes: Array
-    frequencies: Array
-    phases: Array
-    rest_s: float
-    fade_s: float
-    end_s: float = math.inf
+    centre: Array  # position at rest, shape (n,)
+    amplitudes: Array  # shape (n, k)
+    frequencies: Array  # [Hz], shape (n, k)
+    phases: Array  # [rad], shape (n, k)
+    rest_s: float  # duration of the initial rest [s]
+    fade_s: float  # duration of the fade-in and of the fade-out [s]; zero for no fade
+    end_s: float = math.inf  # end of the fade-out [s]; infinite for a motion without end
 
     def at(self, t: float | Array) -> tuple[Array, Array, Array]:
         """Return position, velocity and acceleration.

@@ -29,19 +29,12 @@ MIRROR = np.array([1.0, -1.0, 1.0])
 
 @dataclass(frozen=True, eq=False)
 class Limb:
-    """A chain from the base to one end of the tree of moving joints.
+    """A chain from the base to one end of the tree of moving joints."""
 
-    Attributes:
-        joints: Names of its joints, from the base outwards.
-        links: All links that these joints move, from the base outwards.
-        bodies: First link of every moving body, from the base outwards.
-        own: How many of the last joints belong to no other limb.
-    """
-
-    joints: tuple[str, ...]
-    links: tuple[str, ...]
-    bodies: tuple[str, ...]
-    own: int
+    joints: tuple[str, ...]  # names of its joints, from the base outwards
+    links: tuple[str, ...]  # all links that these joints move, from the base outwards
+    bodies: tuple[str, ...]  # first link of every moving body, from the base outwards
+    own: int  # how many of the last joints belong to no other limb
 
     @property
     def end(self) -> str:

@@ -32,19 +32,13 @@ MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, be
 
 @dataclass(frozen=True, eq=False)
 class LinkShapes:
-    """Balls whose convex hull holds the shapes of links; of meshes and boxes the corners, with radius zero.
+    """Balls whose convex hull holds the shapes of links; of meshes and boxes the corners, of radius zero."""
 
-    Attributes:
-        points: Centres in the frame of each link [m], shape (n, 3), by link; only of links with a shape.
-        radii: Their radii [m], shape (n,), by link.
-        kind: Which shapes of the URDF they are of: collision, visual, or empty where there are none.
-        note: Why shapes could not be read, one line; empty where they could.
-    """
-
+    # centres in the frame of each link [m], shape (n, 3), by link; only of links with a shape
     points: dict[str, Array]
-    radii: dict[str, Array]
-    kind: str
-    note: str
+    radii: dict[str, Array]  # their radii [m], shape (n,), by link
+    kind: str  # which shapes of the URDF they are of: collision, visual, or empty where there are none
+    note: str  # why shapes could not be read, one line; empty where they could
 
 
 def link_shapes(urdf: str, links: Collection[str], folders: Sequence[str | Path]) -> LinkShapes:

@@ -23,17 +23,11 @@ FEWEST_SAMPLES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowWeights:
-    """Weights that turn a window of samples into one mean and one slope.
+    """Weights that turn a window of samples into one mean and one slope."""
 
-    Attributes:
-        mean: Weights of the mean, sum one, shape (n,).
-        slope: Weights of the time derivative [1/s], sum zero, shape (n,).
-        centroid: Time to which the mean belongs, relative to the window's centre [s].
-    """
-
-    mean: Array
-    slope: Array
-    centroid: float
+    mean: Array  # weights of the mean, sum one, shape (n,)
+    slope: Array  # weights of the time derivative [1/s], sum zero, shape (n,)
+    centroid: float  # time to which the mean belongs, relative to the window's centre [s]
 
 
 def window_weights(times: Array) -> WindowWeights:
@@ -92,16 +86,11 @@ class ZeroPhaseSmoother:
 
     It gives values only where the whole window is known, so how a signal is cut into overlapping blocks
     does not change them.
-
-    Attributes:
-        step_s: Time between samples [s].
-        half: Samples on either side of the centre.
-        order: Degree of the polynomials.
     """
 
-    step_s: float
-    half: int
-    order: int
+    step_s: float  # time between samples [s]
+    half: int  # samples on either side of the centre
+    order: int  # degree of the polynomials
 
     def __post_init__(self) -> None:
         if 2 * self.half < self.order:

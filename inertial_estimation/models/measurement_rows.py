@@ -85,18 +85,12 @@ class RowsConfig:
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRows:
-    """Rows by index.
+    """Rows by index."""
 
-    Attributes:
-        picked: Indices into the generalized forces, shape (m,).
-        names: Name of each row after projection.
-        contacts: Treatment of the contact wrenches.
-        unknown: Which components of all wrenches are projected out, shape (6 n_contacts,); empty if none is.
-    """
-
-    picked: Indices
-    names: tuple[str, ...]
-    contacts: ContactMode
+    picked: Indices  # indices into the generalized forces, shape (m,)
+    names: tuple[str, ...]  # name of each row after projection
+    contacts: ContactMode  # treatment of the contact wrenches
+    # which components of all wrenches are projected out, shape (6 n_contacts,); empty if none is
     unknown: NDArray[np.bool_]
 
     @property

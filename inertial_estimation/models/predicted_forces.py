@@ -29,24 +29,17 @@ Motion = tuple[Array, Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class PredictedState:
-    """What the robot's description predicts at one instant.
+    """What the robot's description predicts at one instant."""
 
-    Attributes:
-        force: M a + c: force and moment on the base origin in base axes (floating base only), then the joint
-            torques in the absence of contacts [N, Nm], shape (nv,).
-        jacobians: Of the contacts' wrench frames, their own axes, shape (k, 6, nv).
-        points_B: Origins of the wrench frames in the base frame [m], shape (k, 3).
-        rotations_BF: Orientations of the wrench frames in the base, shape (k, 3, 3).
-        com_B: Centre of mass in the base frame [m], shape (3,).
-        levers: Torque of each joint per metre by which the centre of mass of all that it moves is elsewhere,
-            along the axes of the joint [N], shape (n_joints, 3).
-    """
-
+    # M a + c: force and moment on the base origin in base axes (floating base only), then the joint torques
+    # in the absence of contacts [N, Nm], shape (nv,)
     force: Array
-    jacobians: Array
-    points_B: Array
-    rotations_BF: Array
-    com_B: Array
+    jacobians: Array  # of the contacts' wrench frames, their own axes, shape (k, 6, nv)
+    points_B: Array  # origins of the wrench frames in the base frame [m], shape (k, 3)
+    rotations_BF: Array  # orientations of the wrench frames in the base, shape (k, 3, 3)
+    com_B: Array  # centre of mass in the base frame [m], shape (3,)
+    # torque of each joint per metre by which the centre of mass of all that it moves is elsewhere, along the
+    # axes of the joint [N], shape (n_joints, 3)
     levers: Array
 
 

@@ -46,15 +46,10 @@ class DriveGains:
 
 @dataclass(frozen=True, eq=False)
 class JointCorrections:
-    """q = q_sent + offset, tau = gain effort.
+    """q = q_sent + offset, tau = gain effort."""
 
-    Attributes:
-        offset: [rad], shape (n_joints,).
-        gain: [Nm per unit of effort], shape (n_joints,).
-    """
-
-    offset: Array
-    gain: Array
+    offset: Array  # [rad], shape (n_joints,)
+    gain: Array  # [Nm per unit of effort], shape (n_joints,)
 
 
 def joint_corrections(offsets: JointOffsets, gains: DriveGains, robot: RobotModel) -> JointCorrections:
@@ -280,17 +275,11 @@ class SimulatedRobotConfig(RobotDescriptionConfig):
 
 @dataclass(frozen=True, eq=False)
 class RobotSetup:
-    """A robot as described by its parameters, with every name resolved against its model.
+    """A robot as described by its parameters, with every name resolved against its model."""
 
-    Attributes:
-        robot: The model.
-        contacts: Its contacts in the configured order.
-        imu: Its IMU; None without one.
-    """
-
-    robot: RobotModel
-    contacts: tuple[ContactFrames, ...]
-    imu: ImuMount | None
+    robot: RobotModel  # the model
+    contacts: tuple[ContactFrames, ...]  # its contacts in the configured order
+    imu: ImuMount | None  # its IMU; None without one
 
     @property
     def contact_names(self) -> tuple[str, ...]:

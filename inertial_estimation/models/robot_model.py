@@ -18,19 +18,12 @@ _MARK = "\n"  # behind the name of a link, where a joint has the same one
 
 @dataclass(frozen=True)
 class LinkBody:
-    """The rigid body a link belongs to, with everything fixed to it.
+    """The rigid body a link belongs to, with everything fixed to it."""
 
-    Attributes:
-        link: Name of the link.
-        joint_id: Pinocchio joint that carries the body (0: the world, of a fixed base).
-        T_JL: Pose of the link frame in the joint frame.
-        nominal_J: Inertia of the whole body about the joint frame, in its axes, from the URDF.
-    """
-
-    link: str
-    joint_id: int
-    T_JL: pin.SE3
-    nominal_J: pin.Inertia
+    link: str  # name of the link
+    joint_id: int  # Pinocchio joint that carries the body (0: the world, of a fixed base)
+    T_JL: pin.SE3  # pose of the link frame in the joint frame
+    nominal_J: pin.Inertia  # inertia of the whole body about the joint frame, in its axes, from the URDF
 
 
 class RobotModel:

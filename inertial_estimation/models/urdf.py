@@ -39,17 +39,11 @@ _INFINITE_LIMIT = re.compile(
 
 @dataclass(frozen=True)
 class XmlDocument:
-    """An XML text whose elements can be changed; comments, prefixes and the order of attributes stay.
+    """An XML text whose elements can be changed; comments, prefixes and the order of attributes stay."""
 
-    Attributes:
-        root: The root element; prefixes of names are part of them.
-        before: Text before it.
-        after: Text behind it.
-    """
-
-    root: Element
-    before: str
-    after: str
+    root: Element  # the root element; prefixes of names are part of them
+    before: str  # text before it
+    after: str  # text behind it
 
     @classmethod
     def parsed(cls, text: str, where: str, *, comments: bool = True) -> "XmlDocument":

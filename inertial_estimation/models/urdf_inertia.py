@@ -203,15 +203,10 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
 
 @dataclass(frozen=True, eq=False)
 class FusedLinks:
-    """The links of a URDF, each assigned to a link that another model has.
+    """The links of a URDF, each assigned to a link that another model has."""
 
-    Attributes:
-        owner: Link of the other model by link of the URDF.
-        T_OL: Pose of each link in its owner.
-    """
-
-    owner: Mapping[str, str]
-    T_OL: Mapping[str, pin.SE3]
+    owner: Mapping[str, str]  # link of the other model by link of the URDF
+    T_OL: Mapping[str, pin.SE3]  # pose of each link in its owner
 
     @classmethod
     def of(cls, urdf: str, kept: Collection[str]) -> "FusedLinks":

@@ -18,78 +18,46 @@ from inertial_estimation.signals import Array, LinkInertia
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameMotion:
-    """Motion of one frame, world axes, position relative to the base origin.
+    """Motion of one frame, world axes, position relative to the base origin."""
 
-    Attributes:
-        R_WF: Orientation of the frame, shape (3, 3).
-        p_BF_W: Position of its origin relative to the base origin, world axes [m], shape (3,).
-        velocity: Linear and angular velocity [m/s, rad/s], shape (6,).
-        jacobian: J with velocity = J v, shape (6, nv).
-        drift: J'v, the acceleration at a = 0, shape (6,).
-    """
-
-    R_WF: Array
-    p_BF_W: Array
-    velocity: Array
-    jacobian: Array
-    drift: Array
+    R_WF: Array  # orientation of the frame, shape (3, 3)
+    p_BF_W: Array  # position of its origin relative to the base origin, world axes [m], shape (3,)
+    velocity: Array  # linear and angular velocity [m/s, rad/s], shape (6,)
+    jacobian: Array  # J with velocity = J v, shape (6, nv)
+    drift: Array  # J'v, the acceleration at a = 0, shape (6,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MotionRows:
-    """Coordinates of motions, one below the other, with velocity = J v and acceleration = J a + J'v.
+    """Coordinates of motions, one below the other, with velocity = J v and acceleration = J a + J'v."""
 
-    Attributes:
-        jacobian: J, shape (r, nv).
-        velocity: J v [m/s or rad/s], shape (r,).
-        drift: J'v [m/s^2 or rad/s^2], shape (r,).
-    """
-
-    jacobian: Array
-    velocity: Array
-    drift: Array
+    jacobian: Array  # J, shape (r, nv)
+    velocity: Array  # J v [m/s or rad/s], shape (r,)
+    drift: Array  # J'v [m/s^2 or rad/s^2], shape (r,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseMotion:
-    """Orientation and twist of the base; its position does not matter.
+    """Orientation and twist of the base; its position does not matter."""
 
-    Attributes:
-        quaternion_xyzw: Orientation of the base in the world, shape (4,).
-        v_WB_B: Velocity of the base origin, base frame [m/s], shape (3,).
-        w_WB_B: Angular velocity of the base, base frame [rad/s], shape (3,).
-    """
-
-    quaternion_xyzw: Array
-    v_WB_B: Array
-    w_WB_B: Array
+    quaternion_xyzw: Array  # orientation of the base in the world, shape (4,)
+    v_WB_B: Array  # velocity of the base origin, base frame [m/s], shape (3,)
+    w_WB_B: Array  # angular velocity of the base, base frame [rad/s], shape (3,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicsState:
-    """Dynamics and kinematics of the robot at one instant, as the controller uses them.
+    """Dynamics and kinematics of the robot at one instant, as the controller uses them."""
 
-    Attributes:
-        q: Joint positions [rad], shape (n_joints,).
-        v: Velocities (base linear and angular in the base frame, joints), shape (nv,).
-        M: Mass matrix, shape (nv, nv).
-        h: Coriolis, centrifugal and gravity forces, and errors of the joint torques, shape (nv,).
-        frames: Motion of the requested frames, in their order.
-        base: The frame of the base; the world for a fixed base.
-        com: Centre of mass relative to the base origin, world axes [m], shape (3,).
-        com_motion: Its motion, three rows.
-        mass: Total mass of the model [kg].
-    """
-
-    q: Array
-    v: Array
-    M: Array
-    h: Array
-    frames: tuple[FrameMotion, ...]
-    base: FrameMotion
-    com: Array
-    com_motion: MotionRows
-    mass: float
+    q: Array  # joint positions [rad], shape (n_joints,)
+    v: Array  # velocities (base linear and angular in the base frame, joints), shape (nv,)
+    M: Array  # mass matrix, shape (nv, nv)
+    h: Array  # Coriolis, centrifugal and gravity forces, and errors of the joint torques, shape (nv,)
+    frames: tuple[FrameMotion, ...]  # motion of the requested frames, in their order
+    base: FrameMotion  # the frame of the base; the world for a fixed base
+    com: Array  # centre of mass relative to the base origin, world axes [m], shape (3,)
+    com_motion: MotionRows  # its motion, three rows
+    mass: float  # total mass of the model [kg]
 
     @property
     def com_velocity(self) -> Array:
