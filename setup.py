@@ -76,7 +76,6 @@ setup(
             "rich>=12",
         ],
         "robots": ["example-robot-data>=5,<6"],  # 420 MB; its loaders are for the tests alone
-        "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinx-mathjax-offline"],
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [

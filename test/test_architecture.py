@@ -75,7 +75,6 @@ ONLY_IN = {
     "plotly": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},
-    "argcomplete": {"commands"},
     "coal": {"models"},
     "pinocchio": {"models", "spatial", "payload"},
     "rosbags": {"recordings"},

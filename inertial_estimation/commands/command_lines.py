@@ -1,6 +1,6 @@
 """The command lines: what each command takes, and its help.
 
-They import no library, so that help and completion answer at once.
+They import no library, so that help answers at once.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def add(
     low: float = 0.0,
     positive: bool = False,
     **more: Any,
-) -> argparse.Action:
+) -> None:
     """Declare an option, whose default says what it takes.
 
     False takes nothing, () names one after the other, [] one text each time it is given, a type one value and
@@ -55,7 +55,7 @@ def add(
         how |= {"type": kind, "default": None if default is kind else default}
     if "choices" in more:
         del how["metavar"]
-    return parser.add_argument(option, **{**how, **more})
+    parser.add_argument(option, **{**how, **more})
 
 
 def bounded(kind: type, low: float, positive: bool) -> Callable[[str], Any]:
@@ -122,16 +122,7 @@ HOW: dict[str, dict[str, Any]] = {  # what else the parser has to know of them
 def shared(parser: Parser, options: str, **changed: Any) -> None:
     """Declare options of `SHARED`, separated by blanks, with changes of what the parser is told of them."""
     for option in options.split():
-        action = add(parser, option, *SHARED[option], **{**HOW.get(option, {}), **changed})
-        if option == "--config":
-            action.completer = _robots_and_files  # type: ignore[attr-defined]
-
-
-def _robots_and_files(prefix: str, **_asked: Any) -> list[str]:
-    """Return what the shell completes a robot by: those of the package, and files."""
-    from inertial_estimation.configuration.config_file import robot_files
-
-    return [*sorted(robot_files()), *(str(path) for path in Path().glob(f"{prefix}*") if prefix)]
+        add(parser, option, *SHARED[option], **{**HOW.get(option, {}), **changed})
 
 
 def init(p: Parser) -> None:

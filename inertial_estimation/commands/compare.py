@@ -1,14 +1,13 @@
 """The command `compare`: results of replay or identify side by side."""
 
 import argparse
-import csv
-import io
+from collections.abc import Iterator
 
 from inertial_estimation.commands.terminal import drawing, print_warnings, table_lines
 from inertial_estimation.comparison.comparison import Comparison, Row, compare
 from inertial_estimation.comparison.results import read_results, value_text
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
@@ -30,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     _print_differences(comparison)
     if folder is not None:
         with result_folder(folder, (TABLE_FILE, PAGE_FILE)) as partial:
-            write_text(partial / TABLE_FILE, _csv(comparison))
+            columns = [column for name in comparison.names for column in (name, f"{name} sigma")]
+            write_table(partial / TABLE_FILE, ("name", "unit", *columns), map(_cells, comparison.rows))
             if not args.no_figures:
                 with drawing("page"):
                     from inertial_estimation.plots.comparison_report import write_comparison_report
@@ -59,15 +59,9 @@ def _shown(row: Row, place: int) -> str:
     return f"{text} *" if place in row.best else text
 
 
-def _csv(comparison: Comparison) -> str:
-    """Return the table: a row a value, a column a result and, where one has it, its standard deviation."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    columns = [column for name in comparison.names for column in (name, f"{name} sigma")]
-    writer.writerow(("name", "unit", *columns))
-    for row in comparison.rows:
-        cells: list[object] = []
-        for value in row.values:
-            cells += ["", ""] if value is None else [value.value, "" if value.sigma is None else value.sigma]
-        writer.writerow((row.name, row.unit, *cells))
-    return buffer.getvalue()
+def _cells(row: Row) -> Iterator[object]:
+    """Yield a row of the table: each value and, where it has one, its standard deviation."""
+    yield from (row.name, row.unit)
+    for value in row.values:
+        yield "" if value is None else value.value
+        yield "" if value is None or value.sigma is None else value.sigma

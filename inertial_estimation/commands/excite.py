@@ -75,13 +75,12 @@ def _write(
         "notes": result.notes,
     }
     write_json(folder / JSON, document)
-    if args.no_figures:
-        return
-    with drawing("figure", "matplotlib"):
-        from inertial_estimation.plots.excitation_figures import write_excitation_figure
+    if not args.no_figures:
+        with drawing("figure", "matplotlib"):
+            from inertial_estimation.plots.excitation_figures import write_excitation_figure
 
-        title = f"{config.kind}, {config.objective}, seed {args.seed}"
-        write_excitation_figure(folder / FIGURE, result, title)
+            title = f"{config.kind}, {config.objective}, seed {args.seed}"
+            write_excitation_figure(folder / FIGURE, result, title)
 
 
 def _summarise(folder: Path, result: ExcitationDesign) -> None:

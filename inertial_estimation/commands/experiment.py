@@ -3,9 +3,9 @@
 import argparse
 import platform
 import sys
-from importlib import metadata
 
 from inertial_estimation import __version__
+from inertial_estimation.commands.provenance import versions_of
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, Experiment, find_experiment
@@ -59,7 +59,12 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
         result = experiment.run(seeds, progress, quick=args.quick, workers=workers)
     name, source = experiment.name, experiment.source
     print("\n".join(result_lines(f"{name}: {experiment.summary}", source, result, quick=args.quick)))
-    document = result_document(name, source, result, _versions(), quick=args.quick)
+    versions = {
+        "python": platform.python_version(),
+        "inertial_estimation": __version__,
+        **versions_of(*PACKAGES),
+    }
+    document = result_document(name, source, result, versions, quick=args.quick)
     names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
     with result_folder(args.output, names) as partial:
         written = [write_json(partial / names[0], document)]
@@ -72,13 +77,3 @@ def _run_one(experiment: Experiment, args: argparse.Namespace, workers: Workers)
                 written.append(write_png(figure, title, result.panels, columns=result.columns))
     print(f"  written: {', '.join(str(args.output / file.name) for file in written)}")
     return result
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "inertial_estimation": __version__}
-    for package in PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions

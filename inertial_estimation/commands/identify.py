@@ -1,7 +1,6 @@
 """The command `identify`: inertial parameters and friction from recordings."""
 
 import argparse
-import math
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -25,13 +24,11 @@ from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
-    MethodResult,
     PayloadResult,
     rounded,
 )
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
-from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_run import (
     FILES,
     REPORT_FILE,
@@ -56,10 +53,12 @@ OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap
 
 def run(args: argparse.Namespace) -> int:
     """Stream the recordings, identify, write the files and print a summary."""
-    method_named(args.method)
     _check_arguments(args)
     folder = check_output_folder(args.output, overwrite=args.overwrite)
-    config, folder_of_urdf = _config(args)
+    config, folder_of_urdf = load_identification(args.config, args.param, args.links)
+    config = replace(config, payload=args.payload or config.payload)
+    if args.unloaded and not config.payload:
+        raise ConfigurationError("--unloaded needs the link of the load: give it with --payload LINK")
     urdf = read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf)
     identifier = Identifier(config, urdf)
     result = _identified(args, config, identifier)
@@ -71,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
                 from inertial_estimation.plots.identification_report import write_identification_report
 
                 write_identification_report(partial / REPORT_FILE, result, source)
-    print_run_warnings(result)
-    print_summary(folder, result)
+    _print_warnings(result)
+    _print_summary(folder, result)
     return 0
 
 
@@ -118,23 +117,14 @@ def _identified(
         return result
 
 
-def _config(args: argparse.Namespace) -> tuple[IdentificationConfig, Path]:
-    """Return the parameters, and the folder relative to which the description is given."""
-    config, folder = load_identification(args.config, args.param, args.links)
-    if args.payload:
-        config = replace(config, payload=args.payload)
-    if args.unloaded and not config.payload:
-        raise ConfigurationError("--unloaded needs the link of the load: give it with --payload LINK")
-    return config, folder
-
-
 def _check_arguments(args: argparse.Namespace) -> None:
+    method_named(args.method)
     if args.split is not None and args.validate:
         raise ConfigurationError("--split and --validate exclude each other: give one of them")
-    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded, *args.validate)]
+    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded)]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
-        raise RecordingError(f"'{twice}' is given more than once: it would count twice, or prove nothing")
+        raise RecordingError(f"'{twice}' is given more than once: its data would count twice")
 
 
 def _source(
@@ -162,7 +152,7 @@ def _source(
     }
 
 
-def print_run_warnings(result: IdentificationRun) -> None:
+def _print_warnings(result: IdentificationRun) -> None:
     """Print warnings of the data, what was left out and why there is no URDF, to stderr."""
     report = result.report
     print_warnings(report.warnings)
@@ -174,7 +164,7 @@ def print_run_warnings(result: IdentificationRun) -> None:
         print(result.refusal, file=sys.stderr)
 
 
-def print_summary(folder: Path, run: IdentificationRun) -> None:
+def _print_summary(folder: Path, run: IdentificationRun) -> None:
     """Print what was found, and what speaks against it."""
     report, result = run.report, run.result
     data = report.training
@@ -184,16 +174,11 @@ def print_summary(folder: Path, run: IdentificationRun) -> None:
         _print_methods(report)
     else:
         print(f"method                {result.method}")
-    print(
-        f"relative error        {_percent(result.relative_error)} on the fitted data "
-        f"(nominal {_percent(nominal_error(result.direct))})"
-    )
-    if result.validation:
-        print(
-            f"                      {_percent(result.relative_error_validation)} on other data "
-            f"(nominal {_percent(nominal_error(result.validation))})"
-        )
-    _print_base(result)
+    errors = [("fitted", result.relative_error, result.direct)]
+    errors += [("other", result.relative_error_validation, result.validation)] if result.validation else []
+    for data_of, error, rows in errors:
+        nominal = _percent(nominal_error(rows))
+        print(f"relative error        {_percent(error)} on {data_of} data (nominal {nominal})")
     bad = [body.link for body in result.bodies if body.violations]
     print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
     if result.payload:
@@ -208,47 +193,26 @@ def _print_methods(report: IdentificationReport) -> None:
     for name, one in report.methods.items():
         bad = sum(1 for body in one.bodies if body.violations)
         verdict = "consistent" if not bad else f"{bad} of {len(one.bodies)} impossible"
-        rows.append(
-            (
-                f"{name} (written)" if name == report.chosen else name,
-                *map(_percent, (one.relative_error, one.relative_error_validation)),
-                *(f"{cost:.3g}" for cost in (one.cost, one.cost_validation)),
-                verdict,
-            )
-        )
+        title = f"{name} (written)" if name == report.chosen else name
+        errors = map(_percent, (one.relative_error, one.relative_error_validation))
+        rows.append((title, *errors, f"{one.cost:.3g}", f"{one.cost_validation:.3g}", verdict))
     print("\n".join(table_lines(rows)))
-
-
-def _print_base(result: MethodResult) -> None:
-    """Print the prediction error of the base rows if the relative error covers only joint torques."""
-    for rows, data in ((result.direct, "fitted"), (result.validation, "other")):
-        base = [row for row in rows if row.row in BASE_ROWS]
-        if base and len(base) < len(rows):
-            measured, left, nominal = (
-                math.hypot(*(getattr(row, name) for row in base))
-                for name in ("rms_measured", "rms", "rms_nominal")
-            )
-            if measured > 0.0:
-                print(
-                    f"base rows             {_percent(left / measured)} on the {data} data "
-                    f"(nominal {_percent(nominal / measured)})"
-                )
 
 
 def _print_payload(load: PayloadResult) -> None:
     def digits(values: Any, sigmas: Any) -> str:
-        return ", ".join(f"{rounded(float(v), float(s)):.8g}" for v, s in zip(values, sigmas, strict=True))
+        pairs = list(zip(values, sigmas, strict=True))
+        found = ", ".join(f"{rounded(float(v), float(s)):.8g}" for v, s in pairs)
+        return f"{found} (sigma {', '.join(f'{s:.2g}' for _value, s in pairs)})"
 
-    com, sigma = digits(load.inertia.com_F, load.com_sigma), ", ".join(f"{s:.2g}" for s in load.com_sigma)
-    moments = digits(np.diag(load.inertia.inertia_Fcm), np.diag(load.inertia_sigma))
-    spread = ", ".join(f"{value:.2g}" for value in np.diag(load.inertia_sigma))
-    mass = digits([load.inertia.mass], [load.mass_sigma])
-    print(f"payload               {mass} kg (sigma {load.mass_sigma:.2g}) on '{load.link}'")
+    mass, place = digits([load.inertia.mass], [load.mass_sigma]), " " * 22
+    print(f"payload               {mass.replace(' (', ' kg (')} on '{load.link}'")
     if not load.mass_known:
-        print("                      centre of mass and inertia not determined: the mass may be zero")
+        print(f"{place}centre of mass and inertia not determined: the mass may be zero")
         return
-    print(f"                      centre of mass {com} m (sigma {sigma}) in the frame of '{load.link}'")
-    print(f"                      moments of inertia about it {moments} kg m^2 (sigma {spread})")
+    moments = digits(np.diag(load.inertia.inertia_Fcm), np.diag(load.inertia_sigma))
+    print(f"{place}centre of mass [m] {digits(load.inertia.com_F, load.com_sigma)} in its frame")
+    print(f"{place}moments of inertia about it [kg m^2] {moments}")
 
 
 def _percent(value: float) -> str:

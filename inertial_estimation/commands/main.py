@@ -52,8 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done; 1 the command could not do its work, which a line on stderr explains, or its
         answer is no; 2 the command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
-        _complete()
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
@@ -130,20 +128,6 @@ def _parser() -> CommandParser:
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     return parser
-
-
-def _complete() -> None:
-    """Answer the shell (package argcomplete) and exit."""
-    import argcomplete
-
-    words = os.environ.get("COMP_LINE", "").split()
-    parser = argparse.ArgumentParser()
-    parsers = parser.add_subparsers()
-    for name, text in COMMANDS.items():
-        command = parsers.add_parser(name, help=text)
-        if name in words:
-            getattr(command_lines, name)(command)
-    argcomplete.autocomplete(parser)
 
 
 def _in_one_line(command: str, error: Exception) -> str:

@@ -1,7 +1,6 @@
 """The monitor's table as a renderable of rich, built from the record of the nodes."""
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -9,7 +8,7 @@ from rich.text import Text
 
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.payload.estimate import PHASES
-from inertial_estimation.recordings.watch_record import InputState, NodeRecord, WatchRecord
+from inertial_estimation.recordings.watch_record import NodeRecord, WatchRecord
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.rotations import DEGREES
 from inertial_estimation.telemetry import GATE_DECISIONS
@@ -21,8 +20,6 @@ STYLES = {
     HealthLevel.STALE: "magenta",
 }
 MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # what a node is, apart from its inputs
-BAND_WIDTH = 20  # characters
-BAND_SIGMAS = 2.0
 OLD_ESTIMATE = 0.5  # [s]: older than that, a number is not of now
 
 
@@ -31,47 +28,24 @@ def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableTyp
     if not record.nodes:
         return Group(Text(title, style="bold"), Text("no nodes found yet", style="yellow"))
     parts: list[RenderableType] = [Text(title, style="bold"), _nodes(record, now_s)]
-    parts += _warnings(record, now_s)
+    warnings = list(_warnings(record, now_s))
+    parts += [*warnings, Text()] if warnings else []
     for figure, render in (("tilt/roll [rad]", _tilt), ("nis", _gate), ("phase", _payload)):
         for name, node in record.with_figure(figure):
-            parts.append(render(name, node))
-    parts += _masses(record)
-    parts += _inputs(record.inputs(now_s))
-    return Group(*parts)
-
-
-def band(mass: float, sigma: float, nominal: float, width: int = BAND_WIDTH) -> str:
-    """Draw a mass and its standard deviation [kg] against nominal, from zero to twice nominal.
-
-    Returns:
-        ``|`` at nominal, ``=`` over two standard deviations, ``o`` at the estimate; ``<`` or ``>`` at the
-        end where the estimate lies beyond.
-    """
-    if not (nominal > 0.0 and math.isfinite(mass)):
-        return ""
-    scale = (width - 1) / (2.0 * nominal)
-    spread = BAND_SIGMAS * sigma if math.isfinite(sigma) else math.inf
-    line = ["=" if abs(k / scale - mass) <= spread else "." for k in range(width)]
-    line[round(nominal * scale)] = "|"
-    place = round(mass * scale)
-    if 0 <= place < width:
-        line[place] = "o"
-    else:
-        line[0 if place < 0 else -1] = "<" if place < 0 else ">"
-    return "".join(line)
+            parts += [Text(name, style="bold"), render(node.figures)]
+    return Group(*parts, *(table for table in (_masses(record), _inputs(record, now_s)) if table.row_count))
 
 
 def _nodes(record: WatchRecord, now_s: float) -> Table:
     table = _table("node", "state", "Hz>", "age [ms]>")
     for name, node in record.nodes.items():
         level, message = _state(node, now_s)
-        rate, age = node.rate_hz(now_s), node.age_s(now_s)
-        old = age is not None and age > OLD_ESTIMATE
+        age = node.age_s(now_s)
         table.add_row(
             Text(name),
             Text(message, style=STYLES[level]),
-            f"{rate:.0f}" if node.heard_s is not None else "-",
-            Text("-" if age is None else f"{1e3 * age:.0f}", style="bold red" if old else ""),
+            f"{node.rate_hz(now_s):.0f}" if node.heard_s is not None else "-",
+            Text(_ms(age), style="bold red" if age is not None and age > OLD_ESTIMATE else ""),
         )
     return table
 
@@ -88,30 +62,25 @@ def _state(node: NodeRecord, now_s: float) -> tuple[HealthLevel, str]:
     return worst.level, worst.message
 
 
-def _warnings(record: WatchRecord, now_s: float) -> list[RenderableType]:
-    lines = Text()
+def _warnings(record: WatchRecord, now_s: float) -> Iterator[Text]:
     for name, node in record.nodes.items():
         silence = node.silent_s(now_s)
         if silence:
-            lines.append(f"! {name}: no report for {silence:.0f} s\n", STYLES[HealthLevel.ERROR])
+            yield Text(f"! {name}: no report for {silence:.0f} s", STYLES[HealthLevel.ERROR])
             continue
         wrong = [part for part in node.health.values() if part.level != HealthLevel.OK]
-        said = {f"topic {part.name}" for part in wrong}  # a missing input is said once
+        shown = {*MAIN_PARTS, *(f"topic {part.name}" for part in wrong)}  # a missing input is named once
         for part in wrong:
-            if part.name not in said and part.name not in MAIN_PARTS:  # those are in the line of the node
-                lines.append(f"! {name}: {part.name}: {part.message}\n", STYLES[part.level])
-    lines.rstrip()
-    return [lines, Text()] if lines else []
+            if part.name not in shown:
+                yield Text(f"! {name}: {part.name}: {part.message}", STYLES[part.level])
 
 
-def _tilt(name: str, node: NodeRecord) -> Text:
-    f = node.figures
+def _tilt(f: Mapping[str, float]) -> Text:
     roll, pitch, sigma = (DEGREES * f[f"tilt/{what} [rad]"] for what in ("roll", "pitch", "sigma"))
     used = [figure.partition("/")[2] for figure, on in f.items() if figure.startswith("contacts/") and on]
     x, y, z = (1e3 * f[f"gyro_bias/{axis} [rad s^-1]"] for axis in "xyz")
     bias_sigma = 1e3 * f["gyro_bias_sigma/horizontal [rad s^-1]"]
     return Text.assemble(
-        (f"{name}\n", "bold"),
         f"  roll {roll:+7.2f}  pitch {pitch:+7.2f}  +- {sigma:.2f} deg",
         (f"   contacts {', '.join(used) or 'none'}\n", "" if used else "yellow"),
         f"  gyro bias {x:+.2f} {y:+.2f} {z:+.2f}  +- {bias_sigma:.2f} mrad/s",
@@ -119,21 +88,17 @@ def _tilt(name: str, node: NodeRecord) -> Text:
     )
 
 
-def _gate(name: str, node: NodeRecord) -> Text:
-    f = node.figures
+def _gate(f: Mapping[str, float]) -> Text:
     decision = GATE_DECISIONS[int(f["gate/decision"])]
     return Text.assemble(
-        (f"{name}\n", "bold"),
         (f"  gate {decision.value}", "green" if f["gate/accepted"] else "yellow"),
         f"   NIS {f['nis']:.1f} of at most {f['nis_bound']:.1f}",
         f"   informed {f['information/informed']:.0f} of {f['information/directions']:.0f}",
     )
 
 
-def _payload(name: str, node: NodeRecord) -> Text:
-    f = node.figures
+def _payload(f: Mapping[str, float]) -> Text:
     return Text.assemble(
-        (f"{name}\n", "bold"),
         f"  phase {PHASES[int(f['phase'])]}   method {METHODS[int(f['method'])]}",
         "   at rest" if f["at_rest"] else "   moving",
         ("   asks to hold" if f["hold"] else "", "yellow"),
@@ -141,38 +106,34 @@ def _payload(name: str, node: NodeRecord) -> Text:
     )
 
 
-def _masses(record: WatchRecord) -> list[RenderableType]:
-    table = _table("link", "mass [kg]>", "2 sigma>", "nominal>", "published>", "0 .. 2 nominal")
+def _masses(record: WatchRecord) -> Table:
+    table = _table("link", "mass [kg]>", "2 sigma>", "nominal>", "published>")
     for _name, node in record.with_figure("age [s]"):
         f = node.figures
-        for figure in f:
-            if not figure.startswith("mass/"):
-                continue
-            what = figure.removeprefix("mass/")
-            mass, sigma = f[figure], f[f"mass_sigma/{what}"]
-            nominal, published = f[f"mass_nominal/{what}"], f[f"mass_published/{what}"]
-            off = abs(mass - nominal) > BAND_SIGMAS * sigma
+        for what in (figure.removeprefix("mass/") for figure in f if figure.startswith("mass/")):
+            mass, sigma, nominal, published = (
+                f[f"{kind}/{what}"] for kind in ("mass", "mass_sigma", "mass_nominal", "mass_published")
+            )
             table.add_row(
                 Text(what.removesuffix(" [kg]")),
-                Text(f"{mass:.2f}", style="bold" if off else ""),
-                f"{BAND_SIGMAS * sigma:.2f}",
-                f"{nominal:.2f}",
-                f"{published:.2f}",
-                Text(band(mass, sigma, nominal), style="cyan"),
+                Text(f"{mass:.2f}", style="bold" if abs(mass - nominal) > 2.0 * sigma else ""),
+                *(f"{number:.2f}" for number in (2.0 * sigma, nominal, published)),
             )
-    return [table] if table.row_count else []
+    return table
 
 
-def _inputs(states: Iterable[InputState]) -> list[RenderableType]:
+def _inputs(record: WatchRecord, now_s: float) -> Table:
     table = _table("input", "Hz>", "age [ms]>", "state")
-    for state in states:
+    for state in record.inputs(now_s):
+        rate = "-" if state.rate_hz is None else f"{state.rate_hz:.0f}"
         table.add_row(
-            Text(state.topic),
-            "-" if state.rate_hz is None else f"{state.rate_hz:.0f}",
-            "-" if state.age_s is None else f"{1e3 * state.age_s:.0f}",
-            Text(state.message, style=STYLES[state.level]),
+            Text(state.topic), rate, _ms(state.age_s), Text(state.message, style=STYLES[state.level])
         )
-    return [table] if table.row_count else []
+    return table
+
+
+def _ms(age_s: float | None) -> str:
+    return "-" if age_s is None else f"{1e3 * age_s:.0f}"
 
 
 def _table(*titles: str) -> Table:

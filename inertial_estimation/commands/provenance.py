@@ -18,8 +18,6 @@ from inertial_estimation.configuration.urdf_source import is_xml
 
 BAG_ENDINGS = (".mcap", ".db3", ".zstd")
 LONGEST_TEXT = 200  # of a parameter; a robot description can be one
-NUMERICAL_PACKAGES = ("numpy", "scipy", "pin")  # whose versions can change results
-GIT_TIMEOUT_S = 5.0
 
 
 def provenance(
@@ -54,7 +52,7 @@ def provenance(
             "system": platform.platform(),
             "processor": _processor(),
             "python": platform.python_version(),
-            **{name: _version_of(name) for name in NUMERICAL_PACKAGES},
+            **versions_of("numpy", "scipy", "pin"),
         },
         "bags": [{"path": str(bag), "files": _bag_files(Path(bag))} for bag in bags],
         "config": [{"name": name, **_file_record(find_config(name))} for name in args.config],
@@ -65,10 +63,18 @@ def provenance(
         "param": list(args.param),
         "options": {name: _plain(getattr(args, name)) for name in options},
         "parameters": {
-            node: {name: _plain(value) for name, value in values.items()}
-            for node, values in parameters.items()
+            node: {k: _plain(v) for k, v in values.items()} for node, values in parameters.items()
         },
     }
+
+
+def versions_of(*packages: str) -> dict[str, str]:
+    """Return the versions of those of some packages that are installed."""
+    versions = {}
+    for package in packages:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
 
 
 def _plain(value: Any) -> Any:
@@ -93,26 +99,18 @@ def _bag_files(bag: Path) -> list[dict[str, Any]]:
     return [_file_record(file) for file in files if file.name.endswith(BAG_ENDINGS)] or [_file_record(bag)]
 
 
-def _version_of(package: str) -> str | None:
-    with suppress(metadata.PackageNotFoundError):
-        return metadata.version(package)
-    return None
-
-
 def _commit(root: Path) -> dict[str, Any]:
     """Return the commit of a checkout and whether its files differ from it; nothing where there is none."""
-    if not (root / ".git").exists():
-        return {}
-    try:
-        commit, changes = (
-            subprocess.check_output(
-                ["git", "-C", root, *arguments], stderr=subprocess.DEVNULL, text=True, timeout=GIT_TIMEOUT_S
-            ).strip()
-            for arguments in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
-        )
-    except (OSError, subprocess.SubprocessError):  # no git, or a folder that it does not trust
-        return {}
-    return {"commit": commit, "modified": bool(changes)}
+    git = ["git", "-C", str(root)]
+    quiet: dict[str, Any] = {"stderr": subprocess.DEVNULL, "text": True, "timeout": 5.0}
+    with suppress(OSError, subprocess.SubprocessError):  # no git, or a folder that it does not trust
+        if (root / ".git").exists():
+            commit = subprocess.check_output([*git, "rev-parse", "HEAD"], **quiet).strip()
+            changes = subprocess.check_output(
+                [*git, "status", "--porcelain", "--untracked-files=no"], **quiet
+            )
+            return {"commit": commit, "modified": bool(changes.strip())}
+    return {}
 
 
 def _processor() -> str:

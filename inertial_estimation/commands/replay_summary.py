@@ -80,19 +80,17 @@ def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Find
 
 
 def _print_base(metrics: Mapping[str, Any]) -> None:
+    def statistics(values: Mapping[str, float]) -> str:
+        return "  ".join(f"{name} {value:.3f}" for name, value in values.items())
+
     for name, quantity, unit in BASE_ERRORS:
         if name in metrics:
-            title = f"{quantity} error [{unit}]"
-            print(f"{title:<21} {_statistics(metrics[name])}")
+            print(f"{f'{quantity} error [{unit}]':<21} {statistics(metrics[name])}")
     true = metrics.get("truth", {}).get("tilt_error_deg")
     if true is not None:
-        print(f"  against the truth   {_statistics(true)}  (without alignment)")
+        print(f"  against the truth   {statistics(true)}  (without alignment)")
     if "tilt_sigma_deg" in metrics:
         print(f"tilt's sigma [deg]    median {metrics['tilt_sigma_deg']:.3f}")
-
-
-def _statistics(values: Mapping[str, float]) -> str:
-    return "  ".join(f"{name} {value:.3f}" for name, value in values.items())
 
 
 def _print_links(metrics: Mapping[str, Any]) -> None:

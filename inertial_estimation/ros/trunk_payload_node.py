@@ -7,14 +7,12 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, PoseStamped
-from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
 
 from inertial_estimation.configuration.node_options import PayloadNodeOptions
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.parameters import section
-from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
+from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
@@ -60,8 +58,6 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         self._set_hold(False)
         self.add_trigger("~/identify", self._identify)
         self.add_trigger("~/cancel", self._cancel)
-        for method in METHODS:
-            self.add_trigger(f"~/use_{method}", partial(self._use, method))
 
     def _publish(self, estimates: Sequence[PayloadEstimate]) -> None:
         msg = self._message
@@ -117,13 +113,6 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         self._events, self._asked = PayloadEvents(), None
         self._set_hold(False)
         return "reset to the nominal trunk"
-
-    def _use(self, method: str) -> str:
-        """Set the parameter, so that it agrees with the service."""
-        result = self.set_parameters_atomically([Parameter("method", value=method)])
-        if not result.successful:
-            raise ConfigurationError(result.reason)
-        return f"the next identification is by {method}"
 
 
 def _draw(estimate: PayloadEstimate, new: MarkerTypes) -> list[Any]:

@@ -1,6 +1,5 @@
 """The dispatcher: one line for an error, help that lists the commands, lazy imports."""
 
-import os
 import shlex
 import subprocess
 import sys
@@ -123,25 +122,6 @@ def test_progress_in_a_pipe_is_lines(
         "replay: 33 % (20.0 of 60.0 s, 10 s)",
         "replay: 67 % (40.0 of 60.0 s, 20 s)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [("inertial-estimation re", {"replay"}), ("inertial-estimation play --lo", {"--loop"})],
-)
-def test_shell_is_answered(line: str, expected: set[str], tmp_path: Path) -> None:
-    pytest.importorskip("argcomplete")
-    answer = tmp_path / "answer"
-    asked = {
-        "_ARGCOMPLETE": "1",
-        "COMP_LINE": line,
-        "COMP_POINT": str(len(line)),
-        "_ARGCOMPLETE_IFS": "\n",
-        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
-    }
-    code = "from inertial_estimation.commands.main import main; main()"
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, check=True)
-    assert {word.strip() for word in answer.read_text().splitlines()} == expected
 
 
 def test_missing_package_is_named(

@@ -9,7 +9,7 @@ pytest.importorskip("rich")
 
 from rich.console import Console
 
-from inertial_estimation.commands.monitor_view import band, monitor_view
+from inertial_estimation.commands.monitor_view import monitor_view
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.signals import Decision, Health, HealthLevel
 from inertial_estimation.telemetry import GATE_DECISIONS, InertialTelemetry, TiltTelemetry
@@ -109,18 +109,3 @@ def test_before_anything_was_found_it_says_so():
     record = WatchRecord()
     record.node("tilt_observer")
     assert "no report yet" in text_of(record)
-
-
-@pytest.mark.parametrize(
-    ("mass", "sigma", "drawn"),
-    [
-        (10.0, 0.0, "..........o.........."),
-        (12.0, 1.0, "..........|=o==......"),
-        (12.0, 0.4, "..........|.o........"),
-        (25.0, 0.4, "..........|.........>"),
-        (-1.0, 0.0, "<.........|.........."),
-        (10.0, math.inf, "==========o=========="),
-    ],
-)
-def test_a_band_shows_estimate_spread_and_nominal(mass, sigma, drawn):
-    assert band(mass, sigma, 10.0, width=21) == drawn

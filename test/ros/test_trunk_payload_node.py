@@ -12,7 +12,8 @@ pytest.importorskip("example_robot_data")
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
-from rcl_interfaces.srv import GetParameters
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
@@ -152,15 +153,10 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
 
 def it_is_asked(world, changes, holds):
-    """Another method, an identification begun and given up."""
-
-    def method():
-        request = GetParameters.Request(names=["method"])
-        return world.call(GetParameters, "trunk_payload/get_parameters", request).values[0].string_value
-
-    assert method() == "contact_forces"
-    assert world.call(Trigger, "trunk_payload/use_static_poses").success
-    assert method() == "static_poses"
+    """An identification begun by another method, and given up."""
+    method = Parameter("method", value="static_poses").to_parameter_msg()
+    request = SetParameters.Request(parameters=[method])
+    assert world.call(SetParameters, "trunk_payload/set_parameters", request).results[0].successful
     answer = world.call(Trigger, "trunk_payload/identify")
     assert answer.success
     assert answer.message
