@@ -1,12 +1,12 @@
-"""One calibration from problem to report: selection of the priors, fit, validation on held-out samples.
+"""One calibration from problem to report: fit, and validation on held-out samples.
 
-Nodes apply the written offsets only: no placement errors, and none of the offsets that the samples determine
-in combination. So their error is judged with exactly these offsets, and by samples that took no part in the
-fit: offsets that do not predict left-out samples better than none are not written.
+Nodes apply the written offsets only: none of those that the samples determine in combination. So their error
+is judged with exactly these offsets, and by samples that took no part in the fit: offsets that do not predict
+left-out samples better than none are not written.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,8 @@ from inertial_estimation.calibration.calibration_report import (
     CalibrationReport,
     ChannelError,
     JointOffset,
-    Trial,
 )
-from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem, Numbers
+from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.solver import (
     OffsetIdentifiability,
     OffsetKnowledge,
@@ -31,8 +30,6 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, lis
 from inertial_estimation.signals import Array
 
 MOST_GROUPS = 12  # into which the samples are divided to be left out in turn, neighbours together
-OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
-PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
 LOOSE_SIGMA = 1.0  # prior standard deviation from which a nuisance needs an equation of its own
 
 
@@ -43,8 +40,7 @@ class CalibrationTask:
     problem: CalibrationProblem  # on all samples
     config: CalibrationConfig  # prior knowledge
     held_out: NDArray[np.bool_]  # which samples are held out of the fit, shape (K,)
-    choose: bool = False  # whether leave-one-out over the fitted samples selects the priors
-    leave_one_out: bool = False  # whether the final fit is also evaluated by leave-one-out
+    leave_one_out: bool = False  # whether the fit is also evaluated by leave-one-out
     write_combinations: bool = False  # whether offsets known only in combination are also written
 
 
@@ -53,27 +49,20 @@ def calibrate(
 ) -> CalibrationReport:
     """Calibrate.
 
-    Offsets and their identifiability are those of a fit without placement errors, since only offsets are
-    applied to a robot. The residuals "after", left out and held out are those of the fit with placement
-    errors, where these are allowed.
-
     Raises:
         MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
         ConfigurationError: If all samples are held out.
     """
-    config, trials, fitted = task.config, tuple[Trial, ...](), np.flatnonzero(~task.held_out)
-    _check_rows(task.problem, len(fitted))
-    if task.choose:
-        config, trials = _chosen(task, fitted, progress)
+    everything, fitted = task.problem, np.flatnonzero(~task.held_out)
+    _check_rows(everything, len(fitted))
     progress("fit")
-    everything = task.problem.with_priors(config)
     problem = everything.subset(fitted)
     solution = solve(problem)
-    alone, of_alone = _offsets_alone(config, trials, problem, solution)
-    knowledge = offset_knowledge(alone.unknowns, of_alone, config.identifiable_sigma * alone.chain.scale)
-    joints = _joints(alone, of_alone, knowledge)
+    limit = task.config.identifiable_sigma * problem.chain.scale
+    knowledge = offset_knowledge(problem.unknowns, solution, limit)
+    joints = _joints(problem, solution, knowledge)
     known = np.array([_is_known(joint, task.write_combinations) for joint in joints])
-    trial = applied_errors(alone, of_alone, known) if known.any() else None
+    trial = applied_errors(problem, solution, known) if known.any() else None
     keep = known & (trial is not None and trial.gains)
     offsets = np.array([joint.offset for joint in joints])
     states = {
@@ -103,7 +92,6 @@ def calibrate(
         heights_before=_heights(everything, solution, states["before"]),
         written_heights=_heights(everything, solution, states["written"]),
         is_held_out=task.held_out.astype(float),
-        trials=trials,
         iterations=solution.iterations,
         converged=solution.converged,
         warnings=tuple(warnings),
@@ -130,7 +118,7 @@ class AppliedErrors:
 def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array) -> AppliedErrors:
     """Leave groups of samples out in turn, refit, and predict them with the kept offsets only.
 
-    The problem is that without placement errors; noise levels and weights are those of its solution.
+    Noise levels and weights are those of the solution on all samples.
     """
     n, rows = problem.unknowns.n_offsets, np.arange(problem.n_samples)
     residuals: list[list[Array]] = [[], []]
@@ -154,13 +142,13 @@ def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array)
 
 
 def with_offsets(problem: CalibrationProblem, solution: Solution, offsets: Array) -> Array:
-    """Return all common unknowns, shape (n,), with offsets held at given values and no placement errors.
+    """Return all common unknowns, shape (n,), with offsets held at given values.
 
     Only the nuisances are fitted, from a solution whose noise levels are kept.
     """
     u = problem.unknowns
-    start = np.concatenate((offsets, np.zeros(u.n_chain - u.n_offsets), solution.x[u.n_chain :]))
-    return solve(problem, sigma=solution.sigma, x=start, held=np.arange(u.count) < u.n_chain).x
+    start = np.concatenate((offsets, solution.x[u.n_offsets :]))
+    return solve(problem, sigma=solution.sigma, x=start, held=np.arange(u.count) < u.n_offsets).x
 
 
 def channel_rms(problem: CalibrationProblem, residual: Array) -> Array:
@@ -195,30 +183,6 @@ def _is_known(joint: JointOffset, combinations: bool) -> bool:
     return together or joint.identifiability is OffsetIdentifiability.IDENTIFIABLE
 
 
-def _offsets_alone(
-    config: CalibrationConfig, trials: Sequence[Trial], problem: CalibrationProblem, solution: Solution
-) -> tuple[CalibrationProblem, Solution]:
-    """Fit the offsets without placement errors, since only the offsets are applied to a robot."""
-    if problem.unknowns.n_chain == problem.unknowns.n_offsets:
-        return problem, solution
-    exact = [t for t in trials if t.placement_position_sigma == t.placement_rotation_sigma == 0.0]
-    best = min(exact, key=_score, default=config)
-    alone = problem.with_priors(
-        replace(
-            config,
-            offset_sigma=best.offset_sigma,
-            placement_position_sigma=0.0,
-            placement_rotation_sigma=0.0,
-        )
-    )
-    return alone, solve(alone)
-
-
-def _score(trial: Trial) -> float:
-    """Mean logarithm of the errors over the channels."""
-    return float(np.log(np.maximum(list(trial.errors.values()), 1e-12)).mean())
-
-
 def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
     if not fitted:
         raise ConfigurationError("every sample is held out, expected some to calibrate with")
@@ -231,26 +195,6 @@ def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
             f"{fitted} samples give {fitted * each} equations, expected at least one for each of the "
             f"{unknowns} unknowns"
         )
-
-
-def _chosen(
-    task: CalibrationTask, fitted: Numbers, progress: Callable[[str], None]
-) -> tuple[CalibrationConfig, tuple[Trial, ...]]:
-    """Select the priors with the least geometric mean of the leave-one-out residuals over the channels."""
-    priors = [(offset, *placement) for offset in OFFSET_SIGMAS for placement in PLACEMENT_SIGMAS]
-    names = ("offset_sigma", "placement_position_sigma", "placement_rotation_sigma")
-    trials: list[Trial] = []
-    configs: list[CalibrationConfig] = []
-    for number, prior in enumerate(priors, start=1):
-        progress(f"leave one out {number} of {len(priors)}")
-        configs.append(replace(task.config, **dict(zip(names, prior, strict=True))))
-        problem = task.problem.with_priors(configs[-1]).subset(fitted)
-        rms = channel_rms(problem, leave_one_out(problem, solve(problem))).tolist()
-        errors = {channel.name: one for channel, one in zip(problem.channels, rms, strict=True)}
-        trials.append(Trial(*prior, errors))
-    best = min(range(len(trials)), key=lambda k: _score(trials[k]))
-    trials[best] = replace(trials[best], chosen=True)
-    return configs[best], tuple(trials)
 
 
 def _errors(

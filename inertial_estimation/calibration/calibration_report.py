@@ -60,17 +60,6 @@ class ChannelError:
         return {"unit": unit, **{name: v if v is None else factor * v for name, v in errors.items()}}
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A choice of prior knowledge that was tried by leave-one-out."""
-
-    offset_sigma: float  # [rad]
-    placement_position_sigma: float  # [m]
-    placement_rotation_sigma: float  # [rad]
-    errors: Mapping[str, float]  # leave-one-out root mean square by channel
-    chosen: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class CalibrationReport:
     """Results of a calibration."""
@@ -87,7 +76,6 @@ class CalibrationReport:
     heights_before: Array  # of the figure with zero offsets, all samples, shape (K, c) [m]
     written_heights: Array  # the same with only the written offsets
     is_held_out: Array  # which rows of these are held out of the fit, shape (K,)
-    trials: tuple[Trial, ...]  # candidates of the leave-one-out selection; empty without a selection
     iterations: int  # Gauss-Newton steps
     converged: bool
     warnings: tuple[str, ...]  # suspicious properties of data or result, one sentence each

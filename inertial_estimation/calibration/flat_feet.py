@@ -16,11 +16,11 @@ import numpy as np
 from inertial_estimation.calibration.problem import (
     CalibratedChain,
     CalibrationProblem,
-    ChainPoses,
     Channel,
     Linearisation,
     Numbers,
 )
+from inertial_estimation.models.chain_kinematics import FramePoses
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew
@@ -134,7 +134,7 @@ class FlatFeetProblem(CalibrationProblem):
         residual, by_x, by_local = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
         return Linearisation(residual, by_x, by_local)
 
-    def _heights(self, poses: ChainPoses, R_WB: Array, z: Array, frame: int, corners: Array) -> Linearisation:
+    def _heights(self, poses: FramePoses, R_WB: Array, z: Array, frame: int, corners: Array) -> Linearisation:
         up = R_WB[:, 2]  # the vertical in the base
         arm = np.einsum("kij,cj->kci", poses.R_SF[:, frame], corners)
         p_B = poses.p_SF[:, frame, None] + arm
@@ -147,7 +147,7 @@ class FlatFeetProblem(CalibrationProblem):
         by_local[:, :, 0], by_local[:, :, 1], by_local[:, :, -1] = p_W[:, :, 1], -p_W[:, :, 0], 1.0
         return Linearisation(heights, by_x, by_local)
 
-    def _orientation(self, poses: ChainPoses, R_WB: Array, frame: int, imu: ImuOrientations) -> Linearisation:
+    def _orientation(self, poses: FramePoses, R_WB: Array, frame: int, imu: ImuOrientations) -> Linearisation:
         E = R_WB @ poses.R_SF[:, frame] @ np.swapaxes(imu.R_WI, 1, 2)
         by_angle = R_WB @ poses.dR[:, frame]  # (K, 3, n): turn of E in the world
         turn = np.zeros((self.n_samples, 3, self.n_local))
@@ -159,7 +159,7 @@ class FlatFeetProblem(CalibrationProblem):
             D = np.concatenate([D, _yaw_by_turn(E)[:, None]], axis=1)
         return Linearisation(np.stack(residual, axis=1), D @ by_angle, D @ turn)
 
-    def _start_orientation(self, poses: ChainPoses, k: int) -> Array:
+    def _start_orientation(self, poses: FramePoses, k: int) -> Array:
         n = len(self.soles)
         if not self.imus:
             up_B = poses.R_SF[k, :n, :, 2].sum(axis=0)

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.models.chain_kinematics import ChainKinematics
+from inertial_estimation.models.chain_kinematics import ChainKinematics, FramePoses
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
@@ -25,21 +25,6 @@ class CalibrationConfig:
         unit="rad",
         lower=1e-4,
         upper=10.0,
-    )
-    placement_position_sigma: float = parameter(
-        0.0,
-        "Standard deviation of errors in the joint positions that the URDF gives; 0 takes the URDF as exact.",
-        unit="m",
-        lower=0.0,
-        upper=0.1,
-    )
-    placement_rotation_sigma: float = parameter(
-        0.0,
-        "Standard deviation of errors in the joint axis directions that the URDF gives; 0 takes the URDF "
-        "as exact.",
-        unit="rad",
-        lower=0.0,
-        upper=0.2,
     )
     identifiable_sigma: float = parameter(
         0.01,
@@ -58,11 +43,10 @@ SLIDE_M = 0.1  # offset of a prismatic joint that counts as one radian of a revo
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Unknowns common to all samples: joint offsets, placement errors of joints, then nuisances."""
+    """Unknowns common to all samples: joint offsets, then nuisances."""
 
     names: tuple[str, ...]  # the first `n_offsets` are joints
     n_offsets: int
-    n_chain: int  # how many are offsets or placement errors
     prior_sigma: Array  # standard deviation of each about its centre, known beforehand, shape (n,)
     centre: Array  # of the priors, where the solution starts, shape (n,)
 
@@ -92,44 +76,20 @@ class Linearisation:
     by_local: Array  # L, by the unknowns that belong to one sample only, shape (K, m, l); l may be 0
 
 
-@dataclass(frozen=True, eq=False)
-class ChainPoses:
-    """Poses of frames in the reference S, with derivatives by the chain's unknowns."""
-
-    R_SF: Array  # shape (K, F, 3, 3)
-    p_SF: Array  # [m], shape (K, F, 3)
-    dR: Array  # vectors w with dR_SF = S(w) R_SF, in S, shape (K, F, 3, n)
-    dp: Array  # [m], shape (K, F, 3, n)
-
-
 class CalibratedChain:
-    """Joint offsets and, where the description is not exact, five placement errors per joint.
-
-    A placement error is a twist of a joint's frame in its parent, without the part that its offset
-    represents. Placement errors are nuisances with a known standard deviation, so that errors of the
-    description do not bias the offsets.
+    """Joint offsets of a chain.
 
     Attributes:
         kinematics: The frames and joints.
         q: Measured positions in the model's order, shape (K, n_joints).
-        n_offsets: Number of offsets.
-        n: Number of unknowns.
-        scale: Of each offset, 1 rad or, of a prismatic joint, `SLIDE_M`, shape (n_offsets,).
+        n: Number of offsets.
+        scale: Of each offset, 1 rad or, of a prismatic joint, `SLIDE_M`, shape (n,).
     """
 
     def __init__(self, kinematics: ChainKinematics, q: Array, config: CalibrationConfig) -> None:
         self.kinematics, self.q, self._config = kinematics, q, config
-        self.n_offsets = len(kinematics.joints)
+        self.n = len(kinematics.joints)
         self.scale = np.where(kinematics.prismatic, SLIDE_M, 1.0)
-        sizes = np.repeat([config.placement_position_sigma, config.placement_rotation_sigma], 3)
-        basis = kinematics.placement_basis()
-        sigma = np.abs(basis) @ sizes  # (n, 5): zero for errors that are not allowed for
-        self._rows = np.argwhere(sigma > 0.0)
-        self._sigma = sigma[sigma > 0.0]
-        self._to_twists = np.zeros((6 * self.n_offsets, len(self._rows)))
-        for column, (j, i) in enumerate(self._rows):
-            self._to_twists[6 * j : 6 * j + 6, column] = basis[j, i]
-        self.n = self.n_offsets + len(self._rows)
 
     def subset(self, rows: Numbers) -> "CalibratedChain":
         """Return the chain restricted to some of the samples."""
@@ -138,24 +98,16 @@ class CalibratedChain:
         return part
 
     def unknowns(self, nuisances: Sequence[tuple[str, float, float]]) -> Unknowns:
-        """Return the unknowns, followed by nuisances of the problem: name, prior sigma, centre of each."""
-        joints = self.kinematics.joints
+        """Return the offsets, followed by nuisances of the problem: name, prior sigma, centre of each."""
         added, sigmas, centres = zip(*nuisances, strict=True) if nuisances else ((), (), ())
-        names = (*joints, *(f"{joints[j]}/placement_{i}" for j, i in self._rows), *added)
-        sigma = np.concatenate((self._config.offset_sigma * self.scale, self._sigma, sigmas))
-        return Unknowns(names, self.n_offsets, self.n, sigma, np.array([*[0.0] * self.n, *centres]))
+        sigma = np.concatenate((self._config.offset_sigma * self.scale, sigmas))
+        return Unknowns(
+            (*self.kinematics.joints, *added), self.n, sigma, np.array([*[0.0] * self.n, *centres])
+        )
 
-    def poses(self, x: Array) -> ChainPoses:
-        """Return poses and derivatives at the chain's part of the unknowns (those beyond are ignored)."""
-        offsets = x[: self.n_offsets]
-        if not len(self._rows):
-            poses = self.kinematics.poses(self.q, offsets)
-            return ChainPoses(poses.R_SF, poses.p_SF, poses.dR, poses.dp)
-        twists = (self._to_twists @ x[self.n_offsets : self.n]).reshape(-1, 6)
-        poses = self.kinematics.poses(self.q, offsets, twists)
-        dR = np.concatenate([poses.dR, poses.dR_twist @ self._to_twists], axis=3)
-        dp = np.concatenate([poses.dp, poses.dp_twist @ self._to_twists], axis=3)
-        return ChainPoses(poses.R_SF, poses.p_SF, dR, dp)
+    def poses(self, x: Array) -> FramePoses:
+        """Return poses and derivatives at the offsets, the first of the unknowns."""
+        return self.kinematics.poses(self.q, x[: self.n])
 
 
 class CalibrationProblem(ABC):
@@ -201,10 +153,3 @@ class CalibrationProblem(ABC):
         part = copy.copy(self)
         part.chain, part.n_samples = self.chain.subset(rows), len(rows)
         return part
-
-    def with_priors(self: Problem, config: CalibrationConfig) -> Problem:
-        """Return the same problem with other prior knowledge."""
-        other = copy.copy(self)
-        other.chain = CalibratedChain(self.chain.kinematics, self.chain.q, config)
-        other.unknowns = other.chain.unknowns(self._nuisances)
-        return other

@@ -55,7 +55,6 @@ def run(args: argparse.Namespace) -> int:
     task, table = tasks[args.kind](args, setup, config)
     task = replace(
         task,
-        choose=not getattr(args, "fixed_priors", True),
         write_combinations=args.write_combinations,
     )
     with progress_bar("calibrate", math.nan) as show:

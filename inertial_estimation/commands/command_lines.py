@@ -386,7 +386,6 @@ def calibrate(p: Parser) -> None:
         add(one, "--frame", str, "LINK", frame, required=True)
         fixed = "frame that does not move (the first contact; marker: the base)"
         add(one, "--reference", str, "FRAME", fixed)
-        add(one, "--fixed-priors", False, "", "use the priors of the parameters, do not choose them")
 
 
 def synthesize(p: Parser) -> None:

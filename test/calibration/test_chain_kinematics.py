@@ -38,16 +38,3 @@ def test_only_joints_between_the_frames_move_them(robot: RobotModel) -> None:
         ChainKinematics(robot, reference="base_link", frames=["base_link"])
     with pytest.raises(ModelError, match="no frame 'tail'"):
         ChainKinematics(robot, reference="base_link", frames=["tail"])
-
-
-def test_a_twist_along_the_joint_axis_is_an_offset_and_the_basis_has_none(robot: RobotModel) -> None:
-    q = np.random.default_rng(1).uniform(-0.5, 0.5, (2, robot.n_joints))
-    chain = ChainKinematics(robot, reference="left_sole_link", frames=["arm_left_7_link"])
-    n = len(chain.joints)
-    poses = chain.poses(q, np.zeros(n), np.zeros((n, 6)))
-    per_joint = poses.dp_twist.reshape(2, 1, 3, n, 6)
-    for j, basis in enumerate(chain.placement_basis()):
-        axis = np.linalg.svd(basis)[2][5]  # what the five directions leave out
-        moved = per_joint[:, 0, :, j] @ axis
-        sign = np.sign(np.sum(moved * poses.dp[:, 0, :, j]))
-        assert sign * moved == pytest.approx(poses.dp[:, 0, :, j], abs=1e-12)

@@ -17,20 +17,18 @@ from inertial_estimation.calibration.solver import OffsetIdentifiability, offset
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 
-WITH_PLACEMENTS = CalibrationConfig(placement_position_sigma=0.003, placement_rotation_sigma=0.01)
-
 
 def problems() -> list[CalibrationProblem]:
     rng = np.random.default_rng(3)
     q = rng.uniform(-0.5, 0.5, (3, talos().n_joints))
     arm = ChainKinematics(talos(), reference="left_sole_link", frames=["arm_left_7_link"])
-    chain = CalibratedChain(arm, q, WITH_PLACEMENTS)
+    chain = CalibratedChain(arm, q, CalibrationConfig())
     body = ChainKinematics(
         talos(),
         reference="base_link",
         frames=["left_sole_link", "right_sole_link", "imu_link", "torso_2_link"],
     )
-    feet = CalibratedChain(body, q, WITH_PLACEMENTS)
+    feet = CalibratedChain(body, q, CalibrationConfig())
     turned = feet_motion().R_WB[:3]
     imus = [ImuOrientations(turned), ImuOrientations(turned, use_yaw=True)]
     return [
@@ -49,7 +47,7 @@ def test_derivatives_against_central_differences(which: int) -> None:
     n_local = problem.linearise(x, local).by_local.shape[2]
     local = problem.moved(local, 0.05 * rng.standard_normal((problem.n_samples, n_local)))
     linear = problem.linearise(x, local)
-    for j in rng.choice(len(x), 25):
+    for j in range(len(x)):
         e = h * np.eye(len(x))[j]
         slope = problem.linearise(x + e, local).residual - problem.linearise(x - e, local).residual
         assert linear.by_unknowns[:, :, j] == pytest.approx(slope / (2 * h), abs=1e-7)

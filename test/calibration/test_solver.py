@@ -25,7 +25,6 @@ class LinearProblem(CalibrationProblem):
         self.unknowns = Unknowns(
             tuple(f"x{i}" for i in range(n)),
             n,
-            n,
             np.full(n, prior),
             np.full(n, centre),
         )

@@ -51,7 +51,7 @@ def written(path: Path, header: list[str], rows: list[list[object]]) -> Path:
 
 
 def marker(source: Path, config: Path, output: Path, *more: str) -> list[str]:
-    common = ["--config", str(config), "--frame", "panda_link7", "--output", str(output), "--fixed-priors"]
+    common = ["--config", str(config), "--frame", "panda_link7", "--output", str(output)]
     return ["calibrate", "marker", str(source), *common, *more]
 
 

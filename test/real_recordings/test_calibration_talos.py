@@ -29,7 +29,7 @@ def test_offsets_alone_predict_held_out_touches_within_the_published_errors(tmp_
     report = calibrated(
         tmp_path,
         *("plane", str(TABLE), "--frame", "gripper_left_base_link"),
-        *("--fixed-priors", "--write-combinations"),
+        "--write-combinations",
     )
     errors = report["errors_rms"]
     assert report["held_out"] == 9
@@ -46,7 +46,7 @@ def test_legs_that_were_closed_by_their_controller_have_no_offsets(tmp_path: Pat
 
 
 def test_marker_left_out_is_predicted_within_two_millimetres(tmp_path: Path) -> None:
-    arguments = ("--fixed-priors", "--param", "calibration.offset_sigma=0.05")
+    arguments = ("--param", "calibration.offset_sigma=0.05")
     report = calibrated(tmp_path, "marker", str(MARKER), "--frame", "arm_left_7_link", *arguments)
     marker = report["errors_rms"]["marker"]
     assert marker["before"] == pytest.approx(5.16, abs=0.3)
