@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport, JointOffset
+from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
 from inertial_estimation.calibration.solver import OffsetIdentifiability
 from inertial_estimation.figures import GREY, Panel, Series
 from inertial_estimation.plots.png import write_png
@@ -63,30 +63,20 @@ def offset_panels(report: CalibrationReport) -> Iterator[Panel]:
     """
     for unit in ("rad", "m"):
         joints = [joint for joint in report.joints if joint.unit == unit]
-        if not joints:
-            continue
         factor, name = DISPLAY_UNITS[unit]
-        points = [
-            _offsets(joints, kind, factor, written)
-            for kind in COLOUR_OF
-            for written in (report.written_joints, None)
-        ]
-        names = [joint.joint for joint in joints]
-        yield Panel("Filled: written", f"offset [{name}]", "", [p for p in points if len(p.x)], rows=names)
-
-
-def _offsets(
-    joints: list[JointOffset], kind: OffsetIdentifiability, factor: float, written: tuple[str, ...] | None
-) -> Series:
-    """Return the offsets of one kind: filled those that were written, or circles with bars of all."""
-    chosen = [
-        (row, joint)
-        for row, joint in enumerate(joints)
-        if joint.identifiability is kind and (written is None or joint.joint in written)
-    ]
-    rows = np.array([row for row, _joint in chosen], dtype=float)
-    values = factor * np.array([joint.offset for _row, joint in chosen])
-    if written is not None:
-        return Series("", values, rows, "points", colour=COLOUR_OF[kind])
-    bars = 2.0 * factor * np.array([joint.sigma for _row, joint in chosen])
-    return Series(kind.value, values, rows, "circles", values - bars, values + bars, COLOUR_OF[kind])
+        points = []
+        for kind, colour in COLOUR_OF.items():
+            rows = np.array([k for k, joint in enumerate(joints) if joint.identifiability is kind], dtype=int)
+            values, sigmas = (
+                factor * np.array([(joints[k].offset, joints[k].sigma) for k in rows]).reshape(-1, 2).T
+            )
+            written = np.array([joints[k].joint in report.written_joints for k in rows], dtype=bool)
+            if len(rows):
+                edges = (values - 2.0 * sigmas, values + 2.0 * sigmas)
+                points.append(Series(kind.value, values, rows.astype(float), "circles", *edges, colour))
+                points.append(
+                    Series("", values[written], rows[written].astype(float), "points", colour=colour)
+                )
+        if joints:
+            names = [joint.joint for joint in joints]
+            yield Panel("Filled: written", f"offset [{name}]", "", points, rows=names)

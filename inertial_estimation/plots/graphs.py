@@ -122,13 +122,12 @@ def _shapes(panel: Panel) -> Iterator[dict[str, Any]]:
     for level in panel.levels:
         line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level.value, "y1": level.value}
         yield {**line, "line": {"color": GREY_COLOUR, "width": 1, "dash": "dot"}, **_named(level.label)}
-    labels = list(dict.fromkeys(mark.label for mark in panel.marks))  # of equal ones the first is explained
-    for mark in panel.marks:
+    colours: dict[str, str] = {}
+    for mark in panel.marks:  # of those with one label the first is explained
         line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.value, "x1": mark.value}
-        colour = PALETTE[(1 + labels.index(mark.label)) % len(PALETTE)]
-        first = mark is next(one for one in panel.marks if one.label == mark.label)
-        style = {"color": colour, "width": 1, "dash": "dash"}
-        yield {**line, "line": style, **_named(mark.label if first else "")}
+        named = _named("" if mark.label in colours else mark.label)
+        colour = colours.setdefault(mark.label, PALETTE[(1 + len(colours)) % len(PALETTE)])
+        yield {**line, "line": {"color": colour, "width": 1, "dash": "dash"}, **named}
 
 
 def _named(label: str) -> dict[str, Any]:

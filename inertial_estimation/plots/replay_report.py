@@ -1,18 +1,17 @@
 """Report of a replay: one self-contained page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.diagnosis.finding import Verdict
+from inertial_estimation.diagnosis.finding import Verdict, severest_first
 from inertial_estimation.plots.page import (
     BAD,
     DOUBT,
     GOOD,
-    NO_NUMBER,
     Card,
     Cell,
-    Notes,
+    Findings,
     Page,
     Section,
     Table,
@@ -26,7 +25,6 @@ from inertial_estimation.plots.replay_figures import replay_figures
 from inertial_estimation.replay.results import BASE_ERRORS, ReplayResults, nis_sentence
 
 Metrics = Mapping[str, Any]
-Checks = Sequence[Mapping[str, Any]]
 
 
 def write_replay_report(path: Path, results: ReplayResults) -> Path:
@@ -42,33 +40,30 @@ def write_replay_report(path: Path, results: ReplayResults) -> Path:
         for node, values in provenance["parameters"].items()
         for name, value in values.items()
     }
-    checks = {verdict: _checks_of(metrics, verdict) for verdict in Verdict}
+    failed = severest_first(results.checks)
     figures = [figure for figure in replay_figures(results) if figure.panels or figure.note]
     sections = [
-        *_checks(checks),
+        *([Section("What is wrong or unusual about the data", [Findings(failed)])] if failed else []),
         *_tables(metrics),
         *(Section(figure.title, [figure]) for figure in figures),
         sources(provenance, settings),
     ]
     title = f"Replay of {Path(provenance['bags'][0]['path']).name}"
-    return write_page(path, Page(title, *_lead(metrics, checks), list(_cards(metrics)), sections))
+    return write_page(path, Page(title, *_lead(results), list(_cards(metrics)), sections))
 
 
-def _checks_of(metrics: Metrics, verdict: Verdict) -> Checks:
-    return [check for check in metrics["checks"] if check["verdict"] == verdict.value]
-
-
-def _lead(metrics: Metrics, by_verdict: Mapping[Verdict, Checks]) -> tuple[str, str]:
+def _lead(results: ReplayResults) -> tuple[str, str]:
     """Return the first sentences and their tone."""
-    wrong, unusual, ok = (len(by_verdict[v]) for v in (Verdict.WRONG, Verdict.WARN, Verdict.OK))
+    metrics, failed = results.metrics, severest_first(results.checks)
+    wrong = sum(one.verdict is Verdict.WRONG for one in failed)
+    unusual, fine = len(failed) - wrong, len(results.checks) - len(failed)
     if wrong:
-        first = by_verdict[Verdict.WRONG][0]
         count = "One thing contradicts" if wrong == 1 else f"{wrong} things contradict"
-        return f"{count} the description; first: {first['check']} of {first['subject']}.", BAD
+        return f"{count} the description; first: {failed[0].check} of {failed[0].subject}.", BAD
     if metrics["implausible"]:
         said = "; ".join(f"{name}: {why}" for name, why in metrics["implausible"].items())
         return f"The estimates are implausible: {said}.", BAD
-    news = [f"Data and description agree: {ok} checks are fine" if ok else "The estimators ran"]
+    news = [f"Data and description agree: {fine} checks are fine" if fine else "The estimators ran"]
     if "tilt_error_deg" in metrics:
         news.append(f"the tilt is within {metrics['tilt_error_deg']['rms']:.2f} deg (rms) of the reference")
     elif "tilt_sigma_deg" in metrics:
@@ -76,7 +71,7 @@ def _lead(metrics: Metrics, by_verdict: Mapping[Verdict, Checks]) -> tuple[str, 
     if "total_mass_kg" in metrics:
         news.append(f"the robot weighs {metrics['total_mass_kg']:.4g} kg")
     some = f" {unusual} of the checks found something unusual, see below." if unusual else ""
-    return f"{', '.join(news)}.{some}", DOUBT if unusual > ok else GOOD
+    return f"{', '.join(news)}.{some}", DOUBT if unusual > fine else GOOD
 
 
 def _cards(metrics: Metrics) -> Iterator[Card]:
@@ -102,22 +97,6 @@ def _cards(metrics: Metrics) -> Iterator[Card]:
         yield Card("innovations", metrics["nis"]["verdict"], nis_sentence(metrics["nis"]))
     if "accepted_fraction" in metrics:
         yield Card("accepted", percent(metrics["accepted_fraction"]), "of the measurements")
-
-
-def _checks(by_verdict: Mapping[Verdict, Checks]) -> Iterator[Section]:
-    for verdict, title, tone in (
-        (Verdict.WRONG, "What contradicts the description", BAD),
-        (Verdict.WARN, "What is unusual", DOUBT),
-        (Verdict.UNKNOWN, "What the recording cannot tell", ""),
-    ):
-        said = [
-            f"{one['check']} of {one['subject']}: {one['sentence']}"
-            + (f" → {one['remedy']}" if one["remedy"] else "")
-            for one in by_verdict[verdict]
-        ]
-        if said:
-            notes = Notes(said, tone)
-            yield Section(title, [notes if tone else Section(f"{len(said)} checks", [notes])])
 
 
 def _tables(metrics: Metrics) -> Iterator[Section]:
@@ -150,15 +129,14 @@ def _links(metrics: Metrics) -> Iterator[str | Table]:
     columns += ["true mass [kg]", "error [sigma]"] if truth else []
     rows = []
     for name, link in metrics["links"].items():
-        mass_sigma, known = link["mass_sigma_kg"], link["not_informed"]
+        mass_sigma, unknown = link["mass_sigma_kg"], link["not_informed"]
         values = [("mass", link["mass_kg"], mass_sigma), ("mass", link["payload_kg"], mass_sigma)]
         for axis, value, sigma in zip("xyz", link["com_m"], link["com_sigma_m"], strict=True):
             values.append((f"com_{axis}", 1e3 * value, 1e3 * sigma))
-        cells = [Cell(with_sigma(v, s), "faded" if what in known else "") for what, v, s in values]
-        row: list[str | Cell] = [name, *cells]
+        row: list[str | Cell] = [name]
+        row += [Cell(with_sigma(v, s), "faded" if what in unknown else "") for what, v, s in values]
         if truth:
-            true = truth.get(name)
-            errors = () if true is None else (true["true_mass_kg"], true["mass_error_sigmas"])
-            row += [number(error) for error in errors] or [NO_NUMBER] * 2
+            true = truth.get(name, {})
+            row += [number(true.get(key)) for key in ("true_mass_kg", "mass_error_sigmas")]
         rows.append(row)
     yield Table(columns, rows)

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from inertial_estimation.configuration.node_names import TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
-from inertial_estimation.diagnosis.finding import as_json
+from inertial_estimation.diagnosis.finding import Finding, as_json
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.payload.estimate import PayloadEstimate
@@ -76,6 +76,7 @@ class ReplayResults:
         torques: Rows of the measurement over time, low-passed; None without any.
         events: Load changes of the trunk, results and refusals, in order.
         truth: True inertias, None where they are not known.
+        checks: Verdicts on the data.
     """
 
     time: TimeAxis
@@ -86,6 +87,7 @@ class ReplayResults:
     torques: TorqueSeries | None = None
     events: Sequence[PayloadEvent] = ()
     truth: TrueInertias | None = None
+    checks: Sequence[Finding] = ()
 
 
 def replay_results(
@@ -142,7 +144,7 @@ def replay_results(
     metrics["implausible"] = implausible_metrics(metrics, pipelines.nominal_mass)
     metrics["checks"] = as_json(run.checks)
     drawn = None if torques is None else torques.low_passed()
-    return ReplayResults(time, metrics, tables, links, errors, drawn, events, known.truth)
+    return ReplayResults(time, metrics, tables, links, errors, drawn, events, known.truth, run.checks)
 
 
 def _base_errors(
