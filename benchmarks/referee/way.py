@@ -65,7 +65,7 @@ def traced(bag: Any, traced_topic: str, pipeline: Any) -> set[str]:
         if topic.strip("/") in pipeline.inputs.topics
     }
     begin_ns = bag.start_ns + round(TRACED_FROM_S * 1e9)
-    for topic, _kind, log_ns, data in bag.raw_messages(list(takers)):
+    for topic, log_ns, data in bag.unread(list(takers)):
         counted = begin_ns <= log_ns < begin_ns + round(TRACED_FOR_S * 1e9)
         sys.setprofile(note if counted and topic == traced_topic else None)
         takers[topic](data, log_ns)

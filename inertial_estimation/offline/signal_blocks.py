@@ -90,8 +90,6 @@ class BlockStream:
             for reason, count in stream.drops.counts.items():
                 text = stream.drops.examples[reason] if reason is DropReason.UNFIT else reason.value
                 found[f"{name}: {text}"] = count
-        malformed = getattr(self._recording, "malformed", {})
-        found |= {f"{topic}: malformed": n for topic, n in malformed.items() if n}
         return {**found, **self._left_out, **({f"{JOINTS}: {GAPS}": n} if (n := self._grid.gaps) else {})}
 
     @property

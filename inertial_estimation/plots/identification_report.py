@@ -221,18 +221,16 @@ def _mass_panel(result: MethodResult) -> Panel:
     bodies, rows = result.bodies, np.arange(len(result.bodies), dtype=float)
     sigmas = {p.name: p.sigma for p in result.parameters if p.identifiability is Identifiability.IDENTIFIABLE}
     masses = np.array([body.inertia.mass for body in bodies])
-    spread = np.array([2.0 * sigmas.get(f"{body.link}/m", 0.0) for body in bodies])
-    alone = np.array([f"{body.link}/m" in sigmas for body in bodies], dtype=bool)
-    possible = np.array([not body.violations for body in bodies], dtype=bool)
+    spread = np.array([2.0 * sigmas.get(f"{body.link}/m", np.nan) for body in bodies])
+    alone = np.isfinite(spread)
     series = [Series("nominal", np.array([b.nominal.mass for b in bodies]), rows, "circles", colour=INK)]
-    for label, chosen, style, colour in (
-        ("identified, two sigma", possible & alone, "points", 0),
-        ("not determined by itself", possible & ~alone, "circles", GREY),
-        ("impossible body", ~possible, "crosses", 1),
+    for label, chosen, edge, colour in (
+        ("identified, two sigma", alone, spread, 0),
+        ("not determined by itself", ~alone, 0.0 * masses, GREY),
     ):
         if chosen.any():
-            x, edge = masses[chosen], spread[chosen]
-            series.append(Series(label, x, rows[chosen], style, x - edge, x + edge, colour))
+            x, e = masses[chosen], edge[chosen]
+            series.append(Series(label, x, rows[chosen], "points", x - e, x + e, colour))
     names = [body.link for body in bodies]
     return Panel("Masses before and after", "mass [kg]", "", series, marks=[Mark(0.0)], rows=names)
 

@@ -39,8 +39,20 @@ METADATA = "metadata.yaml"
 ROS1 = ".bag"
 ENDINGS = (".mcap", ".db3", ROS1)
 EXPECTED = "a rosbag2 folder, an .mcap or .db3 file, or a .bag file of ROS 1"
-RawMessage = tuple[str, str, int, bytes]
-"""Topic, message type, log time [ns] and the serialised message (CDR)."""
+
+
+class RecordedMessage(NamedTuple):
+    """One message of a recording as an input takes it.
+
+    Attributes:
+        topic: Name of the topic, with its leading slash.
+        log_ns: When the message was recorded [ns].
+        content: The serialised message of a bag, the signal of a recording in memory.
+    """
+
+    topic: str
+    log_ns: int
+    content: Any
 
 
 class BagFile:
@@ -86,7 +98,7 @@ class BagFile:
         """Close the file."""
         self._open.close()
 
-    def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
+    def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
         """Yield the messages of some topics from a log time on, in the order of their log times.
 
         Raises:
@@ -101,11 +113,11 @@ class BagFile:
             self._reader = self._recovered(error)
             yield from islice(self._messages(topics, start_ns), count, None)
 
-    def _messages(self, topics: Collection[str], start_ns: int | None) -> Iterator[RawMessage]:
+    def _messages(self, topics: Collection[str], start_ns: int | None) -> Iterator[RecordedMessage]:
         connections = [c for c in self._reader.connections if c.topic in topics]
         if connections:  # for rosbags none means all
             for connection, log_ns, data in self._reader.messages(connections, start=start_ns):
-                yield connection.topic, connection.msgtype, log_ns, data
+                yield RecordedMessage(connection.topic, log_ns, data)
 
     def definition(self, message_type: str) -> str:
         """Return the definition of a message type that the file has, with those it needs; empty: none."""
@@ -215,20 +227,6 @@ Sample: TypeAlias = (
 )
 
 
-class RecordedMessage(NamedTuple):
-    """One message of a recording as an input takes it.
-
-    Attributes:
-        topic: Name of the topic, with its leading slash.
-        log_ns: When the message was recorded [ns].
-        content: The serialised message of a bag, the signal of a recording in memory.
-    """
-
-    topic: str
-    log_ns: int
-    content: Any
-
-
 @dataclass(frozen=True, slots=True)
 class RecordingEntry:
     """One message of a recording as the core's signal; see `RecordedMessage`."""
@@ -293,7 +291,6 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         start_ns: Log time of the first message [ns].
         end_ns: Log time of the last message [ns].
         warnings: What of it is missing or damaged, a sentence each.
-        malformed: Messages that could not become a signal (sizes that do not match), by topic.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -313,7 +310,6 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 "reading a recording needs the package 'rosbags': pip install rosbags"
             ) from error
         self.name = str(path)
-        self.malformed: dict[str, int] = {}
         self._typestore = get_typestore(Stores.ROS2_JAZZY)
         self._files, self.warnings = open_bag(Path(path))
         self.topics: dict[str, str] = {
@@ -328,43 +324,40 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         for file in self._files:
             file.close()
 
-    def raw_messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
-        """Yield topic, message type, log time [ns] and the serialised message.
+    def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
+        """Yield the serialised messages (CDR) of some topics from a log time on [ns].
 
         Raises:
             RecordingError: If the file is damaged.
         """
         for file in self._files:
-            ros1 = file.path.suffix == ROS1
-            for topic, kind, log_ns, data in file.messages(topics, start_ns):
-                if ros1:
+            for message in file.messages(topics, start_ns):
+                if file.path.suffix == ROS1:
+                    kind = self.topics[message.topic]
                     self._know(kind)
-                yield topic, kind, log_ns, bytes(self._typestore.ros1_to_cdr(data, kind)) if ros1 else data
+                    content = bytes(self._typestore.ros1_to_cdr(message.content, kind))
+                    message = message._replace(content=content)
+                yield message
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `MemoryRecording`.
 
-        One whose fields do not fit together is left out, and counted in `malformed`.
+        One whose fields do not fit together is left out.
 
         Raises:
             RecordingError: If a message is damaged, or of a type that is no signal.
         """
         readers: dict[str, MessageReader] = {}
-        for topic, kind, log_ns, data in self.raw_messages(topics, start_ns):
+        for topic, log_ns, data in self.unread(topics, start_ns):
             if topic not in readers:
                 check_topic(self, topic, CONVERSIONS)
-                readers[topic] = MessageReader(kind, self.deserializer(topic))
+                readers[topic] = MessageReader(self.topics[topic], self.deserializer(topic))
             try:
                 yield RecordingEntry(topic, log_ns, readers[topic].read(data))
             except DamagedMessageError as error:
                 raise self._damaged(topic, error) from error
             except MeasurementError:
-                self.malformed[topic] = self.malformed.get(topic, 0) + 1
-
-    def unread(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordedMessage]:
-        """Yield the messages of some topics as inputs take them."""
-        for topic, _kind, log_ns, data in self.raw_messages(topics, start_ns):
-            yield RecordedMessage(topic, log_ns, data)
+                continue
 
     def messages(self, topic: str) -> Iterator[Any]:
         """Yield the messages of one topic with all their fields, including those without a signal.
@@ -373,12 +366,12 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             RecordingError: If the file or a message is damaged.
         """
         deserialize = self.deserializer(topic)
-        for _topic, _kind, _log_ns, data in self.raw_messages([topic]):
+        for message in self.unread([topic]):
             try:
-                message = deserialize(data)
+                content = deserialize(message.content)
             except Exception as error:  # whatever a damaged message makes rosbags stumble over
                 raise self._damaged(topic, error) from error
-            yield message
+            yield content
 
     def deserializer(self, topic: str) -> Callable[[bytes], Any]:
         """Return what builds the messages of a topic from their bytes.

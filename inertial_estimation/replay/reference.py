@@ -251,7 +251,9 @@ def _tilts_at(at_ns: NDArray[np.int64], stamps_ns: NDArray[np.int64], tilts_B: A
 def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> Array:
     """Reference verticals R_A R_ref^T n for the best R_A (3 angles) and n (2 angles)."""
     rotations = Rotation.from_quat(quaternions).as_matrix()
-    start = _rotation_between(rotations[trusted][:, 2], estimated[trusted])
+    pairs = (np.vstack((one[trusted], np.eye(3))) for one in (estimated, rotations[:, 2]))
+    weights = np.append(np.ones(trusted.sum()), np.full(3, 1e-6 * trusted.sum()))  # identity if undetermined
+    start = Rotation.align_vectors(*pairs, weights=weights)[0].as_matrix()
 
     def aligned(angles: Array, selected: Flags | slice) -> Array:
         n = exp_so3(np.array([angles[3], angles[4], 0.0]))[:, 2]
@@ -266,13 +268,6 @@ def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> 
     with linear_algebra.naming_failures("aligning the reference with the estimates"):
         best = least_squares(residual, np.zeros(5), loss="soft_l1", f_scale=ROBUST_SCALE)
     return aligned(np.asarray(best.x, dtype=np.float64), slice(None))
-
-
-def _rotation_between(sources: Array, targets: Array) -> Array:
-    """Rotation R that minimises sum |targets - R sources|^2 (Kabsch), identity where undetermined."""
-    U, _, Vt = linear_algebra.svd(targets.T @ sources + 1e-6 * len(sources) * np.eye(3))
-    R: Array = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
-    return R
 
 
 def _aligned(p: Array, p_ref: Array, yaw_difference: Array, used: Flags) -> tuple[float, Array]:

@@ -187,32 +187,32 @@ def _inertial_metrics(run: ReplayRun, pipelines: Pipelines) -> dict[str, Any]:
 def _link(link: LinkEstimate, prior: LinkEstimate) -> dict[str, Any]:
     """Return the estimate of a link and which parts of it the recording did not inform."""
     sigmas, before = (np.sqrt(np.maximum(one.covariance.diagonal(), 0.0)) for one in (link, prior))
-    informed = (sigmas < INFORMED_SHARE * before).tolist()
-    return {
-        "mass_kg": link.estimate.mass,
-        "mass_sigma_kg": float(sigmas[0]),
-        "payload_kg": link.payload.mass,
-        "com_m": link.estimate.com_L.tolist(),
-        "com_sigma_m": sigmas[1:4].tolist(),
-        "not_informed": [name for name, known in zip(LINK_PARAMETERS, informed, strict=True) if not known],
-    }
+    unknown = np.array(LINK_PARAMETERS)[sigmas >= INFORMED_SHARE * before]
+    return _body(link.estimate, link.payload, sigmas[:4], unknown.tolist())
 
 
 def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:
     """Return the last estimate of the trunk, for `metrics.json`."""
-    measured = np.isfinite(np.array([last.mass_sigma, *last.com_sigma_B])).tolist()
+    sigmas = np.array([last.mass_sigma, *last.com_sigma_B])
+    unknown = np.array(("mass", *COM))[~np.isfinite(sigmas)]
     return {
         "link": last.estimate.link,
-        "mass_kg": last.estimate.mass,
-        "mass_sigma_kg": last.mass_sigma,
-        "payload_kg": last.payload.mass,
-        "com_m": last.estimate.com_L.tolist(),
-        "com_sigma_m": last.com_sigma_B.tolist(),
-        "not_informed": [name for name, known in zip(("mass", *COM), measured, strict=True) if not known],
+        **_body(last.estimate, last.payload, sigmas, unknown.tolist()),
         "residual_m": last.residual,
         "method": last.method,
         "phase": last.phase.value,
         "converged": last.converged,
+    }
+
+
+def _body(estimate: LinkInertia, payload: LinkInertia, sigmas: Array, unknown: list[str]) -> dict[str, Any]:
+    return {
+        "mass_kg": estimate.mass,
+        "mass_sigma_kg": float(sigmas[0]),
+        "payload_kg": payload.mass,
+        "com_m": estimate.com_L.tolist(),
+        "com_sigma_m": sigmas[1:].tolist(),
+        "not_informed": unknown,
     }
 
 
@@ -236,25 +236,24 @@ def _truth_metrics(truth: TrueInertias | None, run: ReplayRun, tilt: Array | Non
     found: dict[str, Any] = {}
     if tilt is not None and len(tilt):
         found["tilt_error_deg"] = summarise(np.degrees(tilt))._asdict()
-    if truth is None:
-        return found
     links = {}
     for link in run.inertial[-1].links if run.inertial else ():
-        true = truth.at_end(link.estimate.link)
-        if true is not None:
-            sigmas = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0))
-            links[link.estimate.link] = _errors(true, link.estimate, sigmas)
+        sigmas = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0))
+        links[link.estimate.link] = _errors(truth, link.estimate, sigmas)
+    links = {link: errors for link, errors in links.items() if errors}
     found |= {"links": links} if links else {}
     if run.payload:
         last = run.payload[-1]
-        true = truth.at_end(last.estimate.link)
-        if true is not None:
-            found["trunk"] = _errors(true, last.estimate, np.array([last.mass_sigma, *last.com_sigma_B]))
+        trunk = _errors(truth, last.estimate, np.array([last.mass_sigma, *last.com_sigma_B]))
+        found |= {"trunk": trunk} if trunk else {}
     return found
 
 
-def _errors(true: LinkInertia, estimate: LinkInertia, sigmas: Array) -> dict[str, Any]:
+def _errors(truth: TrueInertias | None, estimate: LinkInertia, sigmas: Array) -> dict[str, Any]:
     """Return the errors of one body; sigmas of mass and centre of mass, shape (4,)."""
+    true = None if truth is None else truth.at_end(estimate.link)
+    if true is None:
+        return {}
     error = np.array([estimate.mass - true.mass, *(estimate.com_L - true.com_L)])
     with np.errstate(divide="ignore", invalid="ignore"):
         in_sigmas = error / sigmas

@@ -112,7 +112,7 @@ class BagPlayer:
         """Yield the messages in order, with the ticks of the clock (topic None) between them."""
         step_ns = max(1, int(NANOSECONDS * self._options.rate / CLOCK_RATE))
         next_ns = self._recording.start_ns
-        for topic, _type, log_ns, data in self._recording.raw_messages(set(self._publishers)):
+        for topic, log_ns, data in self._recording.unread(set(self._publishers)):
             while next_ns <= log_ns:
                 yield None, next_ns, b""
                 next_ns += step_ns

@@ -94,5 +94,5 @@ def test_same_seed_writes_the_same_recording(tmp_path: Path) -> None:
         options = ["--duration", "1", "--rate", "50", "--seed", str(seed), "--payload-time", "0.5"]
         assert main(["synthesize", "panda", *options, "--output", str(tmp_path / name)]) == 0
         with BagRecording(tmp_path / name) as bag:
-            found.append([message[2:] for message in bag.raw_messages(bag.topics)])
+            found.append([message[1:] for message in bag.unread(bag.topics)])
     assert found[0] == found[1] != found[2]

@@ -41,7 +41,7 @@ def written(path: Path, compression: CompressionFormat | None = None, padding: i
 
 def read(path: Path) -> tuple[Messages, list[str]]:
     with BagRecording(path) as bag:
-        messages = [(t, log_ns, data) for t, _, log_ns, data in bag.raw_messages(bag.topics)]
+        messages = [tuple(message) for message in bag.unread(bag.topics)]
         last_ns = max(log_ns for _, log_ns, _ in messages)
         assert (bag.start_ns, bag.end_ns) == (10**9, last_ns)  # as recorded, also where the first is damaged
         return messages, list(bag.warnings)
@@ -153,5 +153,5 @@ def test_messages_without_an_index_are_read_in_the_order_of_their_times(tmp_path
     file = tmp_path / "fast.mcap"
     file.write_bytes(magic + record(0x01, text("ros2") + text("")) + schema + channel + messages + end)
     with BagRecording(file) as bag:
-        assert [log_ns - 10**9 for _, _, log_ns, _ in bag.raw_messages(["/imu/data"])] == [0, 1, 2, 3]
+        assert [log_ns - 10**9 for _, log_ns, _ in bag.unread(["/imu/data"])] == [0, 1, 2, 3]
         assert not bag.warnings

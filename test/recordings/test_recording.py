@@ -133,7 +133,7 @@ def test_a_topic_that_is_missing_or_of_another_type_is_named(topic: str, said: s
         read_orientations(made_recording(), "/imu/data")
 
 
-def test_message_whose_sizes_do_not_match_is_dropped_and_counted(tmp_path: Path) -> None:
+def test_message_whose_sizes_do_not_match_is_dropped(tmp_path: Path) -> None:
     from rosbags.rosbag2 import Writer
     from rosbags.typesys import Stores, get_typestore
 
@@ -149,7 +149,6 @@ def test_message_whose_sizes_do_not_match_is_dropped_and_counted(tmp_path: Path)
             writer.write(connection, size, store.serialize_cdr(message, JOINT_STATE_TYPE))
     with BagRecording(tmp_path / "bag") as bag:
         assert len(list(bag.entries(["/joint_states"]))) == 1
-        assert bag.malformed == {"/joint_states": 1}
 
 
 def test_writer_does_not_touch_what_is_no_bag(tmp_path: Path) -> None:
