@@ -251,9 +251,9 @@ def _tilts_at(at_ns: NDArray[np.int64], stamps_ns: NDArray[np.int64], tilts_B: A
 def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> Array:
     """Reference verticals R_A R_ref^T n for the best R_A (3 angles) and n (2 angles)."""
     rotations = Rotation.from_quat(quaternions).as_matrix()
-    pairs = (np.vstack((one[trusted], np.eye(3))) for one in (estimated, rotations[:, 2]))
+    ours, theirs = (np.vstack((one[trusted], np.eye(3))) for one in (estimated, rotations[:, 2]))
     weights = np.append(np.ones(trusted.sum()), np.full(3, 1e-6 * trusted.sum()))  # identity if undetermined
-    start = Rotation.align_vectors(*pairs, weights=weights)[0].as_matrix()
+    start = Rotation.align_vectors(ours, theirs, weights=weights)[0].as_matrix()
 
     def aligned(angles: Array, selected: Flags | slice) -> Array:
         n = exp_so3(np.array([angles[3], angles[4], 0.0]))[:, 2]
