@@ -74,8 +74,8 @@ class JointActuators:
 
     def evaluate(self, q: Array, v: Array) -> None:
         """Compute friction and end stops at joint positions [rad] and velocities [rad/s]."""
-        excess = q - np.clip(q, *self._range)
-        stopped = bool(excess.any())
+        lower, upper = self._range
+        stopped = any(((q < lower) | (q > upper)).tolist())
         if not (stopped or self._rubs or self.brake):
             self.inertia, self._resistance = self._rotor, self._offset
             return
@@ -84,6 +84,7 @@ class JointActuators:
             ratio = np.maximum(np.abs(v) / self._smoothing_speed, SMALLEST_SPEED_RATIO)
             damping += self._viscous + self._coulomb / self._smoothing_speed * np.tanh(ratio) / ratio
         if stopped:
+            excess = q - np.clip(q, lower, upper)
             damping += np.where(excess != 0.0, STOP_DAMPING + self._step * STOP_STIFFNESS, 0.0)
             stop_torque = STOP_STIFFNESS * excess
         self.inertia = self._rotor + self._step * damping

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dgesv
+from scipy.linalg.lapack import dgesv, dposv
 
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.robot_config import contact_points
@@ -51,10 +51,13 @@ def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -
     Returns:
         Forces [N], shape (m, 3), and whether each point slips, shape (m,).
     """
+    trial = _sticking_forces(hbA, right, candidates)
+    fx, fy, fz = trial.T
     sticks, slips = candidates, np.zeros(len(candidates), dtype=bool)
+    if all(((fz >= 0.0) & (fx * fx + fy * fy <= mu**2 * fz * fz)).tolist()):
+        return trial, slips
     direction = np.zeros((len(candidates), 2))
     for _ in range(MAX_SOLVES):
-        trial = _trial_forces(hbA, right, sticks, slips, mu * direction)
         size = np.hypot(trial[:, 0], trial[:, 1])
         loaded = candidates & (trial[:, 2] > 0.0)
         before = sticks, slips, direction
@@ -65,6 +68,7 @@ def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -
         same = (sticks == before[0]).all() and (slips == before[1]).all()
         if same and turn < DIRECTION_TOLERANCE:
             break
+        trial = _trial_forces(hbA, right, sticks, slips, mu * direction)
     return friction_cone_forces(trial, candidates, mu), slips
 
 
@@ -83,6 +87,16 @@ def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
     size = np.hypot(trial[:, 0], trial[:, 1])
     scale = np.minimum(mu * f_n / np.maximum(size, SMALLEST_FORCE), 1.0)
     return np.column_stack([trial[:, :2] * scale[:, None], f_n])
+
+
+def _sticking_forces(hbA: Array, right: Array, candidates: Flags) -> Array:
+    """Return the forces with which all candidates stick, shape (m, 3); zero at the other points."""
+    rows = np.repeat(candidates, 3).nonzero()[0]
+    left = hbA.copy() if len(rows) == len(hbA) else hbA[rows[:, None], rows]
+    left.ravel()[:: len(left) + 1] += 1.0
+    force = np.zeros(len(right))
+    force[rows] = dposv(left, right[rows])[1]
+    return force.reshape(-1, 3)
 
 
 def _trial_forces(hbA: Array, right: Array, sticks: Flags, slips: Flags, mu_direction: Array) -> Array:
@@ -189,7 +203,8 @@ class GroundContact:
         """Move the anchors of free points with the points, and drag those of slipping points."""
         points, near = self.points, self.points.near
         free = points.depth <= 0.0
-        self._anchor_W[free] = points.position_W[free]
+        if any(free.tolist()):
+            self._anchor_W[free] = points.position_W[free]
         slips = self._slipping[near] & ~free[near]
         if any(slips.tolist()):
             stretch = (self._slip_force[near] + self._damping * points.velocity(data)) * (1.0, 1.0, 0.0)
@@ -227,12 +242,15 @@ class GroundContact:
             Forces [N], shape (3 m,).
         """
         near, depth = self.points.near, self.points.depth[self.points.near]
-        deepest = np.maximum(depth, depth - h * np.minimum(u[2::3], u_free[2::3]))  # before its end
+        candidates = np.maximum(depth, depth - h * np.minimum(u[2::3], u_free[2::3])) > 0.0  # before its end
         self._slipping[:] = False
+        if not any(candidates.tolist()):
+            return np.zeros(len(u))
         b = self._damping + h * self.stiffness
         right = self._springs().ravel() - b * u_free
-        force, self._slipping[near] = end_of_step_forces(h * b * A, right, deepest > 0.0, self._mu)
-        self._slip_force[near] = force
+        force, slips = end_of_step_forces(h * b * A, right, candidates, self._mu)
+        if any(slips.tolist()):
+            self._slipping[near], self._slip_force[near] = slips, force
         return force.ravel()
 
     def _springs(self) -> Array:

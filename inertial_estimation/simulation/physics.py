@@ -133,7 +133,7 @@ class RobotPhysics:
     def _end_of_step_acceleration(self, qvel: Array) -> Array:
         """Acceleration with the ground forces at the end of the step, shape (nv,)."""
         h, J = self.model.opt.timestep, self.ground.points.jacobian
-        solved = self._solve(np.vstack([J, self._driving_force()]))
+        solved = self._solve(np.concatenate([J, self._driving_force()[None]]))
         MinvJt = solved[:-1]
         acceleration: Array = solved[-1]
         if len(J):

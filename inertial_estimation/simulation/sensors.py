@@ -42,11 +42,12 @@ class SensorErrors:
     def __init__(self, noise: SensorNoise, corrections: JointCorrections, rng: Generator) -> None:
         """Take biases and noise, the corrections that a reader has to make, and the source of the noise."""
         self._noise, self._corrections, self._rng = noise, corrections, rng
+        self._bias = np.array([noise.specific_force_bias, noise.angular_rate_bias])
 
     def imu(self, f_I: Array, w_I: Array) -> tuple[Array, Array]:
         """Return specific force [m/s^2] and angular rate [rad/s] as they are read, shape (..., 3) each."""
-        f = self._white(f_I + np.array(self._noise.specific_force_bias), self._noise.specific_force)
-        return f, self._white(w_I + np.array(self._noise.angular_rate_bias), self._noise.angular_rate)
+        f = self._white(f_I + self._bias[0], self._noise.specific_force)
+        return f, self._white(w_I + self._bias[1], self._noise.angular_rate)
 
     def joints(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """Return positions [rad], velocities [rad/s] and efforts [Nm] as they are read."""
