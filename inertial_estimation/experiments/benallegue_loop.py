@@ -25,8 +25,7 @@ from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.figures import Panel, Span, thinned
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference

@@ -46,8 +46,7 @@ from inertial_estimation.experiments.pushed_biped import (
     robot_config,
     simulate_push,
 )
-from inertial_estimation.experiments.result import ExperimentResult, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Level, Panel, Series, Span, thinned
 from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -236,7 +235,6 @@ SETTLED_DEG = 1.0
 TO_ONE_DEGREE, TO_HALF = "time to 1 deg", "time to half the initial error"
 COMPARED = ("rms, whole run", TO_ONE_DEGREE)
 DRAWN = ESTIMATORS[:6]  # in the figure: more colours cannot be distinguished
-SIMULATION_SHARE = 0.1  # of the time of a run
 Metrics = Mapping[str, Mapping[str, Array]]
 """By quantity, then by estimator: values of the seeds; a time that is not reached counts as the push's."""
 
@@ -288,11 +286,8 @@ def tilt_metrics(record: PushRecord, error: Array) -> dict[str, float]:
 
 def run(trials: Trials) -> ExperimentResult:
     """Simulate once, add the noise of each seed, run all estimators."""
-    record = simulate_push(
-        lambda what, share: trials.progress(what, SIMULATION_SHARE * share),
-        QUICK_PUSHES if trials.quick else PUSHES,
-    )
-    found = trials.by_seed(partial(_tilts, record), begin=SIMULATION_SHARE)
+    record = simulate_push(QUICK_PUSHES if trials.quick else PUSHES)
+    found = trials.by_seed(partial(_tilts, record))
     single = [
         {name: tilt_metrics(record, tilt_error(tilt, record.tilt_I)) for name, tilt in one.items()}
         for one in found

@@ -19,8 +19,7 @@ from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoi
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
-from inertial_estimation.experiments.result import ExperimentResult, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Level, Panel, Span, thinned
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.signals import Array, JointReading

@@ -24,8 +24,7 @@ from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.result import ExperimentResult, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Level, Panel, thinned
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_mass

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.trials import Progress
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import RobotConfig, SimulatedRobotConfig, StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -147,7 +146,7 @@ def robot_config() -> RobotConfig:
     return RobotConfig(imu_frame=IMU, contacts=CONTACTS)
 
 
-def simulate_push(progress: Progress, pushes: Pushes = PUSHES) -> PushRecord:
+def simulate_push(pushes: Pushes = PUSHES) -> PushRecord:
     """Push the robot forwards until the top of the trunk reaches the ground.
 
     Raises:
@@ -182,8 +181,6 @@ def simulate_push(progress: Progress, pushes: Pushes = PUSHES) -> PushRecord:
         sensed = (np.array(time), imu.specific_force_I, imu.angular_rate_I, truth.q, truth.v, wrenches)
         rows.append((*sensed, R_WB[2]))
         simulation.apply(KP * (home - truth.q) - KD * truth.v)
-        if len(rows) % 500 == 0:
-            progress("simulation", time / LONGEST_RUN)
         if time > LONGEST_RUN:
             raise ConfigurationError(f"the biped still stands after {time:g} s: the pushes are too weak")
         height = float(truth.base.p_WB[2] + R_WB[2, 2] * HEAD)

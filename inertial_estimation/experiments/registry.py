@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, did_you_mean
-from inertial_estimation.experiments.result import ExperimentResult
-from inertial_estimation.experiments.trials import Progress, Trials, silent
+from inertial_estimation.experiments.result import ExperimentResult, Progress, Trials, silent
 from inertial_estimation.parallel import Workers
 
 PACKAGE = "inertial_estimation.experiments"
@@ -98,7 +97,7 @@ tournois-walk | tournois_walk:walk | 10 | Tournois et al., V-C, Table V
     HyQ crawls, a load is put on it: stops, identifies the trunk, walks on, or falls
 tournois-stones | tournois_walk:stones | 3 | Tournois et al., V-C (stepping stones)
     HyQ crawls over stones of random heights under a load, with and without identification
-trunk-ekf-walk | trunk_ekf_walk:run | 10 | Tournois et al., VI (future work)
+trunk-ekf-walk | tournois_walk:without_stopping | 10 | Tournois et al., VI (future work)
     the same walk without stopping: the inertial filter learns the load while HyQ crawls
 yamane-kinematic | yamane_kinematic:run | 3 | Yamane, II, Fig. 2 and 4
     offsets of 14 joints from IMU orientations and flat feet: error, cost and time by interval

@@ -14,8 +14,7 @@ from numpy.random import Generator, default_rng
 from scipy.interpolate import CubicSpline
 
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.figures import Panel, Series
 from inertial_estimation.identification.excitation.design_robot import DesignRows, States
 from inertial_estimation.identification.excitation.excitation import (

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.identification.identifiability import Identifiability, base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
@@ -32,7 +31,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHER_LEGS = ("lf_*", "rf_*", "lh_*")  # locked
@@ -100,7 +98,6 @@ def record_swing(
 class LegTrial(NamedTuple):
     """One leg, identified."""
 
-    impossible: int  # of its links: the noise of the parameters makes bodies that none has
     report: IdentificationReport
     base_errors: dict[str, float]  # of each base parameter by the name of its leader
     rows: tuple[Array, Array, Array, Array]  # stamps [s], torques: measured, identified, nominal, (k, 3) each
@@ -164,8 +161,7 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
     base_errors = {names[i]: float(error) for i, error in zip(base.columns, errors, strict=True)}
     shown = identifier.rows(validation)
     torques = (shown.measured, shown.predicted(x), shown.predicted(np.zeros(len(x))))
-    impossible = sum(bool(InertialParameters.from_vector(pi).violations()) for pi in leg.parameters)
-    return LegTrial(impossible, report, base_errors, (seconds(shown.stamps_ns), *torques))
+    return LegTrial(report, base_errors, (seconds(shown.stamps_ns), *torques))
 
 
 def run(trials: Trials) -> ExperimentResult:
@@ -175,13 +171,10 @@ def run(trials: Trials) -> ExperimentResult:
     found = trials.by_case({noise: partial(trial, noise) for noise in (REALISTIC, NOISE_FREE)})
     noisy, exact = found[REALISTIC], found[NOISE_FREE]
     first, seed = noisy[0], trials.seeds[0]
-    left = sum(bool(body.violations) for trial in noisy for body in trial.result.bodies)
     rows = [*_judged_rows(noisy, exact), *_torque_rows(noisy)]
     facts = (
         "Six base parameters are judged, led by m c_x and m c_y of each link, over its nominal mass.",
         f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
-        f"The parameter noise gives impossible bodies: {sum(trial.impossible for trial in noisy)} of "
-        f"{3 * len(noisy)} true ones, {left} of the identified ones.",
     )
     return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, shown_s, seed))
 
@@ -199,11 +192,7 @@ def _panels(trial: LegTrial, shown_s: tuple[float, float], seed: int) -> list[Pa
             thinned("identified", t, identified[shown, k], colour=0),
         )
         panels.append(Panel(f"{name}, other motion, seed {seed}", label, "torque [Nm]", curves))
-    errors = (
-        thinned("CAD", t, (measured - nominal)[shown, 0], colour=1),
-        thinned("identified", t, (measured - identified)[shown, 0], colour=0),
-    )
-    return [*panels, Panel(f"{names[0]}, error", label, "measured - predicted [Nm]", errors)]
+    return panels
 
 
 def _judged_rows(noisy: Sequence[LegTrial], exact: Sequence[LegTrial]) -> list[TableRow]:

@@ -14,7 +14,7 @@ from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.experiments.tournois_standing import (
     FORCES,
     ORIENTATION,
@@ -28,7 +28,6 @@ from inertial_estimation.experiments.tournois_standing import (
     unfinished_row,
     urdf_with_moved_links,
 )
-from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import SimulationConfig

@@ -27,8 +27,7 @@ from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean
 from inertial_estimation.experiments.crawl_run import load_on_trunk, trunk_columns
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.figures import Level, Panel, thinned
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
@@ -235,13 +234,13 @@ def errors_cm(trials: Sequence[IdentificationTrial]) -> Array:
 
 
 def horizontal_rows(
-    name: str, trials: Sequence[IdentificationTrial], paper_cm: float, worst_cm: float | None
+    name: str, trials: Sequence[IdentificationTrial], paper_cm: float, worst_cm: float
 ) -> list[TableRow]:
     """Return median and worst seed of the horizontal error of one entry of the paper's tables.
 
-    The worst entry of the paper's table is the bound, half of it the aim; None for none.
+    The worst entry of the paper's table is the bound, half of it the aim.
     """
-    bound = "" if worst_cm is None else f"<= {worst_cm}, aim <= {0.5 * worst_cm}"
+    bound = f"<= {worst_cm}, aim <= {0.5 * worst_cm}"
     errors = errors_cm(trials)
     return [
         row(f"{name}, median", "cm", errors, "median", paper=paper_cm),

@@ -8,6 +8,9 @@ the robot stops after the walk and is identified once more by static poses (appr
 Stones: the paper reports successful walks on moderately rough terrain, without numbers. Here the ground is a
 lattice of level stones of random heights, drawn anew for every seed; neither controller nor estimators know
 it.
+
+Without stopping (VI, future work): the inertial filter estimates the trunk. Velocities and accelerations are
+in its equation, so nothing has to be at rest. Walk, loads and seeds are the same; the load comes unannounced.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +22,7 @@ from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
     CrawlRun,
@@ -32,11 +35,10 @@ from inertial_estimation.experiments.crawl_run import (
     trunk_panels,
     walk_outcome,
 )
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.experiments.tournois_standing import POINT_B, ROBOT, TRUNK
-from inertial_estimation.experiments.trials import Trials
-from inertial_estimation.figures import Panel, Span, thinned
-from inertial_estimation.signals import Array
+from inertial_estimation.figures import Level, Panel, Span, thinned
+from inertial_estimation.signals import Array, LinkInertia
 
 CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md
 STRIDE_M, LONG_STRIDE_M = 0.3, 0.4
@@ -260,3 +262,105 @@ def stones(trials: Trials) -> ExperimentResult:
     with_, without = (runs[name][0].columns for name in list(cases)[:2])
     panels = _walk_panels(with_, without, trials.seeds[0])
     return ExperimentResult(trials.seeds, rows, _refusals(runs), panels=panels, columns=2)
+
+
+EKF_LOAD_N = 100.0
+JUDGED_AFTER_S = 5.0  # errors count from then on
+EKF_WALKED_S = 20.0  # after the load has come
+BOUND_MM, AIM_MM = 10.0, 5.0
+STANDSTILL_SPEED = 0.01  # speed of the base, averaged over a gait cycle, below which it has paused [m/s]
+GAIT_CYCLE_S = 6.0
+EXACT, PERTURBED = "exact model", "with model errors"
+SENSOR_ERRORS = "with model errors, sensor errors estimated"
+EKF_CASES = (EXACT, PERTURBED, SENSOR_ERRORS)
+SETTINGS: Mapping[str, Mapping[str, Any]] = {INERTIAL_NODE: {"hand_over_rate": 30.0}}
+ESTIMATED: Mapping[str, Mapping[str, Any]] = {INERTIAL_NODE: {"sensor_errors.treatment": "estimated"}}
+
+
+def without_stopping(trials: Trials) -> ExperimentResult:
+    """Walk under load for every seed and case."""
+    robot = RobotLoop(ROBOT, SETTINGS)
+    cases = EKF_CASES[:1] if trials.quick else EKF_CASES
+    runs = trials.by_case({case: partial(_walk_on, robot, case, trials.quick) for case in cases})
+    rows = [one for case in cases for one in _case_rows(case, [_walk_on_outcome(run) for run in runs[case]])]
+    return ExperimentResult(trials.seeds, rows, panels=_walk_on_panels(runs[EXACT], trials.seeds), columns=2)
+
+
+def _walk_on(robot: RobotLoop, case: str, quick: bool, seed: int) -> CrawlRun:
+    plan = walk_plan(seed, quick=quick, walked=EKF_WALKED_S)
+    load = load_on_trunk(robot.inertial().robot, TRUNK, EKF_LOAD_N, np.array(POINT_B), plan.load_s)
+    true_urdf, overrides = ("", {}) if case == EXACT else perturbed_robot(robot, seed)
+    if case == SENSOR_ERRORS:
+        overrides = {**overrides, **ESTIMATED}
+    loop = robot.build(overrides=overrides, disturbances=[load], seed=seed, true_urdf=true_urdf)
+    return crawl_run(loop, plan, _estimate, _published, hoist_s=hoist_time(quick=quick))
+
+
+def _estimate(loop: ClosedLoop) -> LinkInertia | None:
+    return None if loop.inertias is None else loop.inertias.links[0].estimate
+
+
+def _published(loop: ClosedLoop) -> LinkInertia | None:
+    return None if loop.inertias is None else loop.inertias.links[0].published
+
+
+def _walk_on_outcome(run: CrawlRun) -> dict[str, float]:
+    """Return the numbers of one run, times from the load; "second": the second after `JUDGED_AFTER_S`."""
+    c, t = run.columns, run.columns["time"] - run.load_s
+    error, mass = 1e3 * run.error_xy(), 100.0 * np.abs(c["mass_hat"] / c["mass"] - 1.0)
+    later = t >= JUDGED_AFTER_S
+    second = later & (t < JUDGED_AFTER_S + 1.0)
+    above = np.flatnonzero((t >= 0.0) & (error > BOUND_MM))
+    cycles = np.arange(0.0, t[-1] - GAIT_CYCLE_S, 0.5)
+    ahead, before = (np.interp(at, t, c["ahead"]) for at in (cycles + GAIT_CYCLE_S, cycles))
+    return {
+        "falls": float(np.isfinite(run.fell_s)),
+        "error in the second": _largest(error[second]),
+        "error in the controller": _largest(1e3 * run.error_xy("used")[second]),
+        "rms later": float(np.sqrt(np.mean(error[later] ** 2))) if later.any() else np.nan,
+        "largest later": _largest(error[later]),
+        "within the bound": float(t[above[-1]]) if len(above) else 0.0,
+        "mass error": _largest(mass[second]),
+        "slowest": float(((ahead - before) / GAIT_CYCLE_S).min()) if len(cycles) else np.nan,
+    }
+
+
+def _largest(values: Array) -> float:
+    return float(values.max()) if len(values) else float("nan")
+
+
+def _case_rows(name: str, outcomes: Sequence[Mapping[str, float]]) -> list[TableRow]:
+    c = {quantity: np.array([one[quantity] for one in outcomes]) for quantity in outcomes[0]}
+    judged, worst = name == EXACT, "worst seed"
+    error = f"{name}: error in x and y in the second after {JUDGED_AFTER_S:g} s, {worst}"
+    speed, moving = f"{name}: least speed over {GAIT_CYCLE_S:g} s after the load", f"> {STANDSTILL_SPEED}"
+    goal = f"<= {BOUND_MM}, aim <= {AIM_MM}" if judged else ""
+    return [
+        row(f"{name}: falls, of {len(outcomes)}", "", c["falls"], "sum", bound="== 0" if judged else ""),
+        row(error, "mm", c["error in the second"], "max", bound=goal),
+        row(f"{name}: the same, mean", "mm", c["error in the second"]),
+        row(f"{name}: the same in the controller, {worst}", "mm", c["error in the controller"], "max"),
+        row(f"{name}: rms from then on", "mm", c["rms later"]),
+        row(f"{name}: largest from then on, {worst}", "mm", c["largest later"], "max"),
+        row(f"{name}: below {BOUND_MM:g} mm for good after, {worst}", "s", c["within the bound"], "max"),
+        row(f"{name}: error of the trunk's mass, {worst}", "%", c["mass error"], "max"),
+        row(speed, "m/s", c["slowest"], "min", bound=moving if judged else ""),
+    ]
+
+
+def _walk_on_panels(runs: Sequence[CrawlRun], seeds: Sequence[int]) -> tuple[Panel, ...]:
+    """Return trunk and distance of the first seed over time, errors of all seeds."""
+    first, label = runs[0], "time [s]"
+    c, t = first.columns, first.columns["time"]
+    spans = (Span(first.load_s, float(t[-1]), "load"),)
+    errors = [
+        thinned(f"seed {seed}", run.columns["time"] - run.load_s, 1e3 * run.error_xy(), "thin", k)
+        for k, (seed, run) in enumerate(zip(seeds, runs, strict=True))
+    ]
+    distance = (thinned("", t, c["ahead"], "line", 2),)
+    levels = (Level(BOUND_MM, "bound"), Level(AIM_MM, "aim"))
+    return (
+        *trunk_panels(c, {"filter": ("hat", "thin"), "controller": ("used", "dashed")}, spans, seeds[0]),
+        Panel("Error in x and y", "time from the load [s]", "[mm]", errors, levels=levels, log=True),
+        Panel("Distance walked", label, "[m]", distance, spans),
+    )

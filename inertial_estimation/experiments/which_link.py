@@ -20,8 +20,7 @@ from numpy.random import Generator, default_rng
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.inertial.config import AUTO
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -292,15 +291,9 @@ def _facts(data: LinkData) -> tuple[str, ...]:
         for x in data.loads
         if not x.named(1, 0.3)
     ]
-    taken = [
-        f"{x.push.link} {np.round(np.asarray(x.push.force), 1).tolist()} N"
-        for x in (*data.pushes, *data.presses)
-        if x.as_load
-    ]
     return (
         "Realistic noise, config/talos.yaml as it is.",
         f"Loads whose link was not named first within 0.3 s (named): {', '.join(missed) or 'none'}.",
-        f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
         "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
     )
 

@@ -20,8 +20,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.identification.equations import ROUND_OFF, EquationStack
 from inertial_estimation.identification.identification_config import IdentificationConfig

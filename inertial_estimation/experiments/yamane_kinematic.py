@@ -18,8 +18,7 @@ from inertial_estimation.calibration.problem import CalibratedChain, Calibration
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
-from inertial_estimation.experiments.result import ExperimentResult, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Panel, Series
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.inverse_dynamics import ClosedStance

@@ -14,8 +14,7 @@ from inertial_estimation.commands.main import main
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
 from inertial_estimation.experiments.registry import Experiment
-from inertial_estimation.experiments.result import ExperimentResult, row
-from inertial_estimation.experiments.trials import Trials
+from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Level, Panel, Series, Span
 
 GOOD = Experiment("apple", "Newton, Fig. 1", "an apple falls", "fake_fruit:apple", seeds=3)

@@ -12,11 +12,11 @@ from inertial_estimation.experiments.registry import EXPERIMENTS, Experiment, fi
 from inertial_estimation.experiments.result import (
     Bound,
     ExperimentResult,
+    Trials,
     result_document,
     result_lines,
     row,
 )
-from inertial_estimation.experiments.trials import Trials
 from inertial_estimation.figures import Panel, Series
 from inertial_estimation.files.outputs import write_json
 
@@ -91,7 +91,7 @@ def test_missing_package_is_named_with_what_to_install() -> None:
 
 def seeded(trials: Trials) -> ExperimentResult:
     """Return the seeds as the values of a row."""
-    found = trials.results([partial(float, seed) for seed in trials.seeds], begin=0.5)
+    found = trials.results([partial(float, seed) for seed in trials.seeds])
     panel = Panel("seeds", "place [-]", "seed [-]", (Series("", np.arange(len(found)), np.array(found)),))
     return ExperimentResult(trials.seeds, [row("largest seed", "", found, "max")], panels=[panel])
 
@@ -102,7 +102,7 @@ def test_experiment_gets_seeds_and_reports_its_progress() -> None:
     made = experiment.run([3, 4], lambda what, share: reported.append((what, share)))
     assert (made.seeds, made.rows[0].ours, made.rows[0].values) == ((3, 4), 4.0, (3.0, 4.0))
     np.testing.assert_array_equal(made.panels[0].series[0].y, [3.0, 4.0])
-    counted = [("0 of 2 runs", 0.5), ("1 of 2 runs", 0.75), ("2 of 2 runs", 1.0)]
+    counted = [("0 of 2 runs", 0.0), ("1 of 2 runs", 0.5), ("2 of 2 runs", 1.0)]
     assert reported == [*counted, ("done", 1.0)]
     assert experiment.run([3, 4], quick=True).seeds == (3,)
 

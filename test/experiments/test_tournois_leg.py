@@ -58,7 +58,7 @@ def test_identifiable_parameters_are_found_where_the_sensors_are_perfect(result:
     assert len(quiet) == 2
     assert all(row.bound_met for row in quiet)
     assert all(math.isfinite(row.ours) for row in result.rows)
-    assert len(result.panels) == 4
+    assert len(result.panels) == 3
 
 
 def test_recorded_torques_are_those_of_the_disturbed_leg(urdf: str) -> None:
