@@ -16,14 +16,19 @@ from inertial_estimation.spatial.rotations import (
     matrix,
     norm,
     normalised,
+    product,
     quaternion_from_rotation,
     roll_pitch_of,
     rotation,
     rotation_from_quaternion,
     rotation_from_roll_pitch_yaw,
+    rows_of,
     skews,
+    store,
     times,
+    transposed,
     vector,
+    vector_of,
     with_vertical,
     yaw_of,
 )
@@ -128,6 +133,10 @@ def test_rotations_products_and_sums_are_those_of_scipy_and_numpy(seed, size):
     pairs = [(times(matrix(R), x), R @ a), (cross(x, y), np.cross(a, b)), (dot(x, y), a @ b)]
     pairs += [(norm(x), np.linalg.norm(a)), (normalised(x), a / np.linalg.norm(a))]
     pairs += [(add(x, y), a + b), (combine(x, k, y), a + k * b)]
+    A, B = rng.normal(size=(2, 3, 3))
+    pairs += [(product(matrix(A), matrix(B)), A @ B), (transposed(matrix(A)), A.T), (rows_of(A), A)]
+    store(B[1], 0, x)
+    pairs += [(B[1], a), (vector_of(np.append(k, b), 1), b)]
     for found, expected in pairs:
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14)
 
