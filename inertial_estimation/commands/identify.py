@@ -121,10 +121,10 @@ def _check_arguments(args: argparse.Namespace) -> None:
     method_named(args.method)
     if args.split is not None and args.validate:
         raise ConfigurationError("--split and --validate exclude each other: give one of them")
-    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded)]
+    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded, *args.validate)]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
-        raise RecordingError(f"'{twice}' is given more than once: its data would count twice")
+        raise RecordingError(f"'{twice}' is given more than once: each recording has one use")
 
 
 def _source(

@@ -165,7 +165,7 @@ def refused(arguments, capsys) -> str:
         (["--split", "3", "--validate", "BAG"], "exclude each other"),
         (["--validate", "BAG"], "given more than once"),
         (["BAG"], "given more than once"),
-        (["--links", "tail"], "no moving link matches 'tail'; the model has upper, lower"),
+        (["--links", "tail"], "no moving link matches 'tail' in 'links'; the model has upper, lower"),
         (["--method", "magic"], "no method 'magic'; there are least-squares"),
         (["--remap", "joint_states:=/arm"], "no topic '/arm'"),
         (

