@@ -142,7 +142,7 @@ def _write(
             name = "with" if demo_run.adaptation else "without"
             print(f"{name} adaptation: {sentence}", file=sys.stderr)
     results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
-    write_json(output / NUMBERS, {"scene": vars(scene), "runs": results})
+    write_json(output / NUMBERS, {"scene": scene._asdict(), "runs": results})
     with drawing("figure", "matplotlib"):
         from inertial_estimation.plots.demo_figure import write_demo_figure
 

@@ -1,6 +1,6 @@
-"""Response of an arm to a weight: elbow angle and estimated mass over the time since the release."""
+"""Response of an arm to a weight: elbow angle and published mass over the time since the release."""
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from inertial_estimation.signals import Array, seconds
 MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 
 
-@dataclass(frozen=True)
-class PayloadScene:
+class PayloadScene(NamedTuple):
     """The scene of a payload response.
 
     Attributes:
@@ -38,8 +37,7 @@ class PayloadScene:
         return self.nominal_mass + (self.payload if t >= self.time_s else 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class PayloadResponse:
+class PayloadResponse(NamedTuple):
     """The response in one run.
 
     Attributes:
@@ -63,12 +61,11 @@ class PayloadResponse:
         """
         error = self.angle - scene.home
         held = error[self.t >= scene.time_s]
-        last = error[self.t >= scene.duration_s - MEAN_OVER_LAST_S]
-        end_s = min(scene.duration_s, float(self.t_mass[-1])) if len(self.t_mass) else scene.duration_s
+        end_s = min([scene.duration_s, *self.t_mass[-1:].tolist()])
         mass = _mean(self.mass[self.t_mass >= end_s - MEAN_OVER_LAST_S])
         return {
             "elbow_rmse_rad": _mean(held**2) ** 0.5,
-            "elbow_error_at_end_rad": _mean(last),
+            "elbow_error_at_end_rad": _mean(error[self.t >= scene.duration_s - MEAN_OVER_LAST_S]),
             "largest_elbow_error_rad": float(np.abs(held).max()) if len(held) else np.nan,
             "mass_at_end_kg": mass,
             "mass_error_at_end": mass / scene.mass(scene.duration_s) - 1.0,
@@ -86,18 +83,13 @@ def response_from_record(
     if not record.joints.get(scene.joint):
         raise RecordingError(f"no message with the joint '{scene.joint}' was received")
     masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
-    elbow, published = (
-        _series(series, released_ns, scene.duration_s) for series in (record.joints[scene.joint], masses)
-    )
-    return PayloadResponse(adaptation, *elbow, *published)
-
-
-def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:
-    table = np.array(series, dtype=object).reshape(-1, 2)
-    t = seconds(table[:, 0] - released_ns)
-    values = table[:, 1].astype(np.float64)
-    kept = (t >= 0.0) & (t <= duration_s + 1e-9)
-    return t[kept], values[kept]
+    columns: list[Array] = []
+    for series in (record.joints[scene.joint], masses):
+        stamps, values = zip(*series, strict=True) if series else ((), ())
+        t: Any = seconds(np.array(stamps, dtype=np.int64) - released_ns)
+        kept = (t >= 0.0) & (t <= scene.duration_s + 1e-9)
+        columns += [t[kept], np.array(values, dtype=np.float64)[kept]]
+    return PayloadResponse(adaptation, *columns)
 
 
 def _mean(values: Array) -> float:

@@ -1,6 +1,7 @@
 """Measured torques against those that the estimates predict, over a replay and after its hold-out."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -88,7 +89,10 @@ def torque_series(
     """
     rows = max((estimate.row_names for estimate in estimates), key=len)
     stamps = np.array([estimate.stamp_ns for estimate in estimates], dtype=np.int64)
-    innovations = np.array([_by_row(estimate, rows) for estimate in estimates])
+    innovations = np.full((len(estimates), len(rows)), np.nan)
+    for values, estimate in zip(innovations, estimates, strict=True):
+        own = estimate.row_names
+        values[... if own == rows else [rows.index(row) for row in own]] = estimate.innovation
     measured = np.full(innovations.shape, np.nan)
     readings = [reading for reading in efforts if reading.effort is not None]
     names = readings[0].names if readings else ()
@@ -100,13 +104,6 @@ def torque_series(
         table = np.array([reading.effort for reading in same])[:, [names.index(rows[i]) for i in joints]]
         measured[:, joints] = interpolated((stamps - stamps[0]).astype(np.float64), t, table)
     return TorqueSeries(stamps, rows, measured, innovations)
-
-
-def _by_row(estimate: InertialEstimate, rows: tuple[str, ...]) -> Array:
-    if estimate.row_names == rows:
-        return estimate.innovation
-    values = dict(zip(estimate.row_names, estimate.innovation.tolist(), strict=True))
-    return np.array([values.get(row, np.nan) for row in rows])
 
 
 def torque_error(
@@ -123,31 +120,26 @@ def torque_error(
     Returns:
         Norm of measured minus predicted over norm of measured torques; None without torques.
     """
-    values = pipelines.inertial_values
-    if pipelines.inertial is None:
+    values, inertial = pipelines.inertial_values, pipelines.inertial
+    if inertial is None:
         return None
     if values["floating_base"]:
         later = torques.stamps_ns >= hold_out_ns
-        stamps, _rows, measured, innovations = torques
-        return TorqueSeries(stamps[later], _rows, measured[later], innovations[later]).relative_error()
-    config = pipelines.inertial.config
-    urdf = pipelines.inertial.estimated_model().estimated_urdf()
+        stamps, rows, measured, innovations = torques
+        return TorqueSeries(stamps[later], rows, measured[later], innovations[later]).relative_error()
+    urdf = inertial.estimated_model().estimated_urdf()
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=values["locked_joints"])
     first_ns = hold_out_ns - round(EDGE_S * NANOSECONDS)  # for the filter's transient, and not counted
     later_readings = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
     joints = [joint for joint in robot.joint_names if joint in torques.row_names]
     if not later_readings or not joints:
         return None
-    try:
-        return prediction_error(
-            robot,
-            later_readings,
-            {**config.robot.nominal_friction.by_name(robot), **run.inertial[-1].friction},
-            joints=joints,
-            config=config.robot,
-        )
-    except MeasurementError:
-        return None
+    config = inertial.config.robot
+    friction = {**config.nominal_friction.by_name(robot), **run.inertial[-1].friction}
+    law = config.nominal_friction.law
+    with suppress(MeasurementError):
+        return prediction_error(robot, later_readings, friction, joints=joints, coulomb=law, config=config)
+    return None
 
 
 def prediction_error(
