@@ -136,9 +136,8 @@ def torque_error(
         return None
     config = inertial.config.robot
     friction = {**config.nominal_friction.by_name(robot), **run.inertial[-1].friction}
-    law = config.nominal_friction.law
     with suppress(MeasurementError):
-        return prediction_error(robot, later_readings, friction, joints=joints, coulomb=law, config=config)
+        return prediction_error(robot, later_readings, friction, joints=joints, config=config)
     return None
 
 
