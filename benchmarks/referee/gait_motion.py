@@ -25,89 +25,52 @@ SWING_HEIGHT = 0.15  # of a foot, as a share of the hip's height
 
 @dataclass(frozen=True)
 class FootMotion:
-    """What a foot in stance does instead of standing still; all zero: it stands.
+    """What a foot in stance does instead of standing still; all zero: it stands. Of the hip's height."""
 
-    Attributes:
-        skid: Mean distance a foot slides forward after touchdown, of the hip's height. slips: Share of the
-        stances with a slip. slip: Distance of a slip, of the hip's height. sink: Depth to which the ground
-        yields under the largest load, of the hip's height; a third of it stays. radius: Radius of the foot,
-        which rolls, of the hip's height.
-    """
-
-    skid: float = 0.0
-    slips: float = 0.0
-    slip: float = 0.0
-    sink: float = 0.0
-    radius: float = 0.0
+    skid: float = 0.0  # mean distance a foot slides forward after touchdown
+    slips: float = 0.0  # share of the stances with a slip
+    slip: float = 0.0  # distance of a slip
+    sink: float = 0.0  # depth to which the ground yields under the largest load; a third of it stays
+    radius: float = 0.0  # of the foot, which rolls
 
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """How the base moves.
+    """How the base moves."""
 
-    Attributes:
-        speed: Forward, as a Froude number v / sqrt(g h) with the hip's height h.
-        yaw_rate: [rad/s].
-        bounce: Amplitude of height, lateral and forward motion with the gait, of the hip's height.
-        rocking: Amplitude of roll and pitch with the gait [rad].
-        wander: Amplitude of slow changes of roll and pitch [rad].
-        impact: Change of velocity at a touchdown that rings off [m/s].
-    """
-
-    speed: float = 0.3
-    yaw_rate: float = 0.5
-    bounce: float = 0.015
-    rocking: float = 0.02
-    wander: float = 0.03
-    impact: float = 0.0
+    speed: float = 0.3  # forward, as a Froude number v / sqrt(g h) with the hip's height h
+    yaw_rate: float = 0.5  # [rad/s]
+    bounce: float = 0.015  # amplitude of height, lateral and forward motion, of the hip's height
+    rocking: float = 0.02  # amplitude of roll and pitch with the gait [rad]
+    wander: float = 0.03  # amplitude of slow changes of roll and pitch [rad]
+    impact: float = 0.0  # change of velocity at a touchdown that rings off [m/s]
 
 
 @dataclass(frozen=True)
 class Gait:
-    """A gait of any number of legs.
+    """A gait of any number of legs."""
 
-    Attributes:
-        offsets: Phase of each leg's touchdown, in the order of the contacts.
-        duty: Share of the stride in which a foot is in stance; a trot below 0.5 has flight phases.
-        stride_hz: Strides per second.
-        base: Motion of the base.
-        foot: Motion of the feet in stance.
-        rest_s: Rest before the motion [s].
-        fade_s: Time in which the motion fades in [s].
-    """
-
-    offsets: tuple[float, ...] = (0.0, 0.5, 0.5, 0.0)
-    duty: float = 0.55
-    stride_hz: float = 2.0
-    base: BaseMotion = field(default_factory=BaseMotion)
-    foot: FootMotion = field(default_factory=FootMotion)
-    rest_s: float = 2.0
-    fade_s: float = 1.0
+    offsets: tuple[float, ...] = (0.0, 0.5, 0.5, 0.0)  # phase of the touchdown of each contact's leg
+    duty: float = 0.55  # share of the stride in which a foot is in stance; a trot below 0.5 has flight phases
+    stride_hz: float = 2.0  # strides per second
+    base: BaseMotion = field(default_factory=BaseMotion)  # motion of the base
+    foot: FootMotion = field(default_factory=FootMotion)  # motion of the feet in stance
+    rest_s: float = 2.0  # rest before the motion [s]
+    fade_s: float = 1.0  # time in which the motion fades in [s]
 
 
 @dataclass(frozen=True, eq=False)
 class GaitMotion:
-    """Motion of base and feet in the world, n samples, m feet.
+    """Motion of base and feet in the world, n samples, m feet."""
 
-    Attributes:
-        times_s: Time [s], shape (n,).
-        position: Of the base [m], shape (n, 3).
-        acceleration: Of the base [m/s^2], shape (n, 3).
-        rotation: Orientation of the base, shape (n, 3, 3).
-        rate: Angular velocity of the base, base frame [rad/s], shape (n, 3).
-        feet: Positions of the feet [m], shape (n, m, 3).
-        load: Vertical force of each foot over the weight, shape (n, m).
-        touchdowns: Times since the last touchdown of any foot [s], shape (n,).
-    """
-
-    times_s: Array
-    position: Array
-    acceleration: Array
-    rotation: Array
-    rate: Array
-    feet: Array
-    load: Array
-    touchdowns: Array
+    times_s: Array  # time [s], shape (n,)
+    position: Array  # of the base [m], shape (n, 3)
+    acceleration: Array  # of the base [m/s^2], shape (n, 3)
+    rotation: Array  # orientation of the base, shape (n, 3, 3)
+    rate: Array  # angular velocity of the base, base frame [rad/s], shape (n, 3)
+    feet: Array  # positions of the feet [m], shape (n, m, 3)
+    load: Array  # vertical force of each foot over the weight, shape (n, m)
+    touchdowns: Array  # times since the last touchdown of any foot [s], shape (n,)
 
 
 def gait_motion(

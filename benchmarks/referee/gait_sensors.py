@@ -35,75 +35,41 @@ VIBRATION_DECAY = 0.05  # of the IMU's vibration after a touchdown [s]
 
 @dataclass(frozen=True)
 class GaitSensors:
-    """Imperfections of the sensors of a walking robot.
+    """Imperfections of the sensors of a walking robot."""
 
-    Attributes:
-        force_noise: Standard deviation of every reading of the accelerometer [m/s^2].
-        force_scale: Factor of the accelerometer.
-        force_bias: Standard deviation of its constant offset on each axis [m/s^2].
-        rate_noise: Standard deviation of every reading of the gyroscope [rad/s].
-        rate_bias: Standard deviation of its constant offset on each axis [rad/s].
-        rate_scale: Standard deviation of its error of scale on each axis.
-        vibration: Amplitude of the accelerometer's vibration after a touchdown [m/s^2].
-        rate_vibration: That of the gyroscope [rad/s].
-        encoder_offset: Standard deviation of constant offsets of the joints [rad].
-        velocity_noise: Standard deviation of every joint velocity [rad/s].
-        wrench_noise: Standard deviation of every contact force, over the robot's weight.
-        wrench_delay_s: Delay of the contact forces [s].
-        missing: Share of the time in which a contact's force reads zero.
-        phantom: Share of the time in which a foot in the air reads a tenth of the weight.
-        effort_noise: Standard deviation of every joint torque, a lever on which the robot's weight gives it
-            [m].
-        effort_friction: Coulomb friction of the joints in their torques, likewise [m].
-    """
-
-    force_noise: float = 0.05
-    force_scale: float = 1.0
-    force_bias: float = 0.03
-    rate_noise: float = 0.005
-    rate_bias: float = 0.004
-    rate_scale: float = 0.003
-    vibration: float = 0.0
-    rate_vibration: float = 0.0
-    encoder_offset: float = 0.005
-    velocity_noise: float = 0.02
-    wrench_noise: float = 0.01
-    wrench_delay_s: float = 0.0
-    missing: float = 0.0
-    phantom: float = 0.0
-    effort_noise: float = 0.0
-    effort_friction: float = 0.0
+    force_noise: float = 0.05  # standard deviation of every reading of the accelerometer [m/s^2]
+    force_scale: float = 1.0  # factor of the accelerometer
+    force_bias: float = 0.03  # standard deviation of its constant offset on each axis [m/s^2]
+    rate_noise: float = 0.005  # standard deviation of every reading of the gyroscope [rad/s]
+    rate_bias: float = 0.004  # standard deviation of its constant offset on each axis [rad/s]
+    rate_scale: float = 0.003  # standard deviation of its error of scale on each axis
+    vibration: float = 0.0  # amplitude of the accelerometer's vibration after a touchdown [m/s^2]
+    rate_vibration: float = 0.0  # that of the gyroscope [rad/s]
+    encoder_offset: float = 0.005  # standard deviation of constant offsets of the joints [rad]
+    velocity_noise: float = 0.02  # standard deviation of every joint velocity [rad/s]
+    wrench_noise: float = 0.01  # standard deviation of every contact force, over the robot's weight
+    wrench_delay_s: float = 0.0  # delay of the contact forces [s]
+    missing: float = 0.0  # share of the time in which a contact's force reads zero
+    phantom: float = 0.0  # share of the time in which a foot in the air reads a tenth of the weight
+    effort_noise: float = 0.0  # standard deviation of joint torques, over the robot's weight [m]
+    effort_friction: float = 0.0  # Coulomb friction of the joints in their torques, likewise [m]
 
 
 @dataclass(frozen=True, eq=False)
 class GaitReadings:
-    """Readings of all sensors at common times, and the truth.
+    """Readings of all sensors at common times, and the truth."""
 
-    Attributes:
-        times_s: Time [s], shape (n,).
-        imu: Specific force then angular rate, IMU frame, shape (n, 6).
-        q: Joint positions [rad], shape (n, n_joints).
-        v: Joint velocities [rad/s], shape (n, n_joints).
-        tau: Joint torques [Nm], shape (n, n_joints).
-        wrenches: Wrench of each contact in its wrench frame [N, Nm], shape (n, m, 6).
-        forces: True vertical force at each contact [N], shape (n, m).
-        up_I: The true vertical in the IMU frame, shape (n, 3).
-        up_B: That in the base frame, shape (n, 3).
-        orientation: True orientation of the base (x y z w), shape (n, 4).
-        position: True position of the base [m], shape (n, 3).
-    """
-
-    times_s: Array
-    imu: Array
-    q: Array
-    v: Array
-    tau: Array
-    wrenches: Array
-    forces: Array
-    up_I: Array
-    up_B: Array
-    orientation: Array
-    position: Array
+    times_s: Array  # time [s], shape (n,)
+    imu: Array  # specific force then angular rate, IMU frame, shape (n, 6)
+    q: Array  # joint positions [rad], shape (n, n_joints)
+    v: Array  # joint velocities [rad/s], shape (n, n_joints)
+    tau: Array  # joint torques [Nm], shape (n, n_joints)
+    wrenches: Array  # wrench of each contact in its wrench frame [N, Nm], shape (n, m, 6)
+    forces: Array  # true vertical force at each contact [N], shape (n, m)
+    up_I: Array  # the true vertical in the IMU frame, shape (n, 3)
+    up_B: Array  # that in the base frame, shape (n, 3)
+    orientation: Array  # true orientation of the base (x y z w), shape (n, 4)
+    position: Array  # true position of the base [m], shape (n, 3)
 
 
 def feet_at_rest(setup: RobotSetup, posture: Array) -> Array:

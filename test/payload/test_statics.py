@@ -154,41 +154,46 @@ def test_stretched_knee_is_named_and_the_others_stay_right(knee) -> None:
         np.testing.assert_allclose(measurement.forces_W[i], R @ force, atol=1e-8)
 
 
-class TestRefusals:
-    def test_limb_with_too_few_joints_is_named_with_them(self) -> None:
-        scene = Standing()
-        contacts = [*scene.contacts[1:], ContactFrames("lf_hip", "lf_hipassembly", "lf_hipassembly")]
-        with pytest.raises(ConfigurationError, match=r"'lf_hip' has 1 joints.*lf_haa_joint.*expected 3"):
-            TrunkStatics(scene.robot, contacts, scene.trunk)
-        TrunkStatics(scene.robot, contacts, scene.trunk, "measured")
+LF_SHANK = ContactFrames("lf_shank", "lf_lowerleg", "lf_lowerleg")
+LF_HIP = ContactFrames("lf_hip", "lf_hipassembly", "lf_hipassembly")
+FL = ContactFrames("fl", "fl_foot", "fl_foot")
 
-    def test_unknown_names(self) -> None:
-        scene = Standing()
-        with pytest.raises(ModelError, match="no link 'torso'"):
-            TrunkStatics(scene.robot, scene.contacts, "torso")
-        with pytest.raises(ModelError, match="no frame 'fl_foot'"):
-            TrunkStatics(scene.robot, [ContactFrames("fl", "fl_foot", "fl_foot")], "trunk")
 
-    def test_trunk_that_moves_against_the_base_and_base_that_does_not_move(self) -> None:
-        scene = Standing()
-        with pytest.raises(ConfigurationError, match="moves against the base"):
-            TrunkStatics(scene.robot, scene.contacts, "lf_upperleg")
-        fixed = RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"), floating_base=False)
-        with pytest.raises(ConfigurationError, match="floating base"):
-            TrunkStatics(fixed, scene.contacts, "trunk")
-        with pytest.raises(ConfigurationError, match="no contacts"):
-            TrunkStatics(scene.robot, [], "trunk")
+@pytest.mark.parametrize(
+    ("contacts", "trunk", "error", "words"),
+    [
+        (
+            [*Standing().contacts[1:], LF_HIP],
+            "trunk",
+            ConfigurationError,
+            "'lf_hip' has 1 joints.*lf_haa_joint",
+        ),
+        (
+            [*Standing().contacts, LF_SHANK],
+            "trunk",
+            ConfigurationError,
+            "'lf_foot' and 'lf_shank' share joint",
+        ),
+        ([FL], "trunk", ModelError, "no frame 'fl_foot'"),
+        ([], "trunk", ConfigurationError, "no contacts"),
+        (Standing().contacts, "torso", ModelError, "no link 'torso'"),
+        (Standing().contacts, "lf_upperleg", ConfigurationError, "moves against the base"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(contacts, trunk, error, words) -> None:
+    robot = Standing().robot
+    with pytest.raises(error, match=words):
+        TrunkStatics(robot, contacts, trunk)
+    if "joint" in words:
+        TrunkStatics(robot, contacts, trunk, "measured")
 
-    def test_a_leg_with_joints_enough_for_a_sole(self) -> None:
-        talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
-        sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
-        with pytest.raises(ConfigurationError, match=r"'left' has 6 joints.*fewer than the 6 of a sole"):
-            TrunkStatics(talos, sole, "base_link")
-        TrunkStatics(talos, sole, "base_link", "measured")
 
-    def test_two_contacts_on_one_limb(self) -> None:
-        scene = Standing()
-        twice = [*scene.contacts, ContactFrames("lf_shank", "lf_lowerleg", "lf_lowerleg")]
-        with pytest.raises(ConfigurationError, match="'lf_foot' and 'lf_shank' share joint"):
-            TrunkStatics(scene.robot, twice, "trunk")
-        TrunkStatics(scene.robot, twice, "trunk", "measured")
+def test_a_leg_with_joints_enough_for_a_sole_and_a_fixed_base_are_refused() -> None:
+    talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+    sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
+    with pytest.raises(ConfigurationError, match=r"'left' has 6 joints.*fewer than the 6 of a sole"):
+        TrunkStatics(talos, sole, "base_link")
+    TrunkStatics(talos, sole, "base_link", "measured")
+    fixed = RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"), floating_base=False)
+    with pytest.raises(ConfigurationError, match="floating base"):
+        TrunkStatics(fixed, Standing().contacts, "trunk")

@@ -1,16 +1,10 @@
+"""Motors, friction and stops of a flywheel; noise, delays and corrections of sensors; what is refused."""
+
 import numpy as np
 import pytest
-from support.simulated_robots import (
-    PostureHold,
-    panda_simulation,
-    talos_simulation,
-)
+from support.simulated_robots import PostureHold, panda_simulation, talos_simulation
 
-from inertial_estimation.errors import (
-    ConfigurationError,
-    InertialEstimationError,
-    ModelError,
-)
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, ModelError
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.simulation.config import REALISTIC, SimulationConfig
 from inertial_estimation.simulation.simulation import Simulation
@@ -23,6 +17,7 @@ ixy="0" ixz="0" iyz="0"/></inertial></link>
 <limit lower="-0.5" upper="0.8" effort="2" velocity="100"/>
 <dynamics damping="0.4" friction="0.1"/></joint></robot>"""
 REALISTIC_VALUES = {f"sensors.{name}": value for name, value in parameter_values(REALISTIC).items()}
+FOOT = "left_foot"
 
 
 def friction_of_all(**terms):
@@ -31,12 +26,10 @@ def friction_of_all(**terms):
     return {f"nominal_friction.{name}": value for name, value in values.items()}
 
 
-def flywheel(kind="continuous", friction=None, **values):
-    """A wheel with a vertical axis: gravity does nothing. A dot in a name is two underscores."""
-    named = {name.replace("__", "."): value for name, value in values.items()}
-    named |= friction_of_all(**friction) if friction else {}
-    config = build_config(SimulationConfig, {"floating_base": False, **named})
-    return Simulation(config, FLYWHEEL.format(kind=kind))
+def flywheel(kind="continuous", values=None, **friction):
+    """A wheel with a vertical axis: gravity does nothing."""
+    named = {"floating_base": False, **(values or {}), **(friction_of_all(**friction) if friction else {})}
+    return Simulation(build_config(SimulationConfig, named), FLYWHEEL.format(kind=kind))
 
 
 def spin(simulation, torque, duration_s):
@@ -46,27 +39,20 @@ def spin(simulation, torque, duration_s):
 
 
 def test_torque_accelerates_wheel_and_rotor():
-    truth = spin(flywheel(friction={"armature": 0.03}), 1.0, 0.1)
+    truth = spin(flywheel(armature=0.03), 1.0, 0.1)
     assert truth.v[0] == pytest.approx(1.0 / (FLYWHEEL_INERTIA + 0.03) * 0.1, rel=1e-9)
     assert truth.tau_link[0] == pytest.approx(FLYWHEEL_INERTIA * truth.a[0], rel=1e-9)
     assert truth.tau_motor[0] == 1.0
 
 
-@pytest.mark.parametrize(("kind", "seen"), [("link", 0.4), ("motor", 1.0)])
-def test_effort_is_sensed_where_the_config_says(kind, seen):
-    simulation = flywheel(friction={"armature": 0.03}, sensors__effort_at=kind)
-    simulation.apply(np.array([1.0]))
-    assert simulation.advance(30_000_000)[-1].joints.effort[0] == pytest.approx(seen, rel=1e-9)
-
-
 def test_viscous_friction_sets_the_final_speed():
-    assert spin(flywheel(friction={"viscous": 0.5}), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
+    assert spin(flywheel(viscous=0.5), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
 
 
 def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
-    slow = spin(flywheel(friction={"coulomb": 0.3}), 0.25, 1.0)
+    slow = spin(flywheel(coulomb=0.3), 0.25, 1.0)
     assert abs(slow.v[0]) < 0.05  # creep at the speed over which the sign is smoothed
-    simulation = flywheel(friction={"coulomb": 0.3})
+    simulation = flywheel(coulomb=0.3)
     spin(simulation, 1.0, 0.2)
     assert spin(simulation, 0.0, 2.0).v[0] == pytest.approx(0.0, abs=1e-6)
 
@@ -78,21 +64,36 @@ def test_joint_stops_at_its_limit(torque, stop):
     assert spin(flywheel(), torque, 3.0).q[0] / stop > 5.0
 
 
+def spin_and_read(simulation):
+    simulation.apply(np.array([1.0]))
+    return simulation.advance(30_000_000)[-1].joints
+
+
+@pytest.mark.parametrize(("kind", "seen"), [("link", 0.4), ("motor", 1.0)])
+def test_effort_is_sensed_where_the_config_says(kind, seen):
+    simulation = flywheel(values={"sensors.effort_at": kind}, armature=0.03)
+    assert spin_and_read(simulation).effort[0] == pytest.approx(seen, rel=1e-9)
+
+
+def test_sensors_send_what_the_corrections_of_the_parameter_file_make_true():
+    values = {"joint_offsets.joints": ("spin",), "joint_offsets.values": (0.3,)}
+    values |= {"drive_gains.joints": ("spin",), "drive_gains.values": (0.5,)}
+    sent, true = (spin_and_read(flywheel(values=given)) for given in (values, {}))
+    assert sent.position[0] + 0.3 == pytest.approx(true.position[0], abs=1e-12)
+    assert sent.effort[0] * 0.5 == pytest.approx(true.effort[0]) == pytest.approx(1.0)
+
+
+def numbers_of(reading):
+    return np.concatenate(
+        [reading.imu.specific_force_I, reading.joints.effort, reading.wrenches[FOOT].wrench_F]
+    )
+
+
 def test_same_seed_same_readings_other_seed_other_noise():
     runs = []
     for seed in (1, 1, 2):
         simulation = talos_simulation({**REALISTIC_VALUES, "seed": seed, **friction_of_all(armature=0.05)})
-        readings = PostureHold(simulation).run(0.05)
-        runs.append(
-            np.concatenate(
-                [
-                    np.concatenate(
-                        [r.imu.specific_force_I, r.joints.effort, r.wrenches["left_foot"].wrench_F]
-                    )
-                    for r in readings
-                ]
-            )
-        )
+        runs.append(np.concatenate([numbers_of(r) for r in PostureHold(simulation).run(0.05)]))
     np.testing.assert_array_equal(runs[0], runs[1])
     assert np.abs(runs[0] - runs[2]).max() > 0.1
 
@@ -101,80 +102,61 @@ def test_noise_has_the_sigmas_and_biases_declared():
     simulation = talos_simulation(REALISTIC_VALUES)
     truth = simulation.truth()
     readings = simulation.advance(3_000_000 * 2000)
-    n = len(readings)
+    wrench = np.array([r.wrenches[FOOT].wrench_F for r in readings]) - truth.wrenches_C[FOOT]
     errors = {
         "angular_rate": np.array([r.imu.angular_rate_I for r in readings]) - REALISTIC.angular_rate_bias,
         "position": np.array([r.joints.position for r in readings]) - truth.q,
         "velocity": np.array([r.joints.velocity for r in readings]),
         "effort": np.array([r.joints.effort for r in readings]) - truth.tau_link,
-        "force": np.array([r.wrenches["left_foot"].wrench_F[:3] for r in readings])
-        - truth.wrenches_C["left_foot"][:3],
-        "torque": np.array([r.wrenches["left_foot"].wrench_F[3:] for r in readings])
-        - truth.wrenches_C["left_foot"][3:],
+        "force": wrench[:, :3],
+        "torque": wrench[:, 3:],
     }
     for name, error in errors.items():
         sigma = getattr(REALISTIC, name)
-        assert np.abs(error.mean(axis=0)).max() < 5 * sigma / np.sqrt(n), name
+        assert np.abs(error.mean(axis=0)).max() < 5 * sigma / np.sqrt(len(readings)), name
         np.testing.assert_allclose(error.std(axis=0), sigma, rtol=0.1, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", ["imu", "joint", "wrench"])
 def test_delayed_reading_was_true_that_much_earlier(kind):
     delay_ns = 8_000_000  # no multiple of the period: it is measured between two stamps
-    runs = {}
-    cases = {"plain": {"sensors.rate": 1000.0}, "delayed": {f"sensors.{kind}_delay_s": 0.008}}
-    for name, values in cases.items():
+    runs = []
+    for values in ({"sensors.rate": 1000.0}, {f"sensors.{kind}_delay_s": 0.008}):
         simulation = panda_simulation(values) if kind == "joint" else talos_simulation(values)
         simulation.apply(np.full(simulation.robot.n_joints, 5.0))
-        runs[name] = {r.stamp_ns: r for r in simulation.advance(60_000_000)}
+        runs.append({r.stamp_ns: r for r in simulation.advance(60_000_000)})
+    plain, delayed = runs
 
-    def values_of(reading):
-        if kind == "imu":
-            return reading.imu.stamp_ns, reading.imu.specific_force_I
-        if kind == "joint":
-            return reading.joints.stamp_ns, reading.joints.velocity
-        return reading.wrenches["left_foot"].stamp_ns, reading.wrenches["left_foot"].wrench_F
+    def seen(reading):
+        sample = {"imu": reading.imu, "joint": reading.joints, "wrench": reading.wrenches.get(FOOT)}[kind]
+        names = {"imu": "specific_force_I", "joint": "velocity", "wrench": "wrench_F"}
+        return sample.stamp_ns, getattr(sample, names[kind])
 
-    assert len(runs["delayed"]) == 20
-    for stamp_ns, reading in runs["delayed"].items():
-        stamp, value = values_of(reading)
+    assert len(delayed) == 20
+    for stamp_ns, reading in delayed.items():
+        stamp, value = seen(reading)
         assert stamp == stamp_ns
         if stamp_ns > delay_ns:
-            np.testing.assert_array_equal(value, values_of(runs["plain"][stamp_ns - delay_ns])[1])
+            np.testing.assert_array_equal(value, seen(plain[stamp_ns - delay_ns])[1])
 
 
-BAD_CONFIGS = [
-    ({"sensors.rate": 300.0}, ConfigurationError, "sensors.rate.*whole number of steps.*0.003 s"),
-    ({"sensors.imu_delay_s": 0.0005}, ConfigurationError, "sensors.imu_delay_s.*whole number of steps"),
-    (
-        {"sensors.angular_rate_bias": (0.1,)},
-        ConfigurationError,
-        "angular_rate_bias has 1 values, expected three",
-    ),
-    ({"ground.stiffness": 0.0}, ConfigurationError, "ground.stiffness"),
-    ({"ground.terrain": "lunar"}, ConfigurationError, "flat, ramp, rough"),
-    (
-        {"contacts": ("left_foot",), "contact_frames": ("nose",), "stance.soles": ()},
-        ModelError,
-        "no frame 'nose'",
-    ),
-    ({"imu_frame": "nose"}, ModelError, "no frame 'nose'"),
-    ({"stance.joints": ("knee",), "stance.positions": (1.0,)}, ModelError, "no joint 'knee'"),
-    (
-        {"stance.joints": ("arm_left_4_joint",), "stance.positions": (1.0,)},
-        ConfigurationError,
-        "arm_left_4_joint at 1",
-    ),
-    (
-        {"stance.joints": ("leg_left_5_joint", "leg_right_5_joint"), "stance.positions": (0.5, 0.5)},
-        ModelError,
-        "cannot stand",
-    ),
-]
+ANKLES = ("leg_left_5_joint", "leg_right_5_joint")
+NOSE = {"contacts": (FOOT,), "contact_frames": ("nose",), "stance.soles": ()}
+BENT_BACK = {"stance.joints": ("arm_left_4_joint",), "stance.positions": (1.0,)}
 
 
 @pytest.mark.parametrize(
-    ("values", "error", "message"), BAD_CONFIGS, ids=lambda v: next(iter(v)) if isinstance(v, dict) else ""
+    ("values", "error", "message"),
+    [
+        ({"sensors.rate": 300.0}, ConfigurationError, "sensors.rate.*whole number of steps.*0.003 s"),
+        ({"sensors.imu_delay_s": 0.0005}, ConfigurationError, "sensors.imu_delay_s.*whole number of steps"),
+        ({"sensors.angular_rate_bias": (0.1,)}, ConfigurationError, "1 values, expected three"),
+        ({"ground.terrain": "lunar"}, ConfigurationError, "flat, ramp, rough"),
+        (NOSE, ModelError, "no frame 'nose'"),
+        ({"imu_frame": "nose"}, ModelError, "no frame 'nose'"),
+        (BENT_BACK, ConfigurationError, "arm_left_4_joint at 1"),
+        ({"stance.joints": ANKLES, "stance.positions": (0.5, 0.5)}, ModelError, "cannot stand"),
+    ],
 )
 def test_bad_config_is_refused_with_its_name(values, error, message):
     with pytest.raises(error, match=message):
@@ -186,20 +168,3 @@ def test_diverged_motion_is_an_error_not_a_number():
     simulation.apply(np.full(simulation.robot.n_joints, 1e7))
     with pytest.raises(InertialEstimationError, match="diverges 0 s after"):
         simulation.advance(30_000_000)
-
-
-def spin_and_read(simulation):
-    simulation.apply(np.array([1.0]))
-    return simulation.advance(20_000_000)[-1].joints
-
-
-def test_sensors_send_what_the_corrections_of_the_parameter_file_make_true():
-    values = {
-        "joint_offsets__joints": ("spin",),
-        "joint_offsets__values": (0.3,),
-        "drive_gains__joints": ("spin",),
-        "drive_gains__values": (0.5,),
-    }
-    sent, true = (spin_and_read(flywheel(**given)) for given in (values, {}))
-    assert sent.position[0] + 0.3 == pytest.approx(true.position[0], abs=1e-12)
-    assert sent.effort[0] * 0.5 == pytest.approx(true.effort[0]) == pytest.approx(1.0)

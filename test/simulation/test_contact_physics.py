@@ -18,6 +18,11 @@ def run(simulation, duration_s):
     return simulation.truth()
 
 
+def ramp(slope, friction):
+    ground = {"terrain": "ramp", "slope": slope, "begin": -100.0, "friction": friction}
+    return {**ON_GROUND, **{f"ground.{name}": value for name, value in ground.items()}}
+
+
 def force_along(truth, *directions):
     """Force of the ground along directions in the world: the block itself may tilt a little."""
     force_W = rotation_from_quaternion(truth.base.quaternion_xyzw) @ truth.wrenches_C["block"][:3]
@@ -34,13 +39,8 @@ def test_resting_depth_is_weight_over_stiffness_of_all_points(stiffness):
 def test_bounce_has_frequency_and_decay_of_a_spring_and_damper():
     # Four points in parallel; an impulse at the top sets the block swinging without taking off.
     stiffness, damping, step = 1e4, 50.0, 1e-4
-    values = {
-        **ON_GROUND,
-        "ground.stiffness": stiffness,
-        "ground.damping": damping,
-        "step": step,
-        "sensors.rate": 1e4,
-    }
+    ground = {"ground.stiffness": stiffness, "ground.damping": damping}
+    values = {**ON_GROUND, **ground, "step": step, "sensors.rate": 1e4}
     simulation = block_simulation(values, [Push("block", (0, 0, -20.0), start=0.0, duration=0.01)])
     simulation.apply(np.zeros(0))
     heights = []
@@ -58,8 +58,7 @@ def test_bounce_has_frequency_and_decay_of_a_spring_and_damper():
 
 @pytest.mark.parametrize("slope", [0.2, 0.45])
 def test_block_sticks_below_the_friction_angle_and_does_not_creep(slope):
-    ground = {"ground.terrain": "ramp", "ground.slope": slope, "ground.begin": -100.0, "ground.friction": 0.6}
-    simulation = block_simulation({**ON_GROUND, **ground})
+    simulation = block_simulation(ramp(slope, 0.6))
     early, late = run(simulation, 0.5), run(simulation, 3.0)
     assert np.linalg.norm(late.base.p_WB - early.base.p_WB) < 1e-8
     assert force_along(late, (0, 0, 1), (1, 0, 0)) == pytest.approx([WEIGHT, 0.0], rel=1e-6, abs=1e-6)
@@ -68,13 +67,7 @@ def test_block_sticks_below_the_friction_angle_and_does_not_creep(slope):
 @pytest.mark.parametrize("slope", [0.7, -0.7])
 def test_block_slides_above_the_friction_angle_with_the_acceleration_of_the_textbook(slope):
     friction = 0.3
-    ground = {
-        "ground.terrain": "ramp",
-        "ground.slope": slope,
-        "ground.begin": -100.0,
-        "ground.friction": friction,
-    }
-    simulation = block_simulation({**ON_GROUND, **ground})
+    simulation = block_simulation(ramp(slope, friction))
     first, second = run(simulation, 0.5), run(simulation, 0.5)
     along = np.array([np.cos(slope), 0.0, np.sin(slope)])
     speeds = [t.base.v_WB_B @ [1, 0, 0] for t in (first, second)]

