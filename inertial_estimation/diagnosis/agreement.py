@@ -85,7 +85,7 @@ def _sizes(table: Table) -> Iterator[Finding]:
         )
         verdict = Verdict.WRONG if wrong else Verdict.OK
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
-    if table.robot.n_base != 6 or not table.measures_wrenches:
+    if table.robot.n_base != 6 or not table.measures_loads:
         return
     needed, carried = table.force[:, :3], table.contact_force[:, :3]
     factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))

@@ -24,7 +24,7 @@ def load_change(table: Table) -> tuple[Finding, Change] | None:
     The force that the description predicts for the measured acceleration is in the denominator, so the steps
     of a walk hardly show. The longer part is examined further.
     """
-    if table.robot.n_base != 6 or not table.measures_wrenches:
+    if table.robot.n_base != 6 or not table.measures_loads:
         return None
     expected, measured = table.force[:, :3], table.contact_force[:, :3]
     product, size = (measured * expected).sum(axis=1), np.linalg.norm(expected, axis=1)

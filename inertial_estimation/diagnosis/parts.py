@@ -351,7 +351,7 @@ def hangs(table: Table) -> bool:
 def balance(table: Table) -> Part | None:
     """Contact wrenches, and what weight and motion need."""
     rows = balance_rows(table)
-    if rows is None or hangs(table):
+    if rows is None or table.sent.scalar or hangs(table):
         return None
     left = imbalance(*rows)
     share = left / max(float(rms(np.linalg.norm(rows[1], axis=1), None)), 1.0)

@@ -5,6 +5,7 @@ belongs to one time. What a hypothesis assumes about the sensors is a linear map
 which commutes with smoothing: another assumption is another table, without reading anything again.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -22,12 +23,14 @@ from inertial_estimation.models.predicted_forces import PredictedForces, gravity
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import exp_so3
 
 Indices = NDArray[np.int64]
 STEP_S = 0.02  # between two times
 SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # of the windows of means and parabolas; samples in each
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
 LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
+LEVELLED_S = 2.0  # over which accelerations are averaged for the vertical
 SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
 
 
@@ -52,8 +55,10 @@ class Signals:
     w: Array
     wd: Array
     wrenches: Array  # of each contact in the axes of `axes` [N, Nm], shape (N, k, 6)
+    attitude: Array  # orientation of the IMU in level axes of unknown heading, shape (N, 3, 3)
     axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
     without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
+    scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
     whole: "Signals | None" = None  # the signals of which these are some, for what comes late; None: these
 
     @property
@@ -84,19 +89,33 @@ class Signals:
         for i, contact in enumerate(setup.contact_names):
             if contact in streams.wrenches:
                 wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times, window)[0]
+        sent = np.nan_to_num(wrenches)
+        scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
         signals = cls(
             *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
-            axes=_axes(wrenches, setup),
+            attitude=_attitude(imu),
+            axes=tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts),
+            scalar=scalar,
         )
         return signals.part(np.flatnonzero(np.isfinite(signals.q).all(axis=1)))
 
 
-def _axes(wrenches: Array, setup: RobotSetup) -> tuple[WrenchAxes, ...]:
-    """Return the axes of the wrenches; scalar forces are vertical, and do not turn with a foot."""
-    sent = np.nan_to_num(wrenches)
-    scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
-    return tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts)
+def _attitude(imu: Array) -> Array:
+    """Return the orientation of an IMU in level axes that do not turn, shape (N, 3, 3).
+
+    The rate is integrated, forwards to begin with the right vertical, then back; what the vertical is off the
+    specific force decays over `LEVELLED_S`.
+    """
+    readings, n = np.nan_to_num(imu), len(imu)
+    size = np.maximum(np.linalg.norm(readings[:, :3], axis=1, keepdims=True), 1e-9)
+    up, turn, R = readings[:, :3] / size, STEP_S * readings[:, 3:], np.eye(3)
+    found = np.empty((n, 3, 3))
+    for k, i in enumerate((*range(n), *reversed(range(n)))):
+        rate, gain = turn[i] if k < n else -turn[i], max(1.0 / (k + 1), STEP_S / LEVELLED_S)
+        R = R @ exp_so3(rate + gain * np.cross(up[i], R[2]))
+        found[i] = R
+    return found
 
 
 def _window(streams: RobotStreams) -> float:
@@ -342,13 +361,36 @@ class Table:
         sent = self.sent
         if self.robot.setup.imu is None or all(axes is WrenchAxes.SENSOR for axes in sent.axes):
             return sent
-        wrenches = sent.wrenches.copy()
+        wrenches, world = sent.wrenches.copy(), WrenchAxes.WORLD in sent.axes
+        R_BW = self._base_in_world().transpose(0, 2, 1) if world else np.zeros(0)
         for k, axes in enumerate(sent.axes):
-            if axes is not WrenchAxes.SENSOR:  # those of the base
+            if axes is not WrenchAxes.SENSOR:
                 halves = wrenches[:, k].reshape(-1, 2, 3)
-                turned = np.einsum("nij,nhi->nhj", self.rotations_BF[:, k], halves)
-                wrenches[:, k] = turned.reshape(-1, 6)
+                halves = np.einsum("nij,nhj->nhi", R_BW, halves) if axes is WrenchAxes.WORLD else halves
+                wrenches[:, k] = np.einsum("nij,nhi->nhj", self.rotations_BF[:, k], halves).reshape(-1, 6)
         return replace(sent, wrenches=wrenches)
+
+    def _base_in_world(self) -> Array:
+        """Return the orientation of the base in the world of the wrenches, shape (N, 3, 3).
+
+        Their heading is that with which the robot balances best: what is carried is linear in its cosine and
+        sine.
+        """
+        level = self.sent.attitude @ self.R_BI.transpose(0, 2, 1)
+        halves = self.sent.wrenches.reshape(self.size, -1, 2, 3)
+
+        def carried(turn: Array) -> Array:
+            forces, moments = np.einsum("nji,jk,nchk->hnci", level, turn, halves)
+            both = forces.sum(axis=1), (np.cross(self.points_B, forces) + moments).sum(axis=1)
+            return np.concatenate(both, axis=1)
+
+        c, s = carried(np.diag([1.0, 1.0, 0.0])), carried(np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 0]]))
+        left = self.force[:, : c.shape[1]] - carried(np.diag([0.0, 0.0, 1.0]))
+        known = np.isfinite(left + c).all(axis=1)
+        G = np.stack((c[known].ravel(), s[known].ravel()), axis=1)
+        cosine, sine = linear_algebra.pinv(G) @ left[known].ravel()
+        heading: Array = exp_so3(np.array([0.0, 0.0, math.atan2(sine, cosine)]))
+        return heading @ level
 
     @property
     def points(self) -> bool:
@@ -398,10 +440,15 @@ class Table:
         return shares
 
     @cached_property
+    def measures_loads(self) -> bool:
+        """Whether the loads of all contacts are known most of the time."""
+        w = self.sent.wrenches
+        return bool(w.shape[1]) and bool(np.isfinite(w).all(axis=(1, 2)).mean() > 0.5)
+
+    @property
     def measures_wrenches(self) -> bool:
         """Whether the wrenches of all contacts are known most of the time."""
-        w = self.signals.wrenches
-        return bool(w.shape[1]) and bool(np.isfinite(w).all(axis=(1, 2)).mean() > 0.5)
+        return self.measures_loads and not self.sent.scalar
 
     @cached_property
     def speed(self) -> Array:

@@ -26,7 +26,8 @@ WRENCHES = "contact wrenches"
 TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
 YAWS = 24  # about the vertical, at which an IMU may be mounted
 NEAR_UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
-SCALED = 0.05  # logarithm of the scale of an accelerometer, above which it is no tolerance
+OFF_SCALE = 0.05  # logarithm of the scale of an accelerometer, above which it is no tolerance
+SCALED = 1.4  # factor of the wrenches of a contact that no tolerance or load explains
 MILLI, POUND = 1e-3, 4.448  # [N]
 FEWEST = 30  # windows from which axes are fitted
 RATE_PARTS = "rotation", "turn of gravity", "wrenches", "torques", "whole body"
@@ -46,7 +47,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
             yield force(
                 f"the specific force were in {unit} {said}", remedy, change, 1.0, size, "m/s^2", fix=fix
             )
-        if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > SCALED:
+        if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > OFF_SCALE:
             words = f"the specific force were {ratio:.3g} times too large {said}"
             remedy = "check unit and scale of the accelerometer in the driver of imu/data (m/s^2)"
             mild = 0.7 < ratio < 1.4
@@ -147,7 +148,7 @@ def wrench_hypotheses(table: Table) -> Iterator[Hypothesis]:
             (*WRENCH_PARTS, "rotation"),
         )
         yield Hypothesis("contact names", f"{names[a]}/wrench", words, remedy, change, 2.0, parts=parts)
-    for axes in (WrenchAxes.BASE,) if set(table.signals.axes) == {WrenchAxes.SENSOR} else ():
+    for axes in (WrenchAxes.BASE, WrenchAxes.WORLD) if set(table.signals.axes) == {WrenchAxes.SENSOR} else ():
         words = f"all wrenches were in the axes of the {axes.value}"
         remedy = (
             f"set wrench_frames of all contacts to '{axes.value}', or send them in the axes of the sensors"
@@ -185,7 +186,11 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         if float(np.trace(P)) > -3.0:
             yield mapped(check, f"the axes {whose} were ({axis_names(i)})", remedy, P, P, 3.0)
-    R = _fitted_wrench(table, contacts)
+    scale, R = _fitted_wrench(table, contacts)
+    if not 1.0 / SCALED < scale < SCALED:
+        words = f"the wrenches {whose} were {1.0 / scale:.3g} times the true ones"
+        remedy, factor = "check its gain, and the unit, in the driver of the force sensor", scale * ONE
+        yield mapped("contact wrench scale", words, remedy, factor, factor, 2.0, 1.0 / scale)
     if _degrees(R) > math.degrees(TURNED):
         yield mapped(check, f"the sensors {whose} were turned by {_degrees(R):.0f} deg", remedy, R, R, 4.0)
     for signs in itertools.product((1.0, -1.0), repeat=3) if not table.points else ():
@@ -199,8 +204,11 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
         yield mapped("contact wrench unit", f"the moments {whose} were in Nmm", remedy, ONE, MILLI * ONE, 0.0)
 
 
-def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> Array:
-    """Return the rotation of some contacts' sensors with which the robot balances best (Gauss-Newton)."""
+def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> tuple[float, Array]:
+    """Return the scale and the rotation of some contacts' sensors, each for itself, that balance best.
+
+    The scale is that of least squares, the rotation is found by the method of Gauss and Newton.
+    """
     wrenches = table.signals.wrenches
     known = np.isfinite(table.force[:, :6]).all(axis=1) & np.isfinite(wrenches).all(axis=(1, 2))
     scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3) / max(table.robot.weight, 1e-9)
@@ -213,10 +221,11 @@ def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> Array:
         pushed: Array = np.einsum("nkiv,nki->nv", J[:, own], values.reshape(len(values), len(own), 6)).ravel()
         return pushed
 
-    R = ONE
+    sent = carried(halves)
+    scale, R = float(sent @ left.ravel()) / max(float(sent @ sent), 1e-12), ONE
     for _ in range(6):
         turned = halves @ R.T
         C = np.column_stack([carried(np.cross(axis, turned)) for axis in ONE])
         step = linear_algebra.solve(C.T @ C + 1e-3 * ONE, C.T @ (left.ravel() - carried(turned)))
         R = exp_so3(step) @ R
-    return R
+    return scale, R
