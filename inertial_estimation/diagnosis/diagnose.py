@@ -1,12 +1,14 @@
 """The order of inference: streams, changes of the load, sensors, masses; what is wrong is mended at once."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from inertial_estimation.diagnosis.agreement import agreements, excessive_efforts
+from inertial_estimation.diagnosis.causes import WRONG_OFFSET
 from inertial_estimation.diagnosis.delays import Delay, delay_findings
-from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.load_change import load_change
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings
 from inertial_estimation.diagnosis.parts import judged
@@ -93,4 +95,20 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
         return
     said, diagnosis.masses = mass_findings(table.at(np.arange(0, table.size, APART)), config)
     already = {one.subject for one in found if one.failed and one.verdict is Verdict.WRONG}
-    found += [one for one in said if not (one.check == "IMU mounting" and one.subject in already)]
+    for one in said:
+        same = [(before.check, before.subject) == ("joint offset", one.subject) for before in found]
+        mended = np.flatnonzero(same).tolist() if one.check == "joint offset" else []
+        if mended:
+            found[mended[0]] = _summed(found[mended[0]], one)
+        elif not (one.check == "IMU mounting" and one.subject in already):
+            found.append(one)
+
+
+def _summed(mended: Finding, left: Finding) -> Finding:
+    """Return an offset of a joint that is the sum of what was mended and what was left of it."""
+    value = mended.value + left.value
+    size = math.radians(value)
+    said = f"{value:+.1f} deg in all: {mended.sentence}; after that {left.sentence}"
+    verdict = Verdict.WRONG if abs(size) > WRONG_OFFSET else Verdict.WARN
+    fix = Fix(joint_offsets={mended.subject: round(size, 4)})
+    return replace(mended, value=value, sentence=said, verdict=verdict, fix=fix)

@@ -14,8 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.evidence import most_probable, peak
+from inertial_estimation.diagnosis.causes import OFFSET_PRIOR, Kind, fit_forces
+from inertial_estimation.diagnosis.evidence import most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
+from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
     EXPECTED,
@@ -23,11 +25,10 @@ from inertial_estimation.diagnosis.parts import (
     STRONG,
     STRONG_UNLIMITED,
     Part,
-    judged,
     torque_columns,
     whole_body_rows,
 )
-from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms, spread
+from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
 from inertial_estimation.inputs.config import TURN
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
@@ -43,7 +44,7 @@ COMMON, MOST_COMMON = 1.6, 3000.0  # factors of all efforts
 UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
 GUESSES = 15  # of these, where friction is all that efforts show
 FACTOR_SIGMAS, SURE_SIGMAS = 4.0, 10.0  # of a factor of torques that stand out from friction, and of others
-OFFSET, WINDOWS_OF_OFFSETS = 0.1, 40  # of a zero that is off, a priori [rad]; at which it is fitted
+LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
 OF_POSITIONS = ("rotation", "heights of the feet", "wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
 CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
@@ -111,31 +112,20 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
 
 
 def offset_hypotheses(table: Table) -> Iterator[Hypothesis]:
-    """Yield that the zero of a joint is off, by the offset of most evidence (Newton's method)."""
-    robot, few = table.robot, table.at(spread(table.size, WINDOWS_OF_OFFSETS))
-
-    def evidence(offset: Array) -> float:
-        parts = judged(few.changed(Change(offset=offset)), OF_POSITIONS)
-        return sum(part.log for part in parts.values())
-
-    same = evidence(np.zeros(len(robot.names)))
-    for j in robot.setup.robot.turning_joints.tolist():
-        unit = np.eye(len(robot.names))[j]
-        below, above = evidence(-OFFSET * unit), evidence(OFFSET * unit)
-        top = peak(below, same, above)
-        size = math.copysign(OFFSET, above - below) if math.isnan(top) else OFFSET * top
-        if max(below, above) > same - 1.0 and AWAY / 3.0 < abs(size) < 4.0 * OFFSET:
-            step = 0.25 * size  # again, about what was found: far from it the evidence is no parabola
-            top = peak(*(evidence((size + k * step) * unit) for k in (-1, 0, 1)))
-            size += 0.0 if math.isnan(top) else step * min(max(top, -1.0), 1.0)
-            words = f"'{robot.names[j]}' had an offset of {size * DEGREES:+.1f} deg"
+    """Yield that the zero of a joint is off, by the offset that explains the forces best, each for itself."""
+    rows = force_rows(table)
+    for cause in () if rows is None else fit_forces(rows, table.robot).causes:
+        size, joint = cause.size, cause.subject
+        if cause.kind is Kind.OFFSET and cause.evidence > 0.0 and LEAST_OFFSET < abs(size) < MOST_OFFSET:
+            words = f"'{joint}' had an offset of {size * DEGREES:+.1f} deg"
             remedy = "calibrate it (command calibrate), and set joint_offsets of it"
+            change = Change(offset=size * np.eye(len(table.robot.names))[table.robot.names.index(joint)])
             yield Hypothesis(
-                *("joint offset", robot.names[j], words, remedy, Change(offset=size * unit)),
-                0.5 * (size / OFFSET) ** 2,
+                *("joint offset", joint, words, remedy, change),
+                0.5 * (size / OFFSET_PRIOR) ** 2,
                 size * DEGREES,
                 "deg",
-                fix=Fix(joint_offsets={robot.names[j]: round(size, 4)}),
+                fix=Fix(joint_offsets={joint: round(size, 4)}),
                 leaves=0.8,
             )
 
