@@ -26,7 +26,7 @@ HEAVIER, HEAVIER_SIGMAS = 0.05, 2.5  # share of the weight beyond tolerances, an
 TOLD = 0.04  # largest deviation of that share that tells
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 # Least share that a cause explains of what noise and tolerances leave; a wrong geometry explains much.
-EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2}
+EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2, Kind.SPIN: 0.2}
 EXPLAINS_ELSE = 0.05
 GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]

@@ -389,8 +389,8 @@ class Table:
         known = np.isfinite(left + c).all(axis=1)
         G = np.stack((c[known].ravel(), s[known].ravel()), axis=1)
         cosine, sine = linear_algebra.pinv(G) @ left[known].ravel()
-        heading: Array = exp_so3(np.array([0.0, 0.0, math.atan2(sine, cosine)]))
-        return heading @ level
+        found: Array = exp_so3(np.array([0.0, 0.0, math.atan2(sine, cosine)])) @ level
+        return found
 
     @property
     def points(self) -> bool:

@@ -186,11 +186,11 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         if float(np.trace(P)) > -3.0:
             yield mapped(check, f"the axes {whose} were ({axis_names(i)})", remedy, P, P, 3.0)
-    scale, R = _fitted_wrench(table, contacts)
-    if not 1.0 / SCALED < scale < SCALED:
-        words = f"the wrenches {whose} were {1.0 / scale:.3g} times the true ones"
-        remedy, factor = "check its gain, and the unit, in the driver of the force sensor", scale * ONE
-        yield mapped("contact wrench scale", words, remedy, factor, factor, 2.0, 1.0 / scale)
+    gain, R = _fitted_wrench(table, contacts)
+    if not 1.0 / SCALED < gain < SCALED:
+        words, F = f"the wrenches {whose} were {1.0 / gain:.3g} times the true ones", gain * ONE
+        mend = "check its gain, and the unit, in the driver of the force sensor"
+        yield mapped("contact wrench scale", words, mend, F, F, 2.0, 1.0 / gain)
     if _degrees(R) > math.degrees(TURNED):
         yield mapped(check, f"the sensors {whose} were turned by {_degrees(R):.0f} deg", remedy, R, R, 4.0)
     for signs in itertools.product((1.0, -1.0), repeat=3) if not table.points else ():
@@ -205,9 +205,9 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
 
 
 def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> tuple[float, Array]:
-    """Return the scale and the rotation of some contacts' sensors, each for itself, that balance best.
+    """Return the gain and the rotation of some contacts' sensors, each for itself, that balance best.
 
-    The scale is that of least squares, the rotation is found by the method of Gauss and Newton.
+    The gain is that of least squares, the rotation is found by the method of Gauss and Newton.
     """
     wrenches = table.signals.wrenches
     known = np.isfinite(table.force[:, :6]).all(axis=1) & np.isfinite(wrenches).all(axis=(1, 2))
@@ -222,10 +222,10 @@ def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> tuple[float, Arra
         return pushed
 
     sent = carried(halves)
-    scale, R = float(sent @ left.ravel()) / max(float(sent @ sent), 1e-12), ONE
+    gain, R = float(sent @ left.ravel()) / max(float(sent @ sent), 1e-12), np.eye(3)
     for _ in range(6):
         turned = halves @ R.T
         C = np.column_stack([carried(np.cross(axis, turned)) for axis in ONE])
         step = linear_algebra.solve(C.T @ C + 1e-3 * ONE, C.T @ (left.ravel() - carried(turned)))
         R = exp_so3(step) @ R
-    return scale, R
+    return gain, R
