@@ -85,14 +85,12 @@ def calibrate(
         rank=knowledge.rank,
         channels=_channels(problem, rms),
         noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
-        nuisances=_nuisances(problem, solution),
         samples=len(fitted),
         held_out=int(task.held_out.sum()),
         outliers=int((solution.weights < 0.5).sum()),
         heights_before=_heights(everything, solution, states["before"]),
         written_heights=_heights(everything, solution, states["written"]),
         is_held_out=task.held_out.astype(float),
-        iterations=solution.iterations,
         converged=solution.converged,
         warnings=tuple(warnings),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
@@ -218,12 +216,6 @@ def _channels(problem: CalibrationProblem, rms: dict[str, Array]) -> tuple[Chann
         ChannelError(channel.name, channel.unit, **{name: float(one[c]) for name, one in rms.items()})
         for c, channel in enumerate(problem.channels)
     )
-
-
-def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tuple[float, float]]:
-    sigma = np.sqrt(np.diag(solution.covariance))
-    rows = list(zip(problem.unknowns.names, solution.x.tolist(), sigma.tolist(), strict=True))
-    return {name: (value, s) for name, value, s in rows[problem.unknowns.n_offsets :]}
 
 
 def _joints(

@@ -69,14 +69,12 @@ class CalibrationReport:
     rank: int  # number of combinations of offsets the samples determine
     channels: tuple[ChannelError, ...]
     noise: Mapping[str, float]  # level by channel, estimated from the residuals
-    nuisances: Mapping[str, tuple[float, float]]  # value and standard deviation of the other unknowns
     samples: int  # fitted
     held_out: int
     outliers: int  # samples with reduced weights
     heights_before: Array  # of the figure with zero offsets, all samples, shape (K, c) [m]
     written_heights: Array  # the same with only the written offsets
     is_held_out: Array  # which rows of these are held out of the fit, shape (K,)
-    iterations: int  # Gauss-Newton steps
     converged: bool
     warnings: tuple[str, ...]  # suspicious properties of data or result, one sentence each
     written_joints: tuple[str, ...]  # joints whose offsets are written

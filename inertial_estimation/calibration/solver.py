@@ -44,7 +44,6 @@ class Solution:
     weights: Array  # robust weight of each sample in (0, 1], shape (K,)
     factor: Array  # of the noise-weighted Jacobian, local unknowns eliminated, triangular, shape (n, n)
     covariance: Array  # of the common unknowns, prior included, shape (n, n)
-    iterations: int
     converged: bool  # whether the last steps were negligible
 
 
@@ -97,7 +96,6 @@ def solve(
         weights=step.weights,
         factor=linear_algebra.square_factor(factor),
         covariance=_covariance(factor, problem.unknowns.prior_sigma),
-        iterations=fit.iterations,
         converged=fit.converged,
     )
 
@@ -139,7 +137,7 @@ class _Fit:
         self.x = np.array(problem.unknowns.centre if x is None else x, dtype=float)
         self.local = problem.start_local()
         self.linear = problem.linearise(self.x, self.local)
-        self.iterations, self.converged = 0, False
+        self.converged = False
         self._free = np.flatnonzero(np.ones(len(self.x)) if held is None else ~held)
         self._limit = float(chi2.ppf(INLIER_QUANTILE, len(problem.channel_of_row))) if robust else np.inf
 
@@ -154,7 +152,6 @@ class _Fit:
             x, local = self.x + dx, problem.moved(self.local, dl)
             trial = problem.linearise(x, local)
             new_cost = self._cost(trial, sigma, x)
-            self.iterations += 1
             if new_cost > cost * (1.0 + 1e-12) + 1e-18:
                 damping = max(10.0 * damping, LEAST_DAMPING)
                 if damping > MOST_DAMPING:

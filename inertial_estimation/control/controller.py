@@ -218,10 +218,6 @@ class WholeBodyController:
         self._solver.reset()
         self.interrupted = True
 
-    def interrupt(self) -> None:
-        """Let references and gait begin at the next step from where the robot is then."""
-        self.interrupted = True
-
     def step(
         self,
         h: float,

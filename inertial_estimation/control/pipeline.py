@@ -12,7 +12,7 @@ from inertial_estimation.control.controller import ControlResult, WholeBodyContr
 from inertial_estimation.control.health import controller_health, inertia_health, torque_error_health
 from inertial_estimation.control.inertia_intake import InertiaIntake, TorqueErrorIntake
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.supervisor import ControlSupervisor
+from inertial_estimation.control.supervisor import GAP_S, ControlSupervisor
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity, Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds, JointPart
@@ -38,7 +38,6 @@ from inertial_estimation.signals import (
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
 FORCE_AGE_S = 0.02  # for which a force before a joint state still shows a touchdown
-VELOCITY_AGE_NS = NANOSECONDS // 10  # of the last velocities that are used for damping
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
 MOST_WAITING = 64  # joint states that wait for inertias
 STOPPED = 5.0  # timeouts of an input, from whose age on the inertias, which come more slowly, have stopped
@@ -138,7 +137,7 @@ def _velocities(part: JointPart) -> Array:
     if stream.rejected and stream.rejected[-1][0] == stream.arrival_ns:
         return stream.rejected[-1][1][columns]
     newest = stream.ring.newest_ns
-    if newest is None or stream.arrival_ns - newest > VELOCITY_AGE_NS:
+    if newest is None or stream.arrival_ns - newest > GAP_S * NANOSECONDS:
         return np.zeros(len(part.joints))
     return stream.ring.rows[stream.ring.end - 1, columns]
 

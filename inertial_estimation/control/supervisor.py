@@ -222,7 +222,7 @@ class ControlSupervisor:
         """
         if h > GAP_S:  # meanwhile the drives did what they do without commands
             self.counts.gaps += 1
-            self.controller.interrupt()
+            self.controller.interrupted = True
             self._return.begin(self._sent)
             h = 0.0
         result = self._controlled(h, base, joints, forces)
@@ -279,7 +279,7 @@ class ControlSupervisor:
             state, tau = ControlState.DAMPING, self._damping_torque(joints.v)
             counts.damped += 1
             self._solution = None
-            self.controller.interrupt()
+            self.controller.interrupted = True
         self._return.begin(tau)
         nothing = np.zeros(self.controller.dynamics.nv), np.zeros((self._n_contacts, 6))
         return ControlResult(joints.stamp_ns, state, text, tau, *nothing)

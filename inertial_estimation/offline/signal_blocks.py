@@ -22,7 +22,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 LONGEST_S = 60.0  # of a segment: a longer one is cut, which costs the rows near the cut
 WAIT_S = 1.5  # of silence from which no joint state waits for an input; else for half of it [s]
-MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
 REPORT_MESSAGES = 2000  # messages between two reports of the progress
 FEWEST_ROWS_FOR_STEP = 200  # samples to find a step from
 GAPS = "gaps, where a new segment begins"
@@ -107,7 +106,7 @@ class BlockStream:
         Raises:
             RecordingError: If there are no usable joint states, or no time at which all inputs are there.
         """
-        recording, joints = self._recording, self._inputs.streams[JOINTS]
+        recording = self._recording
         offset_ns = clock_offset_ns(recording, self._takers)
         for number, message in enumerate(recording.unread(list(self._takers))):
             self._takers[message.topic](message.content, message.log_ns + offset_ns)
@@ -115,8 +114,6 @@ class BlockStream:
                 yield from self._blocks(self._complete(sample))
             if number % REPORT_MESSAGES == 0 and progress is not None:
                 progress(seconds(message.log_ns - recording.start_ns))
-            if joints.drops.total >= MOST_DROPPED_AT_START and not len(joints.ring):
-                break
         yield from self._blocks(self._grid.rest())
         if not self.samples:
             raise RecordingError(self._nothing())

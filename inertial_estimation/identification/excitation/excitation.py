@@ -31,6 +31,7 @@ from inertial_estimation.identification.excitation.precision import (
     speed_curve,
 )
 from inertial_estimation.identification.excitation.trajectory import (
+    OUTPUT_STEP_S,
     MotionFamily,
     Tick,
     TrajectoryProblem,
@@ -44,9 +45,7 @@ from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMot
 from inertial_estimation.parallel import Call, Workers
 from inertial_estimation.signals import Array
 
-OUTPUT_STEP_S = 0.01
 JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
-SPEED_SHARES = tuple(np.linspace(0.1, 1.0, 10).tolist())
 CURVE_POINTS = 10
 MOST_NAMES = 8  # largest number of names listed in one sentence
 
@@ -226,5 +225,5 @@ def _along(rows: DesignRows, noise: float, duration: float, motion: SineMotion) 
         states,
         precision(rows, states, noise, repeat),
         sample_curve(rows, states, noise, counts),
-        speed_curve(rows, states, noise, SPEED_SHARES, repeat),
+        speed_curve(rows, states, noise, np.linspace(0.1, 1.0, CURVE_POINTS).tolist(), repeat),
     )

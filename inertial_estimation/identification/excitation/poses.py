@@ -11,7 +11,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.design_robot import DesignSpace
 from inertial_estimation.identification.excitation.precision import objective, unit_diagonal
 from inertial_estimation.identification.excitation.trajectory import Tick, no_tick
-from inertial_estimation.identification.identifiability import BaseParameters
+from inertial_estimation.identification.identifiability import RANK_TOLERANCE, BaseParameters
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
@@ -21,7 +21,6 @@ CHECK_SPACING = 0.05  # between the postures of a path that are checked for coll
 QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)
 WEAK_INFORMATION = 1e-6  # share of the candidates' mean information with which the greedy choice starts
 SMALLEST_IMPROVEMENT = 1e-9  # smallest decrease of an objective for which poses are exchanged
-RANK_TOLERANCE = 1e-10  # smallest nonzero eigenvalue of the information scaled to a unit diagonal
 CANDIDATES_PER_POSE = 20  # random poses from which one is chosen
 MOST_DRAWS_PER_POSE = 200  # largest number of random draws per requested pose
 
@@ -64,7 +63,7 @@ def chosen_poses(space: DesignSpace, candidates: Array, tick: Tick = no_tick) ->
     chosen = _greedy(infos, range(len(A)), config.poses, base, tick)
     M = infos[chosen].sum(0)
     scaled, _sizes = unit_diagonal(M[np.ix_(base.columns, base.columns)])
-    rank = int((linear_algebra.eigvalsh(scaled) > RANK_TOLERANCE).sum())
+    rank = int((linear_algebra.eigvalsh(scaled) > RANK_TOLERANCE**2).sum())  # singular values squared
     if rank < base.rank:
         raise ConfigurationError(
             f"{config.poses} poses with {A.shape[1]} rows each cannot determine {base.rank} parameters; "

@@ -137,7 +137,7 @@ class MotionFamily:
 Tick = Callable[[int], None]
 """Called with the number of steps done since the last call."""
 
-FINE_RATE_HZ = 100.0  # sampling rate at which the result is checked for collisions
+OUTPUT_STEP_S = 0.01  # between the samples that are written, and checked for collisions
 REFINEMENT_ROUNDS = 4  # rounds with an increasing penalty until the result is free of collisions
 PENALTY_GROWTH = 10.0
 GAIN_SHRINK = 0.9  # factor of each reduction of the gains
@@ -305,6 +305,6 @@ def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: 
 
 def _checked(problem: TrajectoryProblem, z: Array) -> tuple[float, float]:
     """Return the smallest clearance and the largest share of a torque limit, at many times."""
-    times = np.arange(0.0, problem.family.duration, 1.0 / FINE_RATE_HZ)
+    times = np.arange(0.0, problem.family.duration, OUTPUT_STEP_S)
     states = problem.family.motion(z).at(times)
     return problem.space.clearance(states[0]), problem.space.torque_share(*states)
