@@ -224,13 +224,10 @@ class BodyPlacements:
         return T_BF.rotation, T_BF.translation
 
     def com_B(self, inertias: Iterable[LinkInertia] = ()) -> Array:
-        """Return the centre of mass in the base frame, c = sum_i m_i p_i / sum_i m_i.
+        """Return the centre of mass in the base frame [m], shape (3,); NaN for a robot without mass.
 
         Args:
             inertias: Inertias that replace those of the description, each of the whole body of a link.
-
-        Returns:
-            Centre of mass [m], shape (3,); NaN for a robot without mass.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a link does not exist.

@@ -183,7 +183,7 @@ class MomentumObserver:
     def update(
         self, q: Array, v: Array, tau: Array, dt: float, base: tuple[Array, Array, Array] | None = None
     ) -> Array:
-        """Take the readings at the end of one step.
+        """Take the readings at the end of one step; return r [Nm], shape (n_joints,).
 
         The step is implicit in r, hence stable for any gain: r = K (p - p(0) - I - beta dt) / (1 + K dt). The
         first update takes the momentum for constant, r = -beta.
@@ -195,9 +195,6 @@ class MomentumObserver:
             dt: Time since the last update [s]; of the first update it is not used.
             base: Of a floating base: proper acceleration of the IMU, one g upwards at rest [m/s^2], angular
                 velocity [rad/s] and position of the IMU [m], in base axes, shape (3,) each.
-
-        Returns:
-            r [Nm], shape (n_joints,).
         """
         model, data, K = self._model, self._data, self._gain
         configuration = self._robot.configuration(q)
@@ -238,15 +235,12 @@ class ContactForces:
         self._limbs = _limbs(robot, contacts)
 
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
-        """Return the force of the environment along a direction at each contact.
+        """Return the force along a direction at each contact [N], NaN where the torques do not tell.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).
             residual: Torques of the environment [Nm], shape (n_joints,).
             direction_B: Unit vector, axes of the base, shape (3,).
-
-        Returns:
-            [N], shape (n,), NaN where the torques do not determine it.
         """
         model, data, n = self._robot.model, self._data, self._robot.n_base
         pin.computeJointJacobians(model, data, self._robot.configuration(q))

@@ -302,7 +302,7 @@ class DynamicsMeasurement:
         return self._rows.picked
 
     def equation(self, state: MeasuredState, phi: Array | None = None) -> LinearEquation:
-        """Return the linear equation at a measured state.
+        """Return the linear equation at a measured state, in the rows `row_names`.
 
         Rows are bilinear in the bodies and an error e of the sensed acceleration of the base, known as e_0:
         A(f_B - e) pi = z(f_B - e). Linearised about e_0, with E the rows of the mass matrix for the base,
@@ -316,9 +316,6 @@ class DynamicsMeasurement:
             state: The measurements, all of one time.
             phi: Present parameters of the bodies, about the joint frames, shape (n,): errors of accelerations
                 reach the rows through the mass matrix of the robot as it is. None: nominal.
-
-        Returns:
-            The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
         terms, picked = self._terms, self._rows.picked

@@ -44,11 +44,7 @@ class InertiaPosterior(ABC):
 
     @abstractmethod
     def draw(self, count: int, rng: Generator) -> Array:
-        """Draw robots.
-
-        Returns:
-            Parameters about the link frames, Pinocchio's order, shape (count, n_bodies, 10).
-        """
+        """Draw robots: parameters about the link frames, Pinocchio's order, shape (count, n_bodies, 10)."""
 
     def values(self) -> dict[str, Any]:
         """Return the distribution as plain values, for `posterior_from_values`."""
@@ -230,10 +226,7 @@ class EstimatedModel:
         return (*self.links, self.load.name) if self.load else self.links
 
     def samples(self, count: int, rng: Generator) -> Array:
-        """Draw robots from the posterior.
-
-        Returns:
-            Parameters as in `estimate`, all consistent, shape (count, n, 10).
+        """Draw robots from the posterior: parameters as in `estimate`, all consistent, (count, n, 10).
 
         Raises:
             ConfigurationError: If there is no posterior.

@@ -161,16 +161,13 @@ class CoulombDirection:
         self._z = None
 
     def after(self, v: Array, dt: float) -> Array:
-        """Return z after one step.
+        """Return z after one step, in (-1, 1), shape (n,).
 
         The sign within the step is tanh(v / v_s) of its end, so that noise about rest does not turn it.
 
         Args:
             v: Joint velocities at the end of the step [rad/s], shape (n,).
             dt: Length of the step [s].
-
-        Returns:
-            Values in (-1, 1), shape (n,).
         """
         sign = smooth_sign(v, self._smoothing_speed)
         if self._z is None or self._presliding == 0.0:
@@ -265,7 +262,7 @@ class FrictionModel:
     def regressor(
         self, q: Array, v: Array, a: Array, sign: Array | None = None, load: Array | None = None
     ) -> Array:
-        """Return F with tau_friction = F phi.
+        """Return F with tau_friction = F phi in the joint rows, shape (..., n_joints, size).
 
         Args:
             q: Joint positions [rad], shape (..., n_joints).
@@ -275,9 +272,6 @@ class FrictionModel:
                 (..., n_joints); None computes it from `v`.
             load: Torque behind the gear, by the nominal parameters [Nm], shape (..., n_joints); needed where
                 `needs_load`.
-
-        Returns:
-            Regressor in the joint rows, shape (..., n_joints, size).
         """
         F = np.zeros((*v.shape, self.size))
         for i, factor in enumerate(self._factors(q, v, a, sign, load)):
@@ -335,7 +329,7 @@ def friction_model(
 
 
 def friction_deviations(friction: FrictionModel, robot: RobotModel, share: float) -> Array:
-    """Return the prior standard deviation of each friction parameter.
+    """Return the prior standard deviation of each friction parameter, shape (size,).
 
     A torque is a share of the effort limit, reached at the speed limit by the viscous part. A gear of ratio n
     multiplies the effort by n and the rotor inertia by n^2 and divides the speed by n, so the armature over
@@ -345,9 +339,6 @@ def friction_deviations(friction: FrictionModel, robot: RobotModel, share: float
         friction: The friction parameters.
         robot: The robot, for its limits.
         share: Of the effort limit; also the increase of Coulomb friction with the torque of the teeth.
-
-    Returns:
-        In the parameters' units, shape (size,).
     """
     limits, joints = urdf_limits(robot), list(friction.joints)
     effort = np.where(np.isfinite(limits.effort), limits.effort, EFFORT_PER_KG * robot.total_mass)[joints]

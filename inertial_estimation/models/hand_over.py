@@ -42,15 +42,12 @@ class HandOver:
         return bool(self._arrived.all())
 
     def advance(self, estimate_C: Array, limit: float, followed: Sequence[int] = ()) -> Array:
-        """Move towards estimates.
+        """Move towards estimates; return the parameters to publish, in C, shape (n, 10).
 
         Args:
             estimate_C: Parameters in C, shape (n, 10).
             limit: Largest change [kg].
             followed: Numbers of the bodies that are followed.
-
-        Returns:
-            Parameters to publish, in C, shape (n, 10).
         """
         change = estimate_C - self.published
         moments = np.abs(change @ TO_PSEUDO_INERTIA).max(axis=1)
@@ -70,14 +67,11 @@ def central_row(link: LinkInertia) -> Array:
 
 
 def published_defect(names: Sequence[str], published: Array) -> str:
-    """Name a published inertia that is not finite, or that no body of positive density has.
+    """Name a published inertia that is not finite, or that no body has; empty if there is none.
 
     Args:
         names: Names of n links.
         published: Their inertias as `central_row` returns them, shape (n, 13).
-
-    Returns:
-        The defect as a phrase; empty if there is none.
     """
     if not np.isfinite(published).all():
         return "a published inertia is not finite"

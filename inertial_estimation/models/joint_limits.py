@@ -84,9 +84,6 @@ def with_another_turn(lower: Array, upper: Array) -> tuple[Array, Array]:
     Args:
         lower: Smallest positions [rad or m], infinite where there are none, shape (n,).
         upper: Largest positions, shape (n,).
-
-    Returns:
-        The smallest and the largest plausible positions.
     """
     turn = 2.0 * np.pi
     turns = np.where(upper - lower >= turn - LIMIT_ROUNDING, turn, 0.0)

@@ -55,13 +55,10 @@ class SineMotion:
     end_s: float = math.inf  # end of the fade-out [s]; infinite for a motion without end
 
     def at(self, t: float | Array) -> tuple[Array, Array, Array]:
-        """Return position, velocity and acceleration.
+        """Return position, velocity and acceleration, of shape (n,), or (m, n).
 
         Args:
             t: One time, or several of shape (m,) [s].
-
-        Returns:
-            Three arrays of shape (n,), or (m, n).
         """
         times = np.asarray(t, dtype=np.float64)[..., None]
         s, s1, s2 = self._share(times)
@@ -102,9 +99,6 @@ def random_sines(
         terms: Sinusoids per coordinate.
         rest_s: Rest before the motion [s].
         fade_s: Time to fade in [s].
-
-    Returns:
-        The motion.
 
     Raises:
         ConfigurationError: If the fade-in is not positive or the rest is negative.

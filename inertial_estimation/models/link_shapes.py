@@ -162,7 +162,7 @@ class SelfCollision:
         rng: Generator,
         margin: float = 0.0,
     ) -> "SelfCollision":
-        """Read the collision geometry.
+        """Read the collision geometry; without any, nothing is checked, and `note` reports it.
 
         Args:
             robot: The robot, its base fixed; joints it lacks are locked at zero.
@@ -170,9 +170,6 @@ class SelfCollision:
             mesh_folders: Folders in which ``package://`` meshes are searched.
             rng: Source of the random postures that determine which pairs always touch.
             margin: Distance below which links count as touching in the random postures [m].
-
-        Returns:
-            The checker; without geometry it checks nothing and its `note` reports this.
         """
         full = pin.buildModelFromXML(urdf)
         folders = [str(folder) for folder in mesh_folders]
@@ -198,13 +195,10 @@ class SelfCollision:
         return bool(self.pairs)
 
     def clearance(self, q: Array) -> float:
-        """Return the smallest distance between two links, negative where they intersect.
+        """Return the smallest distance of two links [m], negative inside, infinite if none is checked.
 
         Args:
             q: Joint positions [rad], shape (n_joints,).
-
-        Returns:
-            Distance [m]; infinite where nothing is checked.
         """
         return self._closest(q)[0]
 

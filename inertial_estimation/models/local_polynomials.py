@@ -58,16 +58,13 @@ def window_weights(times: Array) -> WindowWeights:
 
 
 def end_slope_weights(times: Array) -> Array:
-    """Return the weights of the slope, at the last sample, of a least-squares parabola over a window.
+    """Return the weights of the slope, at the last sample, of a least-squares parabola [1/s].
 
     With polynomials orthogonal over the samples, p1 = t - mean and p2 = p1^2 - beta p1 - mean(p1^2), the
     slope at the end is sum_i (p1_i / |p1|^2 + p2'(t_n) p2_i / |p2|^2) q_i, p2'(t_n) = 2 p1_n - beta.
 
     Args:
         times: Times of the samples, increasing [s], shape (n,), n >= 3.
-
-    Returns:
-        Weights [1/s], sum zero, shape (n,).
     """
     n = len(times)
     p1 = times - np.add.reduce(times) / n

@@ -99,13 +99,10 @@ class ResolvedRows:
         return bool(len(self.unknown))
 
     def projection(self, J_C: Array) -> Array:
-        """Return an orthonormal N with N' J_C' = 0 in the picked rows and unknown components.
+        """Return an orthonormal N, (m, names), with N' J_C' = 0 in picked rows and unknown components.
 
         Args:
             J_C: Contact Jacobians, shape (6 n_contacts, nv).
-
-        Returns:
-            Shape (m, number of names).
         """
         unknown = J_C[self.unknown][:, self.picked].T
         N: Array = np.linalg.qr(unknown, mode="complete")[0][:, unknown.shape[1] :]

@@ -147,16 +147,13 @@ class GeometrySlopes:
         return tuple(self._robot.joint_names[j] for j in self._turning.tolist())
 
     def at(self, motion: Motion, readings: Motion, wrenches: Array) -> Array:
-        """Return the slopes by an IMU's rotation (floating base, 3), then by turning joints' offsets.
+        """Return slopes by an IMU's rotation (floating base, 3), then by t joints' offsets, (nv, 3 + t).
 
         Args:
             motion: Positions, velocities and accelerations of the joints, shape (n_joints,) each.
             readings: Specific force [m/s^2], angular rate [rad/s] and angular acceleration [rad/s^2] of the
                 IMU, its axes, shape (3,) each; of no account for a fixed base.
             wrenches: Force and moment of the ground on each contact, in its wrench frame, shape (k, 6).
-
-        Returns:
-            Slopes of base wrench and torques, per rad, shape (nv, 3 + t) or (nv, t).
         """
         model = self._robot.model
         v, a = self._velocities(motion, readings)

@@ -70,7 +70,7 @@ def joint_corrections(offsets: JointOffsets, gains: DriveGains, robot: RobotMode
 def values_by_joint(
     name: str, joints: Sequence[str], values: Sequence[float], robot: RobotModel, missing: float
 ) -> Array:
-    """Spread values of some joints over all.
+    """Spread values of some joints over all, shape (n_joints,).
 
     Args:
         name: Of the parameter section, for messages.
@@ -78,9 +78,6 @@ def values_by_joint(
         values: As many.
         robot: The model.
         missing: Value of the joints that are not named.
-
-    Returns:
-        Shape (n_joints,).
 
     Raises:
         ConfigurationError: If the numbers differ, a value is no number, or a joint is named twice.

@@ -81,9 +81,6 @@ class RobotModel:
             floating_base: Whether the root link moves freely in the world.
             locked_joints: Joints frozen at zero, by name or shell pattern (``l_hand_*``).
 
-        Returns:
-            The model.
-
         Raises:
             ModelError: If the text is not a URDF, holds an impossible value (`check_urdf`), or a locked joint
                 does not exist.
@@ -113,13 +110,10 @@ class RobotModel:
         return float(sum(inertia.mass for inertia in self.model.inertias))
 
     def configuration(self, q: Array) -> Array:
-        """Return Pinocchio's configuration with the base at the origin.
+        """Return Pinocchio's configuration with the base at the origin, shape (nq,).
 
         Args:
             q: Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
-
-        Returns:
-            Configuration, shape (nq,).
         """
         configuration: Array = self._q_neutral.copy()
         if not len(self.continuous_joints):
@@ -131,11 +125,7 @@ class RobotModel:
         return configuration
 
     def joint_positions(self, configuration: Array) -> Array:
-        """Return the joint positions of a configuration, the inverse of `configuration`.
-
-        Returns:
-            Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
-        """
+        """Return the joint positions of a configuration [rad or m], the inverse of `configuration`."""
         q: Array = configuration[self._idx_q].copy()
         first = self._idx_q[self.continuous_joints]
         q[self.continuous_joints] = np.arctan2(configuration[first + 1], configuration[first])
@@ -154,10 +144,7 @@ class RobotModel:
             raise ModelError(f"no joint '{name}'{hint}") from None
 
     def joints_matching(self, patterns: Sequence[str], where: str) -> tuple[int, ...]:
-        """Return the joints that match any of some shell patterns, by their positions in `joint_names`.
-
-        Returns:
-            Positions, increasing.
+        """Return the joints that match any shell pattern, by increasing positions in `joint_names`.
 
         Raises:
             ConfigurationError: If a pattern matches no joint; the message lists those that exist.

@@ -147,7 +147,7 @@ class SensorErrors:
         return errors if errors.size else None
 
     def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
-        """Return what each row takes more than its model, and its standard deviation.
+        """Return what each of `rows` takes more than its model, and its standard deviation [N, Nm].
 
         For the base it is u, for a joint g tau + o: at a constant torque, offset and gain of a joint are
         hardly distinguished, but their sum is known.
@@ -156,9 +156,6 @@ class SensorErrors:
             errors: The errors, shape (size,).
             P: Their covariance, shape (size, size).
             tau: Torques as read [Nm], shape (n_joints,).
-
-        Returns:
-            Of the rows in `rows` [N, Nm], shape (k,) each.
         """
         T, (rows, joints) = self._constant.copy(), self._gains
         T[rows, self._of_gains] = tau[joints]

@@ -58,11 +58,7 @@ def urdf_with_bodies(
 
 
 def link_parameters(urdf: str) -> dict[str, Array]:
-    """Return the parameters of every link's own inertia about its frame, zeros where it has none.
-
-    Returns:
-        By link, in the document's order, Pinocchio's order, shape (10,) each.
-    """
+    """Return every link's own parameters about its frame, by link, zeros where it has none, (10,) each."""
     return {name: _read(element) for name, element in _document(urdf).named("link").items()}
 
 

@@ -143,9 +143,6 @@ class WholeBodyDynamics:
             base: Motion of a floating base; None for a fixed one.
             q: Joint positions in the model's order [rad], shape (n_joints,).
             v: Joint velocities [rad/s], shape (n_joints,).
-
-        Returns:
-            Mass matrix, bias force, frames and centre of mass.
         """
         model, data = self._model, self._data
         configuration, velocity = self._coordinates(base, q, v)
