@@ -1,9 +1,8 @@
 """Shapes of links from the URDF: their outlines, triangles of meshes, and distances between links.
 
 For distances a mesh is replaced by its convex hull, which contains it: postures without collision of the
-hulls have none of the meshes either, and a distance takes microseconds. The meshes themselves are used only
-where two hulls touch in much of the joints' range (a leg in the hollow of a trunk). As in MoveIt's setup
-assistant, pairs of neighbours (one joint apart) and pairs that touch in nearly every posture are left out.
+hulls have none of the meshes either, and a distance takes microseconds. As in MoveIt's setup assistant, pairs
+of neighbours (one joint apart) and pairs that touch in nearly every posture are left out.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,7 +26,6 @@ KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VIS
 RIM = 24  # points that stand for the rim of a cylinder or cone
 POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
 ALWAYS_TOUCHING_SHARE = 0.95  # of the sampled postures, from which a pair counts as always touching
-MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, before meshes replace them
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +185,17 @@ class SelfCollision:
         _keep(geometry, [not _neighbours(robot, geometry, pair) for pair in geometry.collisionPairs])
         if not len(geometry.collisionPairs):
             return cls(robot, None, "collisions were not checked: no geometry of the URDF could collide")
-        return cls(robot, *_sorted_out(robot, geometry, rng, margin))
+        for shape in geometry.geometryObjects:
+            if hasattr(shape.geometry, "buildConvexHull"):
+                shape.geometry.buildConvexHull(True, "Qt")
+                shape.geometry = shape.geometry.convex
+        limits = joint_limits(robot)
+        postures = rng.uniform(limits.lower, limits.upper, size=(POSTURES_SAMPLED, robot.n_joints))
+        always = _share_touching(robot, geometry, postures, margin) >= ALWAYS_TOUCHING_SHARE
+        names = _names_of_pairs(robot, geometry)
+        _keep(geometry, (~always).tolist())
+        left_out = dict.fromkeys(names[i] for i in np.flatnonzero(always))
+        return cls(robot, geometry, always_touching=tuple(left_out))
 
     @property
     def checks(self) -> bool:
@@ -228,37 +236,6 @@ class SelfCollision:
         configuration = self._robot.configuration(q)
         index = pin.computeDistances(self._robot.model, self._data, self._geometry, data, configuration)
         return float(data.distanceResults[index].min_distance), int(index)
-
-
-def _sorted_out(
-    robot: RobotModel, meshes: pin.GeometryModel, rng: Generator, margin: float
-) -> tuple[pin.GeometryModel, str, tuple[tuple[str, str], ...]]:
-    """Leave out the pairs that always touch, and take hulls where they are not too coarse.
-
-    Returns:
-        The shapes, no note, and the links of the pairs that were left out.
-    """
-    hulls = meshes.clone()
-    for shape in hulls.geometryObjects:
-        if hasattr(shape.geometry, "buildConvexHull"):
-            shape.geometry.buildConvexHull(True, "Qt")
-            shape.geometry = shape.geometry.convex
-    limits = joint_limits(robot)
-    postures = rng.uniform(limits.lower, limits.upper, size=(POSTURES_SAMPLED, robot.n_joints))
-    touching, hulls_touching = (
-        _share_touching(robot, shapes, postures, margin) for shapes in (meshes, hulls)
-    )
-    always = touching >= ALWAYS_TOUCHING_SHARE
-    exact = ~always & (hulls_touching > MAX_HULL_CONTACT_SHARE) & (hulls_touching > touching)
-    names = _names_of_pairs(robot, meshes)
-    pairs = [(int(pair.first), int(pair.second)) for pair in meshes.collisionPairs]
-    _keep(hulls, (~always & ~exact).tolist())
-    for i in np.flatnonzero(exact).tolist():
-        copies = [meshes.geometryObjects[j].copy() for j in pairs[i]]
-        for copy in copies:
-            copy.name = f"{copy.name}_mesh_{i}"
-        hulls.addCollisionPair(pin.CollisionPair(*map(hulls.addGeometryObject, copies)))
-    return hulls, "", tuple(dict.fromkeys(names[i] for i in np.flatnonzero(always)))
 
 
 def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array, margin: float) -> Array:
