@@ -23,7 +23,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.rows import SignalBlock
-from inertial_estimation.models.bodies import estimated_bodies, robot_with_bodies
+from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion
@@ -61,7 +61,11 @@ def disturbed_leg(urdf: str, rng: Generator) -> DisturbedLeg:
     for pi in parameters:
         pi[1:4] += pi[0] * COM_SIGMA_M * rng.standard_normal(3)
         pi[4:] += MOMENT_SIGMA * rng.standard_normal(6)
-    return DisturbedLeg(robot_with_bodies(nominal, bodies, list(parameters)), parameters)
+    model = nominal.model.copy()
+    for body, pi in zip(bodies, parameters, strict=True):
+        pi_J = body.to_joint @ np.linalg.solve(body.to_link, pi)
+        model.inertias[body.joint_id] = model.inertias[body.joint_id].FromDynamicParameters(pi_J)
+    return DisturbedLeg(RobotModel(model), parameters)
 
 
 def swing(robot: RobotModel, rng: Generator) -> SineMotion:

@@ -108,14 +108,10 @@ class EstimationModel:
         check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
         with_offset = friction.joints if friction and "offset" in friction.terms else ()
-        errors = SensorErrors.of(
-            config.sensor_errors,
-            robot,
-            config.rows.resolved(robot, setup.contacts),
-            published,
-            accelerometer=imu is not None,
-            known_offsets=with_offset,
-        )
+        errors = None
+        if config.sensor_errors.described:
+            rows, sensed = config.rows.resolved(robot, setup.contacts), imu is not None
+            errors = SensorErrors(robot, rows, published, accelerometer=sensed, known_offsets=with_offset)
         measurement = DynamicsMeasurement(
             robot,
             bodies,

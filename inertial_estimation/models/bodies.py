@@ -10,7 +10,7 @@ mirrored positions. A joint's mirrored position is plus or minus its own: a refl
 rotations about the mirrored axis.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,23 +109,6 @@ def has_usable_prior(robot: RobotModel, link: str) -> bool:
     except InconsistentInertiaError:
         return False
     return True
-
-
-def robot_with_bodies(
-    robot: RobotModel, bodies: Sequence[BodyReference], parameters_L: Sequence[Array]
-) -> RobotModel:
-    """Return a robot with other parameters of some bodies, also such that no mass distribution has.
-
-    Args:
-        robot: The robot.
-        bodies: Those that change.
-        parameters_L: Their parameters about their link frames, shape (10,) each.
-    """
-    model = robot.model.copy()
-    for body, pi_L in zip(bodies, parameters_L, strict=True):
-        X_JL = transfer_matrix(robot.link_body(body.link).T_JL)
-        model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(X_JL @ pi_L)
-    return RobotModel(model)
 
 
 def _moving(robot: RobotModel) -> str:

@@ -138,11 +138,6 @@ class EquationTerms:
         self.size, self.n_wrenches = 10 * len(bodies), 6 * len(contacts)
         self.nominal = np.array([body.nominal_J.vector for body in bodies]).ravel()
 
-    @property
-    def gravity(self) -> Array:
-        """Gravity that accelerations leave out, shape (3,); zero for a floating base."""
-        return np.array(self._whole.gravity.linear)
-
     def move_to(self, q: Array) -> None:
         """Compute the Jacobians at a configuration, shape (nq,)."""
         pin.computeJointJacobians(self._rest, self._data, q)
@@ -344,8 +339,7 @@ class DynamicsMeasurement:
 
     def proper_acceleration(self, state: MeasuredState) -> Array:
         """Return the proper acceleration of the base, base frame [m/s^2], shape (3,): upwards at rest."""
-        upwards: Array = -self._terms.gravity if state.f_B is None else state.f_B
-        return upwards
+        return -np.array(self._robot.model.gravity.linear) if state.f_B is None else state.f_B
 
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None

@@ -51,6 +51,11 @@ class SensorErrorConfig:
     )
 
     @property
+    def described(self) -> bool:
+        """Whether there are any."""
+        return self.treatment != "none"
+
+    @property
     def considered(self) -> bool:
         """Whether the errors are taken into account and not estimated (Schmidt)."""
         return self.treatment == "considered"
@@ -128,23 +133,6 @@ class SensorErrors:
         self._constant = np.zeros((len(joints), self.size))  # columns of offsets and of the wrench
         self._constant[[row_of[j] for j in offsets], np.arange(first)] = 1.0
         self._constant[base, end + np.array(base, dtype=int)] = 1.0
-
-    @classmethod
-    def of(
-        cls,
-        config: SensorErrorConfig,
-        robot: RobotModel,
-        rows: ResolvedRows,
-        bodies: Sequence[BodyReference],
-        *,
-        accelerometer: bool = False,
-        known_offsets: Sequence[int] = (),
-    ) -> "SensorErrors | None":
-        """Return the errors that a treatment asks for; None where there are none."""
-        if config.treatment == "none":
-            return None
-        errors = cls(robot, rows, bodies, accelerometer=accelerometer, known_offsets=known_offsets)
-        return errors if errors.size else None
 
     def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
         """Return what each of `rows` takes more than its model, and its standard deviation [N, Nm].

@@ -9,16 +9,15 @@ from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
-from inertial_estimation.models.sensor_errors import SensorErrorConfig, SensorErrors
+from inertial_estimation.models.sensor_errors import SensorErrors
 
 FEET = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sole_link") for side in ("left", "right"))
-CONFIG = SensorErrorConfig(treatment="estimated")
 
 
 class Case:
     """A robot that rests or is carried along, what its sensors read, and the errors of these."""
 
-    def __init__(self, robot, links, mode, *, imu="", config=CONFIG):
+    def __init__(self, robot, links, mode, *, imu=""):
         rng = np.random.default_rng(4)
         self.bodies, self.robot = estimated_bodies(robot, links), robot
         contacts = FEET if robot.floating_base else ()
@@ -27,8 +26,7 @@ class Case:
         self.measurement = DynamicsMeasurement(
             robot, self.bodies, selection, MeasurementNoise(), contacts, imu=mount
         )
-        self.errors = SensorErrors.of(
-            config,
+        self.errors = SensorErrors(
             robot,
             selection.resolved(robot, contacts),
             self.bodies,
