@@ -26,8 +26,9 @@ from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTI
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Level, Panel, thinned
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_inertia import urdf_with_mass
+from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import MassWaveform
@@ -122,7 +123,10 @@ def pelvis_run(
 def pelvis(trials: Trials) -> ExperimentResult:
     """Walk with either model of the torso's mass, with and without adaptation, for every seed."""
     robot = RobotLoop("talos", PELVIS_OVERRIDES)
-    heavier = urdf_with_mass(robot.urdf, robot.inertial().robot, TORSO, MEAN_KG)
+    described = robot.inertial().robot
+    torso = BodyReference.of_link(described, TORSO)
+    scaled = torso.to_link @ torso.nominal_C * (MEAN_KG / torso.nominal_J.mass)
+    heavier = urdf_with_bodies(robot.urdf, described, [torso], [scaled])
     models = {"URDF": robot, "30 kg": robot.believing(heavier)}
     duration_s, hoist_s = 0.2 if trials.quick else PELVIS_S, hoist_time(quick=trials.quick)
     run = partial(pelvis_run, duration_s=duration_s, hoist_s=hoist_s)

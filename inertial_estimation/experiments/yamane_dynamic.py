@@ -27,13 +27,14 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
 from inertial_estimation.identification.rows import RowBlock, SignalBlock
+from inertial_estimation.models.bodies import BodyReference, mirror_image
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion, random_sines
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
+from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bodies
 from inertial_estimation.signals import Array, BaseReference, JointReading, seconds
 from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.spatial import linear_algebra
@@ -429,12 +430,23 @@ def _overrides(plan: _Plan) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
+def _mirrored(urdf: str) -> str:
+    """Return a description whose bodies on the right are the mirror images of those on the left."""
+    robot, rights, parameters = RobotModel.from_urdf(urdf), [], []
+    for link in robot.links_matching(("*left*",), "the robot"):
+        left, twin = BodyReference.of_link(robot, link), link.replace("left", "right")
+        rights.append(BodyReference.of_link(robot, twin))
+        image = mirror_image(robot, link, twin)
+        parameters.append(image.parameters @ left.to_link @ left.nominal_C)
+    return urdf_with_bodies(urdf, robot, rights, parameters)
+
+
 def _record(loops: RobotLoop, plan: _Plan, seed: int) -> _Record:
     """Let a robot unlike its description track three motions; left and right of both are mirror images."""
     draws = default_rng(seed)
-    nominal = mirrored_urdf(loops.urdf)
+    nominal = _mirrored(loops.urdf)
     deviating = perturbed_urdf(nominal, draws, mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA_M)
-    true = mirrored_urdf(deviating)
+    true = _mirrored(deviating)
     believing = loops.believing(nominal)
     stance = loops.config(SIMULATOR_NODE, SimulationConfig).stance
     motions = []

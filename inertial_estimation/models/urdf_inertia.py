@@ -12,7 +12,7 @@ import pinocchio as pin
 from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, did_you_mean, listing
-from inertial_estimation.models.bodies import BodyReference, mirror_image
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import MOMENTS, XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.signals import Array
@@ -127,25 +127,6 @@ def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters)
     return document.text()
 
 
-def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
-    """Return a URDF in which the body of a link has another mass; its inertia scales with it.
-
-    Args:
-        urdf: XML text.
-        robot: The model of it.
-        link: Name of the link; the body is the link with all that is fixed to it.
-        mass: Mass of the whole body [kg].
-
-    Raises:
-        ModelError: If there is no such link, or the mass is not positive.
-    """
-    if not mass > 0.0:
-        raise ModelError(f"the mass of '{link}' is {mass} kg, expected a positive one")
-    body = BodyReference.of_link(robot, link)
-    scaled = body.to_link @ body.nominal_C * (mass / body.nominal_J.mass)
-    return urdf_with_bodies(urdf, robot, [body], [scaled])
-
-
 def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: float) -> str:
     """Return the URDF of a robot with randomly perturbed masses and centres of mass.
 
@@ -171,29 +152,6 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
             own = InertialParameters.from_vector(pi)
             moved = InertialParameters(factor * own.mass, own.com_F + move, factor * own.inertia_Fcm)
             _write(link, moved)
-    return document.text()
-
-
-def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
-    """Return the URDF of a robot whose right links have the mirrored inertias of the left ones.
-
-    Every link on the right takes the inertia of its twin on the left, mirrored across the base's xz plane.
-
-    Args:
-        urdf: XML text.
-        left: Part of the names of links on the left.
-        right: Part that replaces `left` in the names of links on the right.
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If two links are no mirror images.
-    """
-    document, robot = _document(urdf), RobotModel.from_urdf(urdf)
-    links = document.named("link")
-    for name, element in links.items():
-        twin = name.replace(left, right)
-        if twin != name and twin in links and _read(element)[0] > 0.0:
-            image = mirror_image(robot, name, twin)
-            _write(links[twin], InertialParameters.from_vector(image.parameters @ _read(element)))
     return document.text()
 
 

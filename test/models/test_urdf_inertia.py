@@ -5,16 +5,25 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
+from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import (
     perturbed_urdf,
     urdf_for_simulators,
+    urdf_with_bodies,
     urdf_with_load,
-    urdf_with_mass,
 )
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINK = "arm_left_5_link"
+
+
+def urdf_with_mass(urdf, robot, link, mass):
+    body = BodyReference.of_link(robot, link)
+    scaled = body.to_link @ body.nominal_C * (mass / body.nominal_J.mass)
+    return urdf_with_bodies(urdf, robot, [body], [scaled])
+
+
 COMMENTED = """<?xml version="1.0" encoding="utf-8"?>
 <!-- made by hand & kept -->
 <robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="two" xmlns:drake="http://drake.mit.edu">
