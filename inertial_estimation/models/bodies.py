@@ -98,17 +98,9 @@ def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
 
 
 def has_usable_prior(robot: RobotModel, link: str) -> bool:
-    """Whether the URDF's inertia of a link's body can be a prior.
-
-    Raises:
-        ~inertial_estimation.errors.ModelError: If there is no such link.
-        ConfigurationError: If the link does not move.
-    """
-    try:
-        check_priors(robot, (BodyReference.of_link(robot, link),))
-    except InconsistentInertiaError:
-        return False
-    return True
+    """Whether the URDF's inertia of a link's body can be a prior."""
+    described = InertialParameters.from_pinocchio(robot.link_body(link).nominal_J)
+    return described.mass > 0.0 and described.inconsistency <= WORST_INCONSISTENCY
 
 
 def _moving(robot: RobotModel) -> str:

@@ -88,11 +88,6 @@ class ContactView:
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount | None) -> None:
         """Resolve all frames.
 
-        Args:
-            robot: The robot.
-            contacts: Its contacts.
-            imu: Its IMU.
-
         Raises:
             ConfigurationError: If the robot has no IMU.
         """
@@ -162,12 +157,7 @@ class MomentumObserver:
     """Estimates the joint torques that the environment adds to those of the drives."""
 
     def __init__(self, robot: RobotModel, *, gain: float) -> None:
-        """Prepare the models.
-
-        Args:
-            robot: The robot.
-            gain: K [1/s]; the residual follows a step to 63 % in 1/K.
-        """
+        """Prepare the models; the residual follows a step to 63 % in 1/gain [s]."""
         self._robot, self._gain = robot, gain
         self._model = robot.model.copy()
         if robot.floating_base:
@@ -220,11 +210,7 @@ class ContactForces:
     """Turns the residual of a `MomentumObserver` into forces at contacts."""
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> None:
-        """Find the limbs.
-
-        Args:
-            robot: The robot.
-            contacts: The contacts; one with fewer than six joints of its own is a point.
+        """Find the limbs; a contact with fewer than six joints of its own is a point.
 
         Raises:
             ConfigurationError: If no joint moves a contact, or all that do move others, too.

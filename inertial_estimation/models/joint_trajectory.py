@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
+
+TERMS = 3  # sinusoids of a coordinate of a random motion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +74,9 @@ class SineMotion:
         """Return s and its two derivatives in time."""
         if self.fade_s == 0.0:
             return np.ones_like(times), np.zeros_like(times), np.zeros_like(times)
-        begin, begin1, begin2 = _fade((times - self.rest_s) / self.fade_s)
-        end, end1, end2 = _fade((self.end_s - times) / self.fade_s)
+        since, until = (times - self.rest_s) / self.fade_s, (self.end_s - times) / self.fade_s
+        begin, begin1, begin2 = minimum_jerk_derivatives(np.clip(since, 0.0, 1.0))
+        end, end1, end2 = minimum_jerk_derivatives(np.clip(until, 0.0, 1.0))
         s1 = begin1 * end - begin * end1
         s2 = begin2 * end - 2.0 * begin1 * end1 + begin * end2
         return begin * end, s1 / self.fade_s, s2 / self.fade_s**2
@@ -85,7 +88,6 @@ def random_sines(
     rng: Generator,
     *,
     band_hz: tuple[float, float] = (0.15, 0.9),
-    terms: int = 3,
     rest_s: float = 1.0,
     fade_s: float = 1.0,
 ) -> SineMotion:
@@ -96,23 +98,12 @@ def random_sines(
         reach: Largest distance from the centre; zero keeps a coordinate still, shape (n,).
         rng: Source of frequencies and phases.
         band_hz: Lowest and highest frequency [Hz].
-        terms: Sinusoids per coordinate.
         rest_s: Rest before the motion [s].
         fade_s: Time to fade in [s].
-
-    Raises:
-        ConfigurationError: If the fade-in is not positive or the rest is negative.
     """
-    if fade_s <= 0.0 or rest_s < 0.0:
-        raise ConfigurationError(f"rest {rest_s} s and fade-in {fade_s} s, expected >= 0 and > 0")
     n = len(centre)
-    frequencies = rng.uniform(*band_hz, size=(n, terms))
-    weights = rng.uniform(0.5, 1.0, size=(n, terms)) / frequencies  # about equal speeds
+    frequencies = rng.uniform(*band_hz, size=(n, TERMS))
+    weights = rng.uniform(0.5, 1.0, size=(n, TERMS)) / frequencies  # about equal speeds
     amplitudes = np.asarray(reach)[:, None] * weights / weights.sum(1, keepdims=True)
-    phases = rng.uniform(0.0, 2.0 * np.pi, size=(n, terms))
+    phases = rng.uniform(0.0, 2.0 * np.pi, size=(n, TERMS))
     return SineMotion(np.asarray(centre, dtype=np.float64), amplitudes, frequencies, phases, rest_s, fade_s)
-
-
-def _fade(u: Array) -> tuple[Array, Array, Array]:
-    """Return the minimum-jerk blend and its derivatives, constant outside of [0, 1]."""
-    return minimum_jerk_derivatives(np.clip(u, 0.0, 1.0))
