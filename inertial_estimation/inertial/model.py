@@ -109,7 +109,7 @@ class EstimationModel:
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
         with_offset = friction.joints if friction and "offset" in friction.terms else ()
         errors = None
-        if config.sensor_errors.described:
+        if config.sensor_errors.treatment != "none":
             rows, sensed = config.rows.resolved(robot, setup.contacts), imu is not None
             errors = SensorErrors(robot, rows, published, accelerometer=sensed, known_offsets=with_offset)
         measurement = DynamicsMeasurement(

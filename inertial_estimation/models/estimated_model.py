@@ -248,7 +248,7 @@ class EstimatedModel:
         return self.urdf_with(self.estimate)
 
     def urdf_with(self, parameters: Array) -> str:
-        """Return the description with other inertias.
+        """Return the description with other inertias, shape (n, 10).
 
         Raises:
             ModelError: If the description does not have the links.

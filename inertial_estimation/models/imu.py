@@ -34,11 +34,6 @@ class ImuMount:
         moving = tuple(robot.n_base + j for j in robot.joints_to(frame))
         return cls(frame, frame_id, int(placed.parentJoint), placed.placement, moving)
 
-    @property
-    def on_base(self) -> bool:
-        """Whether the IMU is fixed to the base, which floats."""
-        return self.joint_id == BASE_JOINT
-
 
 class ImuToBase:
     """Transforms the readings of an IMU to the origin of the base, through the joints in between.
@@ -70,7 +65,7 @@ class ImuToBase:
         Returns:
             f_B [m/s^2], w_B [rad/s], wd_B [rad/s^2] in base axes, shape (3,) each.
         """
-        if self._imu.on_base:
+        if self._imu.joint_id == BASE_JOINT:
             T_BI, velocity, acceleration = self._imu.T_JI, pin.Motion.Zero(), pin.Motion.Zero()
         else:
             model, data, frame = self._robot.model, self._data, self._imu.frame_id

@@ -44,26 +44,18 @@ class Limb:
 
 def limbs_of(robot: RobotModel) -> tuple[Limb, ...]:
     """Return the limbs of a robot, in the order of the model."""
-    model = robot.model
+    model, found = robot.model, []
     first = model.njoints - robot.n_joints
-    children = {
-        j: [k for k in range(first, model.njoints) if model.parents[k] == j] for j in range(model.njoints)
-    }
-    links = {j: robot.body_links(j) for j in range(model.njoints)}
-    found = []
-    for leaf in (j for j in range(first, model.njoints) if not children[j]):
+    parents = [int(parent) for parent in model.parents]
+    for leaf in sorted(set(range(first, model.njoints)) - set(parents)):
         chain = [int(j) for j in model.supports[leaf] if j >= first]
         own = 1
-        while own < len(chain) and len(children[chain[-own - 1]]) == 1:
+        while own < len(chain) and parents.count(chain[-own - 1]) == 1:
             own += 1
-        found.append(
-            Limb(
-                tuple(str(model.names[j]) for j in chain),
-                tuple(link for j in chain for link in links[j]),
-                tuple(links[j][0] if links[j] else str(model.names[j]) for j in chain),
-                own,
-            )
-        )
+        links = [robot.body_links(j) for j in chain]
+        names = tuple(str(model.names[j]) for j in chain)
+        bodies = tuple(of_body[0] if of_body else name for of_body, name in zip(links, names, strict=True))
+        found.append(Limb(names, tuple(link for of_body in links for link in of_body), bodies, own))
     return tuple(found)
 
 

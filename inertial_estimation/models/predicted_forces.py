@@ -98,15 +98,9 @@ class PredictedForces:
         return PredictedState(force, jacobians, points, rotations, com, levers)
 
     def frame_motion(self, frame_id: int, w_B: Array) -> tuple[Array, Array]:
-        """Return how a frame is oriented and turns relative to the base at the last instant.
+        """Return how a frame is oriented in the base and turns relative to it at the last instant.
 
-        Args:
-            frame_id: Index of the frame.
-            w_B: Angular velocity of the base at that instant, base axes [rad/s], shape (3,).
-
-        Returns:
-            Orientation in the base, shape (3, 3), and angular velocity relative to the base in the axes of
-            the frame [rad/s], shape (3,).
+        Its angular velocity [rad/s] is in its own axes; w_B [rad/s] is that of the base, in base axes.
         """
         model, data = self._robot.model, self._data
         R_BF = np.array(pin.updateFramePlacement(model, data, frame_id).rotation)

@@ -129,10 +129,7 @@ def stance_positions(config: StanceConfig, robot: RobotModel) -> Array:
 
 
 def contact_points(config: StanceConfig, contacts: Sequence[str]) -> tuple[Array, ...]:
-    """Return the points each contact touches the ground with.
-
-    Returns:
-        For each contact, points in its frame [m], shape (4, 3), or (1, 3) for a point contact.
+    """Return the points each contact touches the ground with, in its frame [m], (4, 3), of a point (1, 3).
 
     Raises:
         ConfigurationError: If there are not four numbers a contact, or a rectangle is empty.

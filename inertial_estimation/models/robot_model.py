@@ -218,10 +218,7 @@ class RobotModel:
         return bodies
 
     def joints_to(self, *frames: str) -> list[int]:
-        """Return the joints between the base and any of some frames, by their positions in `joint_names`.
-
-        Returns:
-            Increasing, so that those of one frame come from the base outwards.
+        """Return the joints from the base to any of some frames, by increasing positions in `joint_names`.
 
         Raises:
             ModelError: If there is no such frame.

@@ -51,11 +51,6 @@ class SensorErrorConfig:
     )
 
     @property
-    def described(self) -> bool:
-        """Whether there are any."""
-        return self.treatment != "none"
-
-    @property
     def considered(self) -> bool:
         """Whether the errors are taken into account and not estimated (Schmidt)."""
         return self.treatment == "considered"

@@ -40,7 +40,7 @@ def urdf_with_bodies(
     Raises:
         ModelError: If a link is not in the URDF.
     """
-    document = _document(urdf)
+    document = XmlDocument.parsed(urdf, "the URDF")
     links = document.named("link")
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
@@ -59,7 +59,9 @@ def urdf_with_bodies(
 
 def link_parameters(urdf: str) -> dict[str, Array]:
     """Return every link's own parameters about its frame, by link, zeros where it has none, (10,) each."""
-    return {name: _read(element) for name, element in _document(urdf).named("link").items()}
+    return {
+        name: _read(element) for name, element in XmlDocument.parsed(urdf, "the URDF").named("link").items()
+    }
 
 
 def origin_of(element: Element) -> pin.SE3:
@@ -81,7 +83,7 @@ def urdf_for_simulators(urdf: str, *, floating_base: bool = True) -> tuple[str, 
     Returns:
         XML text, the links that were given `LEAST_MASS`, and those whose inertia was replaced.
     """
-    document, given, mended = _document(urdf), [], []
+    document, given, mended = XmlDocument.parsed(urdf, "the URDF"), [], []
     joints = document.parent_joints()
     for name, link in document.named("link").items():
         joint, pi = joints.get(name), _read(link)
@@ -110,7 +112,7 @@ def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters)
     Raises:
         ModelError: If there is no link to carry it, or there is one of the load's name.
     """
-    document = _document(urdf)
+    document = XmlDocument.parsed(urdf, "the URDF")
     links = document.named("link")
     if link not in links:
         raise ModelError(f"no link '{link}' in the URDF{did_you_mean(link, links, 'it has')}")
@@ -118,12 +120,8 @@ def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters)
         raise ModelError(f"the URDF already has a link '{name}', expected the name of a new one")
     _write(SubElement(document.root, "link", {"name": name}), inertia)
     joint = SubElement(document.root, "joint", {"name": f"{name}_joint", "type": "fixed"})
-    for tag, attributes in (
-        ("origin", {"xyz": "0 0 0", "rpy": "0 0 0"}),
-        ("parent", {"link": link}),
-        ("child", {"link": name}),
-    ):
-        SubElement(joint, tag, attributes)
+    SubElement(joint, "parent", {"link": link})
+    SubElement(joint, "child", {"link": name})
     return document.text()
 
 
@@ -138,13 +136,8 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
         rng: Source of the deviations.
         mass_sigma: Standard deviation of the logarithm of each mass.
         com_sigma: Standard deviation of each component of each centre of mass [m].
-
-    Raises:
-        ModelError: If a standard deviation is negative.
     """
-    if mass_sigma < 0.0 or com_sigma < 0.0:
-        raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected both >= 0")
-    document = _document(urdf)
+    document = XmlDocument.parsed(urdf, "the URDF")
     for link in document.named("link").values():
         factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
         pi = _read(link)
@@ -173,7 +166,7 @@ class FusedLinks:
         Raises:
             ModelError: If a link with a mass is not kept and not fixed to one that is.
         """
-        joints, names = _document(urdf).parent_joints(), set(kept)
+        joints, names = XmlDocument.parsed(urdf, "the URDF").parent_joints(), set(kept)
         owner, poses, lost = {}, {}, []
         for link, parameters in link_parameters(urdf).items():
             at, T = link, pin.SE3.Identity()
@@ -205,10 +198,6 @@ class FusedLinks:
             if link in parameters:
                 sums[name] = sums[name] + transfer_matrix(self.T_OL[link]) @ parameters[link]
         return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
-
-
-def _document(urdf: str) -> XmlDocument:
-    return XmlDocument.parsed(urdf, "the URDF")
 
 
 def _read(link: Element) -> Array:

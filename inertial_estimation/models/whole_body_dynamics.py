@@ -100,11 +100,6 @@ class WholeBodyDynamics:
         """Number of velocity coordinates, base included."""
         return int(self._model.nv)
 
-    @property
-    def mass(self) -> float:
-        """Mass of the robot with the inertias in force [kg]."""
-        return self._mass
-
     def set_inertias(self, inertias: Mapping[str, LinkInertia]) -> None:
         """Replace the inertias of bodies; those not named keep theirs.
 
