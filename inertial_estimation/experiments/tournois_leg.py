@@ -31,6 +31,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.spatial import linear_algebra
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHER_LEGS = ("lf_*", "rf_*", "lh_*")  # locked
@@ -63,7 +64,7 @@ def disturbed_leg(urdf: str, rng: Generator) -> DisturbedLeg:
         pi[4:] += MOMENT_SIGMA * rng.standard_normal(6)
     model = nominal.model.copy()
     for body, pi in zip(bodies, parameters, strict=True):
-        pi_J = body.to_joint @ np.linalg.solve(body.to_link, pi)
+        pi_J = body.to_joint @ linear_algebra.solve(body.to_link, pi)
         model.inertias[body.joint_id] = model.inertias[body.joint_id].FromDynamicParameters(pi_J)
     return DisturbedLeg(RobotModel(model), parameters)
 
