@@ -25,6 +25,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
     PayloadResult,
+    relative_error,
     rounded,
 )
 from inertial_estimation.identification.identifier import Identifier
@@ -34,7 +35,6 @@ from inertial_estimation.offline.identification_run import (
     REPORT_FILE,
     IdentificationRun,
     block_stream,
-    nominal_error,
     run_identification,
     write_identification,
 )
@@ -177,7 +177,7 @@ def _print_summary(folder: Path, run: IdentificationRun) -> None:
     errors = [("fitted", result.relative_error, result.direct)]
     errors += [("other", result.relative_error_validation, result.validation)] if result.validation else []
     for data_of, error, rows in errors:
-        nominal = _percent(nominal_error(rows))
+        nominal = _percent(relative_error(rows, "rms_nominal"))
         print(f"relative error        {_percent(error)} on {data_of} data (nominal {nominal})")
     bad = [body.link for body in result.bodies if body.violations]
     print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")

@@ -1,7 +1,7 @@
 """Result of an identification: parameters, their uncertainty, costs and physical consistency."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -82,6 +82,16 @@ class RowError:
     rms: float  # of measured minus predicted
     rms_nominal: float  # of measured minus predicted with the nominal parameters
     rms_measured: float  # of the measured value, for comparison
+
+
+def relative_error(rows: Sequence[RowError], which: str = "rms") -> float:
+    """Return ||measured - predicted|| / ||measured|| over the joint torque rows, or all rows if none are.
+
+    The prediction is that of the parameters found, or ("rms_nominal") the nominal one; NaN without rows.
+    """
+    chosen = [row for row in rows if row.row not in BASE_ROWS] or list(rows)
+    measured = math.hypot(*(row.rms_measured for row in chosen))
+    return math.hypot(*(getattr(row, which) for row in chosen)) / measured if measured > 0.0 else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +206,7 @@ class MethodEvaluation:
             )
             for i, body in enumerate(given.bodies)
         )
+        direct, validation = _row_errors(self.training, x), _row_errors(self.validation, x)
         posterior = None
         inconsistent = any(body.violations for body in bodies) or (payload and payload.violations)
         if solution.covariance is not None and not inconsistent:
@@ -208,14 +219,14 @@ class MethodEvaluation:
             parameters=self._parameters(phi),
             bodies=bodies,
             friction={given.names[i]: float(phi[i]) for i in given.friction_rows},
-            direct=_row_errors(self.training, x),
-            validation=_row_errors(self.validation, x) if self.validation else (),
+            direct=direct,
+            validation=validation,
             cost=self._cost(self.training, x),
             cost_nominal=self._cost(self.training, nominal),
             cost_validation=self._cost(self.validation, x),
             cost_validation_nominal=self._cost(self.validation, nominal),
-            relative_error=_relative_error(self.training, x),
-            relative_error_validation=_relative_error(self.validation, x),
+            relative_error=relative_error(direct),
+            relative_error_validation=relative_error(validation),
             notes=solution.notes,
             x=x,
             unfinished=solution.unfinished,
@@ -273,18 +284,9 @@ def _physical(pi: Array) -> Array:
     return np.concatenate(([value.mass], value.com_F, moments))
 
 
-def _row_errors(stack: EquationStack, x: Array) -> tuple[RowError, ...]:
+def _row_errors(stack: EquationStack | None, x: Array) -> tuple[RowError, ...]:
+    if stack is None:
+        return ()
     squares = (stack.residual_squares(x), stack.residual_squares(np.zeros(len(x))), stack.measured_squares())
     numbers = np.sqrt(np.stack(squares, axis=1) / stack.times)
     return tuple(RowError(name, *row) for name, row in zip(stack.row_names, numbers.tolist(), strict=True))
-
-
-def _relative_error(stack: EquationStack | None, x: Array) -> float:
-    """Return ||measured - predicted|| / ||measured|| over the joint torque rows, or all rows if none are."""
-    if stack is None:
-        return float("nan")
-    torques = np.array([name not in BASE_ROWS for name in stack.row_names])
-    chosen = torques if torques.any() else ~torques
-    measured = float(stack.measured_squares()[chosen].sum())
-    error = float(stack.residual_squares(x)[chosen].sum())
-    return float(np.sqrt(error / measured)) if measured > 0.0 else float("nan")

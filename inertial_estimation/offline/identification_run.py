@@ -1,6 +1,5 @@
 """An identification from recordings: its run, with a segment kept for figures, and the files it writes."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from inertial_estimation.identification.identification_result import (
     DataSummary,
     IdentificationReport,
     MethodResult,
-    RowError,
     rounded,
 )
 from inertial_estimation.identification.identifier import Identifier
@@ -26,7 +24,6 @@ from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
 from inertial_estimation.models.friction import FRICTION_TERMS
-from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -144,16 +141,6 @@ def run_identification(
     urdf, refusal = _description(identifier, report)
     traces = (figure.trace(identifier, result) for figure in figures)
     return IdentificationRun(report, urdf, refusal, identifier.model(result), *traces)
-
-
-def nominal_error(rows: Sequence[RowError]) -> float:
-    """Return ||measured - predicted|| / ||measured|| of the nominal parameters, NaN without rows.
-
-    The rows are those of `MethodResult.relative_error`.
-    """
-    chosen = [row for row in rows if row.row not in BASE_ROWS] or list(rows)
-    measured = math.hypot(*(row.rms_measured for row in chosen))
-    return math.hypot(*(row.rms_nominal for row in chosen)) / measured if measured > 0.0 else math.nan
 
 
 def _divided(

@@ -14,8 +14,9 @@ from inertial_estimation.identification.identification_result import (
     IdentificationReport,
     MethodResult,
     ParameterResult,
+    relative_error,
 )
-from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace, nominal_error
+from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.page import (
     BAD,
@@ -69,7 +70,7 @@ def _lead(run: IdentificationRun, against: Sequence[str]) -> tuple[str, str]:
         return run.refusal, BAD
     on_other = bool(result.validation)
     error = result.relative_error_validation if on_other else result.relative_error
-    before = nominal_error(result.validation if on_other else result.direct)
+    before = relative_error(result.validation if on_other else result.direct, "rms_nominal")
     data = "other data" if on_other else "the fitted data (nothing was held out)"
     said = f"The torque error on {data} went from {percent(before)} with the description to {percent(error)}."
     if against:
@@ -82,9 +83,11 @@ def _cards(run: IdentificationRun) -> Iterator[Card]:
     yield Card("method", result.method)
     yield Card("rank", f"{report.rank} of {report.unknowns}", "directions of the unknowns the data fix")
     yield Card("condition number", f"{report.condition:.3g}", "of the identifiable part")
-    nominal = f"fitted data; nominal {percent(nominal_error(result.direct))}"
+    nominal = f"fitted data; nominal {percent(relative_error(result.direct, 'rms_nominal'))}"
     yield Card("relative error", percent(result.relative_error), nominal)
-    before = f"nominal {percent(nominal_error(result.validation))}" if result.validation else ""
+    before = (
+        f"nominal {percent(relative_error(result.validation, 'rms_nominal'))}" if result.validation else ""
+    )
     other = percent(result.relative_error_validation)
     yield Card("error on other data", other, before or "nothing was held out")
     impossible = sum(bool(body.violations) for body in result.bodies)
@@ -131,8 +134,8 @@ def _methods(report: IdentificationReport) -> Parts:
         written = " (written)" if name == report.chosen else ""
         rows.append((name + written, *errors, *others, impossible, smallest))
     some = next(iter(report.methods.values()))
-    errors = (percent(nominal_error(some.direct)), number(some.cost_nominal))
-    others = (percent(nominal_error(some.validation)), number(some.cost_validation_nominal))
+    errors = (percent(relative_error(some.direct, "rms_nominal")), number(some.cost_nominal))
+    others = (percent(relative_error(some.validation, "rms_nominal")), number(some.cost_validation_nominal))
     smallest = number(min((body.nominal.mass for body in some.bodies), default=nan))
     rows.append(("nominal", *errors, *others, "", smallest))
     columns = ("method", "error", "cost", "error", "cost", "impossible", "smallest mass [kg]")
