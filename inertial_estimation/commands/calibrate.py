@@ -17,9 +17,9 @@ from inertial_estimation.commands.terminal import (
     progress_bar,
     recording_with_warnings,
 )
-from inertial_estimation.configuration.config_file import ALL_NODES, load_configs, parse_overrides
+from inertial_estimation.configuration.config_file import load_configs, parse_overrides
 from inertial_estimation.configuration.node_configs import checked_overrides
-from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.offline.calibration_setup import (
     CalibrationSetup,
@@ -53,10 +53,7 @@ def run(args: argparse.Namespace) -> int:
     setup = calibration_setup(file, urdf=args.urdf)
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
-    task = replace(
-        task,
-        write_combinations=args.write_combinations,
-    )
+    task = replace(task, write_combinations=args.write_combinations)
     with progress_bar("calibrate", math.nan) as show:
         report = calibrate(task, partial(show, 0.0))
     for reason, count in table.dropped.items():
@@ -83,12 +80,6 @@ def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, st
     """Return the parameters of the calibration, and those over the parameter files."""
     own = parse_overrides(text for text in texts if text.startswith(f"{OWN}."))
     others = [text for text in texts if not text.startswith(f"{OWN}.")]
-    for section, name, _value in parse_overrides(others):
-        if section != ALL_NODES:
-            hint = did_you_mean(section, [OWN, ALL_NODES], "there are")
-            raise ConfigurationError(
-                f"--param {section}.{name}: no section '{section}' in this command{hint}"
-            )
     return {name: value for _section, name, value in own}, checked_overrides(others, ())
 
 
@@ -117,16 +108,8 @@ def _flat_feet(
         columns = [f"{link}/{name}" for link in imus for name in (*QUATERNION, *VERTICAL)]
         table = read_postures(args.source, setup.robot, moving, measured=columns)
     table = setup.corrected(table)
-    task = flat_feet_task(
-        setup,
-        table,
-        list(imus),
-        config,
-        patterns=args.joints,
-        use_yaw=args.use_yaw,
-        source=str(args.source),
-    )
-    return task, table
+    how = {"patterns": args.joints, "use_yaw": args.use_yaw, "source": str(args.source)}
+    return flat_feet_task(setup, table, list(imus), config, **how), table
 
 
 def _imu_topics(
@@ -137,8 +120,7 @@ def _imu_topics(
     texts = given or [setup.config.imu_frame] * bool(setup.config.imu_frame)
     if not texts:
         raise ConfigurationError(
-            "no IMU link: the parameter file has no imu_frame; give --imu-link LINK[:TOPIC], "
-            "or --imu-link none"
+            "no IMU link: no imu_frame, and neither --imu-link LINK[:TOPIC] nor --imu-link none"
         )
     topics: dict[str, str] = {}
     for text in texts:
@@ -174,10 +156,8 @@ def _marker(
 
 
 def _summary(report: CalibrationReport) -> list[str]:
-    lines = [
-        f"{report.samples} postures fitted, {report.held_out} held out; "
-        f"rank {report.rank} of {len(report.joints)}"
-    ]
+    fitted = f"{report.samples} postures fitted, {report.held_out} held out"
+    lines = [f"{fitted}; rank {report.rank} of {len(report.joints)}"]
     written = report.written_joints
     for j in report.joints:
         mark = "" if j.joint in written else "  (not written)"

@@ -136,8 +136,6 @@ def init(p: Parser) -> None:
     Examples:
       inertial-estimation init g1 --output g1.yaml
       inertial-estimation init robot.urdf --imu imu_torso --soles l_sole,r_sole --output my_robot.yaml
-      inertial-estimation init package://my_description/urdf/arm.urdf --kind arm --links tool0 --output \
-          arm.yaml
     """
     add(p, "urdf", str, "URDF", "a file, package://PACKAGE/FILE, or a robot of example-robot-data (g1, ur5)")
     add(p, "--output", Path, "FILE", "parameter file to write; without it nothing is written")
@@ -203,8 +201,6 @@ def tune(p: Parser) -> None:
     Examples:
       inertial-estimation tune BAG --config icub --urdf robot.urdf --vary filter.velocity_drift \
           filter.freedom=0.05:1 --output tuned
-      inertial-estimation tune BAG --config panda --vary noise.torque noise.joint_acceleration --jobs 4 \
-          --output tuned
     """
     shared(p, "bags --config --urdf --output --overwrite")
     vary = "parameters, with ranges; a name alone: times 0.1 to 10"
@@ -225,7 +221,6 @@ def compare(p: Parser) -> None:
 
     Examples:
       inertial-estimation compare results/shipped results/tuned --output results/compared
-      inertial-estimation compare results/a results/b results/c
     """
     add(p, "folders", Path, "DIR", "result folders of replay or identify, two or more", nargs="+")
     shared(p, "--output --overwrite", required=False)

@@ -138,7 +138,7 @@ def _write(
     facts = [demo_run.facts() for demo_run in runs]
     for demo_run, fact in zip(runs, facts, strict=True):
         late = [f"{fact['command_timeouts']} commands too late"] if fact["command_timeouts"] else []
-        for sentence in filter(None, (demo_run.ended_early, *late, *demo_run.complaints)):
+        for sentence in filter(None, (demo_run.ended_early, *late, *fact["complaints"])):
             name = "with" if demo_run.adaptation else "without"
             print(f"{name} adaptation: {sentence}", file=sys.stderr)
     results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]

@@ -111,7 +111,7 @@ class DemoRun:
         self._advance(time.monotonic())
         if self.over:
             if self._released_ns is None or self.simulated_s <= 0.0:
-                output = self._processes.output() or "; ".join(self.complaints) or "none"
+                output = self._processes.output() or "; ".join(self.facts()["complaints"]) or "none"
                 raise RecordingError(f"the simulation did not begin; output of the nodes: {output}")
             self._processes.terminate()
 
@@ -142,34 +142,30 @@ class DemoRun:
         """Return what the diagnostics report of the run, for the file of results."""
         return {
             "adaptation": self.adaptation,
-            "fallen": self._fallen,
+            "fallen": self.fallen,
             "command_timeouts": int(self._record.facts.get((COMMANDS, "time-outs"), 0)),
-            "complaints": dict(self._record.complaints),
+            "complaints": [f"{part}: {text}" for part, text in self._record.complaints.items()],
             "wall_s": round(self.wall_s, 1),
         }
 
     @property
+    def fallen(self) -> bool:
+        """Whether the robot fell."""
+        return self._record.facts.get((SIMULATION, FALLEN)) == "true"
+
+    @property
     def ended_early(self) -> str:
         """Why the run has ended before its time; empty where it has not."""
-        if self._fallen:
+        if self.fallen:
             return f"the robot fell, {self.simulated_s:.1f} s after its release"
         if self._filter_reached_end():
             return ""
         return f"ended {self.simulated_s:.1f} of {self._scene.duration_s:g} s after the release"
 
-    @property
-    def complaints(self) -> list[str]:
-        """What the nodes complained of when the run ended."""
-        return [f"{part}: {text}" for part, text in self._record.complaints.items()]
-
     def _start(self, node: str) -> None:
         assert self._processes is not None
         command = node_command(node, adaptation=self.adaptation)
         self._processes.start(node, command, ROS_DOMAIN_ID=str(self._domain_id))
-
-    @property
-    def _fallen(self) -> bool:
-        return self._record.facts.get((SIMULATION, FALLEN)) == "true"
 
     def _advance(self, now_s: float) -> None:
         self.wall_s = now_s - self._begin_s
@@ -179,7 +175,7 @@ class DemoRun:
             self._deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
         if self._released_ns is not None and self.simulated_s >= self._scene.duration_s:
             self._deadline_s = min(self._deadline_s, now_s + ANSWER_TIMEOUT_S)
-        self.over = self._fallen or self._filter_reached_end() or now_s > self._deadline_s
+        self.over = self.fallen or self._filter_reached_end() or now_s > self._deadline_s
 
     def _filter_reached_end(self) -> bool:
         """Whether both the joint and the inertia were received to the end of the run."""

@@ -160,8 +160,8 @@ def unwound_by_signals() -> Iterator[None]:
     """
     main_thread = threading.current_thread() is threading.main_thread()
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main_thread else ()
-    before = {number: signal.getsignal(number) for number in signals}
-    taken = [n for n, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before = {n: handler for n in signals if (handler := signal.getsignal(n)) in usual}
     raised: list[BaseException] = []
 
     def unwind(number: int, _frame: FrameType | None) -> None:
@@ -173,13 +173,13 @@ def unwound_by_signals() -> Iterator[None]:
             return
         raise raised[-1]
 
-    for number in taken:
+    for number in before:
         signal.signal(number, unwind)
     try:
         yield
     finally:
-        for number in taken:
-            signal.signal(number, before[number])
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if raised:
             raise raised[-1]
 

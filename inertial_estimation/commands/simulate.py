@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.inputs.sensors import IMU
-from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
-from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.config import NOISE_FREE, SimulationConfig
 from inertial_estimation.simulation.disturbances import parse_disturbance
@@ -48,12 +46,20 @@ def run(args: argparse.Namespace) -> int:
         inertial=args.inertias == "inertial_ekf",
     )
     recorder, watch = LoopRecording(loop), LoopWatch(loop)
-    config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
     with simulation_view(rrd, loop, loop.controller.config.robot, robot.urdf, disturbed):
         _go(loop, args, watch)
+    recording, config = recorder.recording(), robot.config(SIMULATOR_NODE, SimulationConfig).robot
+    inertias = inertias_as_json(watch.inertias(recording.start_ns))
     known = {"disturbances": args.disturbance, "released_s": args.hoist, **_truth(loop, disturbed)}
-    messages = _write(args, recorder.recording(), watch, known, config)
-    print(f"{messages} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
+    write_recording(
+        recording,
+        args.output,
+        storage=args.storage,
+        frames={f"/{IMU}": config.imu_frame, GROUND_TRUTH_TOPIC: "world"},
+        overwrite=args.overwrite,
+        further_files={TRUTH_FILE: json_text({**known, "inertias": inertias})},
+    )
+    print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
     print("\n".join(watch.lines()))
     if loop.simulation.fallen:
         print(f"inertial-estimation simulate: {watch.fall()}", file=sys.stderr)
@@ -96,28 +102,5 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, watch: LoopWatch) -> None:
 
 def _truth(loop: ClosedLoop, disturbed: Sequence[str]) -> dict[str, Any]:
     inertias = loop.simulation.truth(disturbed).inertias
-    links = {
-        link: {"mass": inertia.mass, "com": list(map(float, inertia.com_L))}
-        for link, inertia in inertias.items()
-    }
+    links = {link: {"mass": one.mass, "com": one.com_L.tolist()} for link, one in inertias.items()}
     return {"fallen": loop.simulation.fallen, "links_at_the_end": links}
-
-
-def _write(
-    args: argparse.Namespace,
-    recording: MemoryRecording,
-    watch: LoopWatch,
-    known: Mapping[str, Any],
-    config: SimulatedRobotConfig,
-) -> int:
-    """Write the bag and what is true of it; return the number of messages."""
-    content = {**known, "inertias": inertias_as_json(watch.inertias(recording.start_ns))}
-    write_recording(
-        recording,
-        args.output,
-        storage=args.storage,
-        frames={f"/{IMU}": config.imu_frame, GROUND_TRUTH_TOPIC: "world"},
-        overwrite=args.overwrite,
-        further_files={TRUTH_FILE: json_text(content)},
-    )
-    return len(recording.messages)

@@ -57,8 +57,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._inertias: dict[str, Publisher] = {}
         self._payloads: dict[str, Publisher] = {}
         self._inertia_msg = InertiaStamped()
-        self._residual_msg = JointState()
-        self._by_joint = {"residual": self.add_output(JointState, "torque_residual")}
+        self._residual = self.add_output(JointState, "torque_residual"), JointState()
         model, noise = self.pipeline.model, self.pipeline.noise_parameters
         links = model.links
         for link in links:
@@ -75,8 +74,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             Figures(self.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"), COVARIANCE_NAMES, link)
             for link in links
         ]
-        if model.errors:
-            self._by_joint["errors"] = self.add_output(JointState, "torque_errors")
+        self._errors = self.add_output(JointState, "torque_errors") if model.errors else None
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)
         self.add_trigger("~/export_urdf", self._export_urdf)
@@ -93,21 +91,15 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 self.send(self._inertias[name], partial(inertia_to_msg, published, msg))
                 self.send(self._payloads[name], partial(inertia_to_msg, payload, msg))
             if estimate.measured:
-                residual = partial(torque_residual_to_msg, estimate, self._residual_msg)
-                self.send(self._by_joint["residual"], residual)
-            self._publish_torque_errors(estimate)
+                residual, message = self._residual
+                self.send(residual, partial(torque_residual_to_msg, estimate, message))
+            if self._errors is not None:  # what the readings of joint torques are wrong by
+                self.send(self._errors, partial(_torque_errors, estimate))
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
             for figures, link in zip(self._covariances, estimate.links, strict=True):
                 figures.send(stamp_ns, partial(_covariance, link))
         self._markers.send(estimates[-1].stamp_ns, lambda new: inertial_markers(new, estimates[-1]))
-
-    def _publish_torque_errors(self, estimate: InertialEstimate) -> None:
-        """Publish what the readings of joint torques are wrong by, where it is estimated."""
-        if "errors" in self._by_joint:
-            errors = torque_errors_of(estimate)
-            command = TorqueCommand(estimate.stamp_ns, tuple(errors), np.array(list(errors.values())))
-            self.send(self._by_joint["errors"], partial(torque_command_to_msg, command))
 
     def _publish_located(self, estimate: InertialEstimate) -> None:
         """Publish the wrench of a push, and what the locator has found when it changes."""
@@ -137,5 +129,11 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
 
 def _covariance(link: LinkEstimate) -> list[float]:
     """Return the covariance of the ten parameters of a link, as it is published."""
-    numbers: list[float] = upper_triangle(parameter_covariance(link)).tolist()
-    return numbers
+    return list(upper_triangle(parameter_covariance(link)).tolist())
+
+
+def _torque_errors(estimate: InertialEstimate) -> JointState:
+    errors = torque_errors_of(estimate)
+    return torque_command_to_msg(
+        TorqueCommand(estimate.stamp_ns, tuple(errors), np.array(list(errors.values())))
+    )

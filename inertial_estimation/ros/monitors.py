@@ -30,7 +30,7 @@ from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
-from inertial_estimation.signals import Health, JointReading
+from inertial_estimation.signals import Health
 
 OWN_NODES = frozenset({TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE, SIMULATOR_NODE, CONTROLLER_NODE})
 TELEMETRY = "/telemetry"
@@ -67,16 +67,14 @@ class DemoMonitor(PolledNode):
     def __init__(self, record: LiveRecord, link: str, joint: str, context: Context) -> None:
         super().__init__("demo_monitor", self._on_diagnostics, context)
         self._record, self._joint = record, joint
-        keep = record.inertias.setdefault(link, []).append
-        self._listen(InertiaStamped, f"link_inertias/{topic_token(link)}", keep)
-        self._positions = record.joints.setdefault(joint, [])
-        self._listen(JointState, "joint_states", self._on_joints)
+        keep, inertia = record.inertias.setdefault(link, []).append, message_reader(InertiaStamped)
+        topic = f"link_inertias/{topic_token(link)}"
+        self._hear(InertiaStamped, topic, lambda data: keep(inertia(data)))
+        self._positions, self._read = record.joints.setdefault(joint, []), message_reader(JointState)
+        self._hear(JointState, "joint_states", self._on_joints)
 
-    def _listen(self, message_type: type, topic: str, heard: Callable[[Any], None]) -> None:
-        read = message_reader(message_type)
-        self._hear(message_type, topic, lambda data: heard(read(data)))
-
-    def _on_joints(self, reading: JointReading) -> None:
+    def _on_joints(self, data: bytes) -> None:
+        reading = self._read(data)
         place = reading.names.index(self._joint)
         self._positions.append((reading.stamp_ns, float(reading.position[place])))
 

@@ -70,19 +70,14 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         self.listen(Bool, "hold", pipeline.push_hold, convert=attrgetter("data"), kind=InputKind.LATCHED)
 
     def _advertise(self) -> None:
-        links = self.config.pipeline.inertias.links
-        self._awaited = frozenset(links if self.config.options.await_inertias else ())
+        self._awaited = self.config.pipeline.inertias.links if self.config.options.await_inertias else ()
         self._unheard = set(self._awaited)
-        self._create_command_output(self.config.options)
-
-    def _create_command_output(self, options: ControllerNodeOptions) -> None:
         self._convert: Callable[[TorqueCommand], Any]
-        names = tuple(self.pipeline.robot.joint_names)
-        if not options.command_joints:
+        names, joints = tuple(self.pipeline.robot.joint_names), self.config.options.command_joints
+        if not joints:
             self._command = self.add_output(JointState, "joint_torque_commands")
             self._convert = partial(torque_command_to_msg, msg=JointState(name=list(names)))
             return
-        joints = options.command_joints
         left_out = _check_command_joints(joints, names)
         if left_out:
             self.get_logger().warning(
@@ -135,14 +130,13 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _health(self, now_ns: int) -> list[Health]:
         parts = [*super()._health(now_ns), self._times.health(now_ns)]
-        return [*parts, *(self._arrival_health(link) for link in sorted(self._awaited))]
-
-    def _arrival_health(self, link: str) -> Health:
-        topic = f"link_inertias/{topic_token(link)}"
-        if link not in self._unheard:
-            return Health(topic, HealthLevel.OK, "inertias have arrived")
-        message = "no command is sent before inertias have arrived (await_inertias)"
-        return Health(topic, HealthLevel.STALE, message)
+        for link in sorted(self._awaited):
+            level, message = HealthLevel.OK, "inertias have arrived"
+            if link in self._unheard:
+                level = HealthLevel.STALE
+                message = "no command is sent before inertias have arrived (await_inertias)"
+            parts.append(Health(f"link_inertias/{topic_token(link)}", level, message))
+        return parts
 
 
 def _check_command_joints(joints: Sequence[str], driven: Sequence[str]) -> list[str]:

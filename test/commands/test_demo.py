@@ -85,7 +85,7 @@ def test_a_run_to_its_end_says_what_its_nodes_complain_of(listened: Listened) ->
     listened.hears(4.1)
     assert listened.run.over
     assert listened.run.ended_early == ""
-    assert listened.run.complaints == ["tilt_observer: imu/data: readings dropped"]
+    assert listened.run.facts()["complaints"] == ["tilt_observer: imu/data: readings dropped"]
 
 
 def test_a_run_that_ends_early_says_why(listened: Listened) -> None:
