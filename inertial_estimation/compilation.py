@@ -62,7 +62,7 @@ def warm_up() -> int:
 
     while _inlined:
         register_jitable(_inlined.pop())
-    functions, made, folder = [*_waiting], 0, _folder()
+    functions, count, folder = [*_waiting], 0, _folder()
     _waiting.clear()
     if not any(folder.rglob("*.nbi")):
         print(f"compiling {len(functions)} functions, once for this machine", file=sys.stderr, flush=True)
@@ -78,10 +78,10 @@ def warm_up() -> int:
             print(f"machine code in {folder} cannot be used: {why}", file=sys.stderr)
             dispatcher._cache = NullCache()
             dispatcher.compile(types)
-        made += not sum(dispatcher.stats.cache_hits.values())
+        count += not sum(dispatcher.stats.cache_hits.values())
         dispatcher.disable_compile()
     config.CACHE_DIR = elsewhere
-    return made
+    return count
 
 
 @cache

@@ -1,8 +1,8 @@
 """Parameters declared once: a dataclass field with default, unit, bounds and description.
 
-Estimators own frozen dataclasses whose fields are made by `parameter`. The same declaration becomes
+Estimators own frozen dataclasses whose fields are declared by `parameter`. The same declaration becomes
 the ROS parameter descriptor, the check of a YAML file and the table in the documentation. A nested
-dataclass made by `section` contributes its fields under a dotted prefix (``gate.reopen_after``).
+dataclass declared by `section` contributes its fields under a dotted prefix (``gate.reopen_after``).
 """
 
 import dataclasses

@@ -32,11 +32,11 @@ def estimator_health(
     if estimator.bias.active:
         return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
     supervised = estimator.supervisor is not None
-    noise = estimator.noise.said(too_small=True) if supervised else ""
+    noise = estimator.noise.report(too_small=True) if supervised else ""
     trouble = "; ".join(text for text in (failures, held_in_words(estimator), noise) if text)
     if trouble:
         return Health("estimator", HealthLevel.WARN, trouble, values)
-    large = estimator.noise.said(too_small=False) if supervised else ""
+    large = estimator.noise.report(too_small=False) if supervised else ""
     return Health("estimator", HealthLevel.OK, "; ".join(filter(None, ("estimating", large))), values)
 
 

@@ -1,4 +1,4 @@
-"""What is told of located causes: events, and loads that no published estimate has told of yet."""
+"""Reports of located causes: events, and loads that no published estimate has reported yet."""
 
 from collections import deque
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from enum import Enum
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.signals import Health, HealthLevel, InertialEstimate
 
-MOST_WITHHELD = 100  # loads that wait to be told of, the newest
+MOST_WITHHELD = 100  # unreported loads that are kept, the newest
 
 
 class LocatedKind(Enum):
@@ -110,7 +110,7 @@ class WithheldLoads:
     def completed(self, estimate: InertialEstimate) -> InertialEstimate:
         """Return an estimate to be published, with the oldest load that is not reported yet.
 
-        A push or a fault of its own it keeps, and loads wait.
+        An estimate that reports a push or a fault is returned as it is, and the loads wait for the next one.
 
         Args:
             estimate: The next one.

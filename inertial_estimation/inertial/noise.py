@@ -1,4 +1,4 @@
-"""Noise of groups of rows: one statistic of the innovations, and what is said of it.
+"""Noise of groups of rows: one statistic of the innovations, and its report.
 
 An innovation y of row i has the variance S = (H P H')_ii + R_ii, with R_ii = s_g^2 R_0,ii. The score of log
 s_g^2 is the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 /
@@ -27,7 +27,7 @@ FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to 
 GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
 REPORTED = 1.7  # factor from which on a stated noise is called too small
 REPORTED_LARGE = 5.0  # or too large: it covers errors of the model that a clean simulation lacks
-SAID_S = 2.0  # of data before it is said [s]
+REPORTED_S = 2.0  # of data before it is reported [s]
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
 
 
@@ -118,7 +118,7 @@ class NoiseScale:
     @property
     def _largest(self) -> Array:
         """s_g^2 to be used and as shown, shape (2, count): the larger one of motion and rest."""
-        known = self._of_both if self._seconds[1] > SAID_S else self._of_both[:1]
+        known = self._of_both if self._seconds[1] > REPORTED_S else self._of_both[:1]
         largest: Array = known.max(axis=0)
         return largest
 
@@ -223,13 +223,13 @@ class NoiseScale:
         pairs = zip(np.sqrt(self.seen).tolist(), np.sqrt(self.variance).tolist(), strict=True)
         return dict(zip(self.names, pairs, strict=True))
 
-    def said(self, *, too_small: bool) -> str:
+    def report(self, *, too_small: bool) -> str:
         """Return which noise parameters are too small, or too large; empty for none or too few data.
 
         Args:
             too_small: Which of both.
         """
-        if self._seconds.max() < SAID_S:
+        if self._seconds.max() < REPORTED_S:
             return ""
         found = ((name, seen) for name, (seen, _used) in self.factors().items())
         wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED_LARGE))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from inertial_estimation.construction import made_of_checked
+from inertial_estimation.construction import unchecked
 from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome
@@ -26,7 +26,7 @@ from inertial_estimation.signals import (
     InertialEstimate,
 )
 
-_measured = made_of_checked(MeasuredStep)
+_measured = unchecked(MeasuredStep)
 
 
 class InertialPipeline(TakesReadings):

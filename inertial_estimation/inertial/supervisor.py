@@ -24,7 +24,7 @@ FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the 
 AFTER_LOAD = 0  # the same while a load is new or varies
 AFTER_LOAD_BLOCKS = 16  # for which it is new
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
-CONTEXT = 4  # blocks before the onset of an event that it keeps: they tell model errors from it
+CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
 RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
@@ -34,7 +34,7 @@ HELD = 0.5  # probability of no event below which blocks wait
 EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
-LEAST_NAMED = 2  # blocks of a cause before it is told
+LEAST_NAMED = 2  # blocks of a cause before it is reported
 CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: the end of a press does in one
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
@@ -115,8 +115,8 @@ def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCaus
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
     pressed = verdict.probability(CauseKind.PRESS)
     open_ = best.kind is CauseKind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
-    told = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not CauseKind.VARYING
-    reported = best.amplitudes is not None and told and fits(best)
+    reportable = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not CauseKind.VARYING
+    reported = best.amplitudes is not None and reportable and fits(best)
     return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
 
 
@@ -397,8 +397,8 @@ class Supervisor:
         assert self.found is not None
         assert load.amplitudes is not None
         share = mass / (load.amplitudes[0] * self._bank.table.load_size[0])
-        told = replace(load, amplitudes=share * load.amplitudes)
-        self.found = replace(self.found, hypothesis=told, is_reported=True)
+        reported = replace(load, amplitudes=share * load.amplitudes)
+        self.found = replace(self.found, hypothesis=reported, is_reported=True)
 
     def _end(self, keep: int) -> None:
         self.phase, self.found = Phase.LEARNING, None

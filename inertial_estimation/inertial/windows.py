@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.construction import made_of_checked
+from inertial_estimation.construction import unchecked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.cause_table import InputNames
 from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
@@ -29,7 +29,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come early
 _NO_MOTION = None, None, None
-_measured = made_of_checked(MeasuredState)
+_measured = unchecked(MeasuredState)
 
 
 class WindowMean(NamedTuple):
@@ -183,7 +183,7 @@ class StateWindows:
 
     The weights of the inputs match, so acceleration, torque, wrench and specific force have the same delay:
     that of the joint states, to whose centroid the others are moved. States come twice in a window, as means
-    over windows that overlap by more tell hardly more; at every step for the filters of the papers.
+    over windows that overlap by more have hardly more information; for the papers' filters at every step.
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.

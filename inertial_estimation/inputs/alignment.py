@@ -41,7 +41,7 @@ class AlignedSample(NamedTuple):
     # Row of each other required stream at that time; None: not arrived in time, lost, or in a gap.
     rows: Mapping[str, Array | None]
     continuity: Continuity  # relation to the sample before
-    reduced: Any = None  # what `RobotInputs.reduce` has made of the windows around it, when it was complete
+    reduced: Any = None  # result of `RobotInputs.reduce` on the windows around it, when it was complete
 
     @property
     def complete(self) -> bool:

@@ -443,8 +443,8 @@ class JointInput:
         for part, age in zip(self.parts, ages, strict=True) if arriving else ():
             ended = [name for name in part.names if name not in arriving]
             if age > timeout and ended:
-                said = f"{listing(ended, limit=6)} ended {age:.2f} s ago (messages on {part.source})"
-                notes.append(f"{said}: has a driver ended, or changed their names?")
+                what = f"{listing(ended, limit=6)} ended {age:.2f} s ago (messages on {part.source})"
+                notes.append(f"{what}: has a driver ended, or changed their names?")
         return [note for note in notes if note]
 
     def reset(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.construction import made_of_checked
+from inertial_estimation.construction import unchecked
 from inertial_estimation.errors import DamagedMessageError, MeasurementError, listing
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -44,7 +44,7 @@ FRAME = 12  # offset of the name of the frame, behind stamp and length
 Decoder = Callable[[bytes, int, int], Any]  # of a message behind its encapsulation, stamp, end of the header
 _head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
 _length = struct.Struct("<I").unpack_from
-_joint_reading = made_of_checked(JointReading)
+_joint_reading = unchecked(JointReading)
 
 
 class Conversion(NamedTuple):
@@ -86,7 +86,7 @@ def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: 
         places.append([(attrgetter(path), letter) for path, _dot, letters in vectors for letter in letters])
         parts.append(slice(int(first), int(first) + len(places[-1])))
         names.append(name)
-    make = made_of_checked(kind) if kind.__bases__ == (object,) else kind  # whose base has slots of its own
+    make = unchecked(kind) if kind.__bases__ == (object,) else kind  # whose base has slots of its own
 
     def from_msg(msg: Any) -> Any:
         arrays = [[getattr(get(msg), letter) for get, letter in one] for one in places]

@@ -112,7 +112,7 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 BASE_SPEED = 20.0  # largest along one axis [m/s]
 LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
-UNIT_ROWS = 1024  # newest rows that the units are told from
+UNIT_ROWS = 1024  # newest rows by which units are recognised
 
 
 Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
@@ -188,7 +188,7 @@ class RobotInputs:
             self._collect()
 
     def push_joints(self, reading: JointReading, arrival_ns: int = 0, source: str = JOINTS) -> None:
-        """Take a joint state, with the topic of its message or what else tells its publisher."""
+        """Take a joint state, with the topic of its message or another name of its publisher."""
         if self.joints is not None:
             self.joints.push(reading, arrival_ns, source=source)
             self._collect()
@@ -309,22 +309,22 @@ class RobotInputs:
 
     def units(self) -> dict[str, str]:
         """Say which inputs are in other units than the parameters say, with what mends it, by their names."""
-        told = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw(UNIT_ROWS))}
+        found = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw(UNIT_ROWS))}
         if self.joints is not None:
             parts = self.joints.parts
-            said = (self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in parts)
-            told[JOINTS] = next(filter(None, said), "")
-        return {name: sentence for name, sentence in told.items() if sentence}
+            of_parts = (self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in parts)
+            found[JOINTS] = next(filter(None, of_parts), "")
+        return {name: sentence for name, sentence in found.items() if sentence}
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
         timeout = self.aligner.timeout
-        notes = {name: [said] for name, said in self.units().items()}
+        notes = {name: [sentence] for name, sentence in self.units().items()}
         if self.joints is not None:
             notes.setdefault(JOINTS, []).extend(self.joints.notes(now_ns, timeout))
         quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}
-        for name, said in repeats([s for name, s in self.streams.items() if name not in quiet]).items():
-            notes.setdefault(name, []).append(said)
+        for name, sentence in repeats([s for name, s in self.streams.items() if name not in quiet]).items():
+            notes.setdefault(name, []).append(sentence)
         return [stream_health(s, now_ns, timeout, notes.get(name, [])) for name, s in self.streams.items()]
 
     def reset(self) -> None:

@@ -60,19 +60,19 @@ def rotation_between(
     It is None where the axes are the same or not known; there is nothing to say where they are the same.
     """
     name = frame_id if robot.model.existFrame(frame_id) else frame_id.rpartition("/")[2]
-    said = f"header.frame_id '{frame_id}' is"
+    what = f"header.frame_id '{frame_id}' is"
     if name == frame:
         return None, ""
     if not robot.model.existFrame(name):
-        return None, f"{said} no frame of the robot; {parameter} '{frame}' is used"
+        return None, f"{what} no frame of the robot; {parameter} '{frame}' is used"
     try:
         rotation: Array = robot.fixed_transform(frame, name).rotation
     except ModelError:
-        return None, f"{said} on another body than {parameter} '{frame}', which is used"
+        return None, f"{what} on another body than {parameter} '{frame}', which is used"
     angle = float(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))) / DEGREE
     if angle < SAME_AXES:
         return None, ""
-    turned = f"{said} turned by {angle:.1f} deg against {parameter} '{frame}': readings are turned to it"
+    turned = f"{what} turned by {angle:.1f} deg against {parameter} '{frame}': readings are turned to it"
     return rotation, f"{turned}; set {parameter}, or inputs.frame_ids: ignore"
 
 
@@ -219,8 +219,8 @@ class SensorAxes:
     @property
     def note(self) -> str:
         """Say that wrenches cannot be used for their axes; empty where none is."""
-        said = f"the wrenches of {listing(self.unknown)} are in the axes of the world, whose yaw is not known"
-        return said if self.unknown else ""
+        note = f"the wrenches of {listing(self.unknown)} are in the axes of the world, whose yaw is not known"
+        return note if self.unknown else ""
 
     def turned(self, wrenches: Array, q: Array) -> Array:
         """Return wrenches of all contacts in their wrench frames.

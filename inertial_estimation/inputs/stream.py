@@ -21,7 +21,7 @@ REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, who
 NONE = slice(0)  # of the numbers of a row
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 CAPACITY = 2048  # rows that are kept
-REJECTED_KEPT = 256  # impossible rows, which tell the units
+REJECTED_KEPT = 256  # impossible rows, by whose size units are recognised
 PERIODIC = 20  # readings without a gap, from which a value that holds is expected at its rate
 LONGEST_HOLD_NS = 3600 * NANOSECONDS  # of a switch that is sent when it changes
 

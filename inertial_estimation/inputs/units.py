@@ -17,7 +17,7 @@ FEWEST_ROWS, LEAST_NS = 50, 8 * NANOSECONDS // 10  # that are looked at, and tha
 NEAR = 1.4  # factor by which a ratio may differ from that of two units, while a robot walks
 NO_GRAVITY = 0.05  # of a g; less is a sensor from whose readings gravity was subtracted
 TURN_TIME = 0.1  # over which rotations are compared [s]
-LEAST_TURN = 0.3  # rms rotation over it by a gyroscope in rad/s, from which degrees can be told [rad]
+LEAST_TURN = 0.3  # rms rotation over it by a gyroscope in rad/s, from which degrees show [rad]
 BETTER = 0.5  # of the error with radians, that with degrees has at most
 BEYOND, MANY = 0.3, 0.2  # beyond the limits [rad]; share of positions there that are in another unit
 MOVING = 0.05  # rms speed of a joint, from which its velocity is compared with its positions [rad/s]
@@ -27,7 +27,7 @@ TOO_STRONG, MILLI = 5.0, 60.0  # times the effort limit: in another unit; in tho
 
 
 class UnitDetector:
-    """Tells units of the inputs of a robot by what is possible for it; for replay, `check` and health."""
+    """Recognises units of the inputs of a robot by what is possible for it: in replays, `check` and health."""
 
     def __init__(self, robot: RobotModel, config: RobotInputConfig) -> None:
         """Take the robot, and the units that the parameters say, to which rows have been converted."""
@@ -45,24 +45,24 @@ class UnitDetector:
         times_ns, rows = times_ns[finite], rows[finite]
         if len(times_ns) < FEWEST_ROWS or not LEAST_NS <= times_ns[-1] - times_ns[0] <= LONGEST_NS:
             return ""
-        size, said = float(np.median(np.linalg.norm(rows[:, FORCE], axis=1))), {}
+        size, found = float(np.median(np.linalg.norm(rows[:, FORCE], axis=1))), {}
         sent = size / self._imu["force"]
         for unit in ("m/s^2", "g", "mg"):
             factor = IMU_UNITS[unit][1]
             if _near(sent, STANDARD_GRAVITY / factor) and factor != self._imu["force"]:
-                said[unit] = f"specific force in {unit} (|f| at rest {sent:.2f})"
-        if not said and size < NO_GRAVITY * STANDARD_GRAVITY:
-            said[""] = f"specific force without gravity (|f| {size:.2f} m/s^2), which must not be subtracted"
+                found[unit] = f"specific force in {unit} (|f| at rest {sent:.2f})"
+        if not found and size < NO_GRAVITY * STANDARD_GRAVITY:
+            found[""] = f"specific force without gravity (|f| {size:.2f} m/s^2), which must not be subtracted"
         if self._imu["rate"] == 1.0 and (turns := _in_degrees(times_ns, rows)):
-            said["deg/s"] = f"angular rate in deg/s ({turns})"
-        return _sentence(said, "imu.units")
+            found["deg/s"] = f"angular rate in deg/s ({turns})"
+        return _sentence(found, "imu.units")
 
     def joints(self, joints: NDArray[np.int64], times_ns: Times, rows: Array) -> str:
         """Return which units of joint states of some joints differ, and the remedy; empty where none does.
 
         Rows are of positions, velocities (NaN: none), possibly efforts, impossible ones included.
         """
-        m, said = len(joints), dict[str, str]()
+        m, found = len(joints), dict[str, str]()
         rows = np.where(np.abs(rows) < LARGEST, rows, np.nan)
         q, v = rows[:, :m], rows[:, m : 2 * m]
         if len(q) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < LEAST_NS or not np.isfinite(q).all():
@@ -72,23 +72,23 @@ class UnitDetector:
         low, high, unit, limits = known.lower - BEYOND, known.upper + BEYOND, 1.0, known.effort
         outside = [((s * q < low) | (s * q > high))[:, angles] for s in (1.0, DEGREE)]
         if outside[0].sum() > MANY * outside[0].size and not outside[1].any() and "position" in self._si:
-            unit, said["deg"] = DEGREE, f"positions in deg (up to {np.abs(q).max():.0f})"
+            unit, found["deg"] = DEGREE, f"positions in deg (up to {np.abs(q).max():.0f})"
         ratio = _speed_ratio(times_ns, unit * q, v)
         for name in ("deg/s", "rpm"):
             if "velocity" in self._si and _near(ratio, 1.0 / JOINT_UNITS[name][1]):
-                said[name] = f"velocities in {name} ({ratio:.3g} times the change of positions)"
+                found[name] = f"velocities in {name} ({ratio:.3g} times the change of positions)"
         strong = np.isfinite(limits)
         if rows.shape[1] > 2 * m and strong.any() and "effort" in self._si:
             times = float(np.median(np.median(np.abs(rows[:, 2 * m :]), axis=0)[strong] / limits[strong]))
             guess = "in mNm or mA" if times > MILLI else "in percent or of a current"
             if times > TOO_STRONG:
-                said[""] = f"efforts {times:.0f} times the limits of the joints ({guess}? drive_gains)"
-        return _sentence(said, "joint_states.units")
+                found[""] = f"efforts {times:.0f} times the limits of the joints ({guess}? drive_gains)"
+        return _sentence(found, "joint_states.units")
 
 
-def _sentence(said: dict[str, str], parameter: str) -> str:
-    units = ", ".join(unit for unit in said if unit)
-    return ", ".join(said.values()) + (f": set {parameter}: [{units}]" if units else "")
+def _sentence(found: dict[str, str], parameter: str) -> str:
+    units = ", ".join(unit for unit in found if unit)
+    return ", ".join(found.values()) + (f": set {parameter}: [{units}]" if units else "")
 
 
 def _near(value: float, expected: float) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
-from inertial_estimation.construction import made_of_checked
+from inertial_estimation.construction import unchecked
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
@@ -241,7 +241,7 @@ def _parts(numbers: Array) -> tuple[Array, ...]:
 
 INTEGRATED = np.zeros((0, 3))  # orientation of a reference that does not exist
 POSITION_SIGMA = 0.01  # of a position that contacts hold [m]
-_base_state, _base_estimate = made_of_checked(BaseState), made_of_checked(BaseEstimate)
+_base_state, _base_estimate = unchecked(BaseState), unchecked(BaseEstimate)
 
 
 class ObserverStep(NamedTuple):

@@ -17,7 +17,7 @@ class ContactConfig:
 
     source: tuple[str, ...] = parameter(
         ("wrench",),
-        "What tells that a contact is closed, one for all or one for each of `contacts`: wrench (a sensor of "
+        "What shows that a contact is closed, one for all or one for each of `contacts`: wrench (a sensor of "
         "force and moment, topic <contact>/wrench), force (of the vertical force, same topic), raw_force "
         "(numbers that grow with it), switch (on or off, or a probability), joint_torques (efforts of "
         "joint_states, no topic), desired (a planner's wish, <contact>/desired_wrench) or none.",

@@ -306,7 +306,7 @@ class TiltFilter(TiltObserver):
             self._measure(imu.rate, 0.0, 1.0, ORIGIN, variance, math.inf)
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
-        """About axes at the end of the gyroscope's range, soles tell the rotation, or nothing does."""
+        """About axes at the end of the gyroscope's range, soles show the rotation, or nothing does."""
         if not clipped.any():
             return
         state, carried = self.state, self._carried

@@ -2,7 +2,7 @@
 
 The momentum observer gives the torques of the environment, those of a limb the force at its contact. Neither
 tilt nor velocity nor acceleration of the base enters, nor the inertia of the trunk and of what it carries.
-Friction of the joints is neglected: where the forces only tell which contacts carry how much of the weight,
+Friction of the joints is neglected: where the forces only show which contacts carry how much of the weight,
 it hardly changes the tilt.
 """
 

@@ -103,7 +103,7 @@ def test_noise_that_becomes_larger_is_learned_as_noise():
         watched.feed(lambda _columns, noise=noise: noise)
     assert watched.supervisor.loads.count == 0
     assert watched.filter.noise.factors()["noise.torque"][0] > 2.0
-    assert "noise.torque is about" in watched.filter.noise.said(too_small=True)
+    assert "noise.torque is about" in watched.filter.noise.report(too_small=True)
     assert watched.mass == pytest.approx(before, rel=0.05)
 
 
