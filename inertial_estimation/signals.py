@@ -1,10 +1,10 @@
 """The values that flow between layers: frozen, copied in, read-only, SI units, stamps in integer ns."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import Enum, IntEnum
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.located_cause import LocatedCause
 
 Array = NDArray[np.float64]
+ValueT = TypeVar("ValueT")
 NANOSECONDS = 1_000_000_000  # in one second
 
 
@@ -49,6 +50,30 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
     return array
+
+
+def unchecked(kind: type[ValueT]) -> Callable[..., ValueT]:
+    """Return a constructor that takes its arguments as they are, without copies and checks.
+
+    It is for values at the rates of sensors, of arrays that are read-only, aligned floats of the right
+    shapes: numbers of a message, or of an estimator.
+
+    Args:
+        kind: A frozen dataclass.
+
+    Returns:
+        Function of the fields in the order of their declaration.
+    """
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    new, assign = object.__new__, object.__setattr__
+
+    def construct(*values: Any) -> ValueT:
+        value = new(kind)
+        for name, part in zip(names, values, strict=True):
+            assign(value, name, part)
+        return value
+
+    return construct
 
 
 @dataclass(frozen=True, slots=True, eq=False)

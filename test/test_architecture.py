@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"compilation", "construction", "errors", "figures", "files", "located_cause"}
+FOUNDATION = {"compilation", "errors", "figures", "files", "located_cause"}
 FOUNDATION |= {"parallel", "parameters", "signals", "telemetry"}
 BASE = FOUNDATION | {"spatial", "models", "inputs"}
 CHECKED = BASE | {"diagnosis"}
@@ -21,7 +21,6 @@ MAY_IMPORT = {
     "figures": {"errors", "signals"},
     "files": {"errors"},
     "parameters": {"errors"},
-    "construction": set(),
     "located_cause": set(),
     "parallel": {"errors"},
     "signals": {"errors", "located_cause"},

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from inertial_estimation.construction import unchecked
 from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome
@@ -24,6 +23,7 @@ from inertial_estimation.signals import (
     BaseState,
     Health,
     InertialEstimate,
+    unchecked,
 )
 
 _measured = unchecked(MeasuredStep)

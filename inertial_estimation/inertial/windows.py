@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.construction import unchecked
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.cause_table import InputNames
 from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
@@ -25,7 +24,7 @@ from inertial_estimation.models.local_polynomials import FEWEST_SAMPLES, window_
 from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import NANOSECONDS, Array, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, seconds, unchecked
 
 JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come early
 _NO_MOTION = None, None, None

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.construction import unchecked
 from inertial_estimation.errors import DamagedMessageError, MeasurementError, listing
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -29,6 +28,7 @@ from inertial_estimation.signals import (
     PoseSample,
     StampedInertia,
     WrenchSample,
+    unchecked,
 )
 
 IMU_TYPE, JOINT_STATE_TYPE = "sensor_msgs/msg/Imu", "sensor_msgs/msg/JointState"

@@ -27,7 +27,7 @@ TOO_STRONG, MILLI = 5.0, 60.0  # times the effort limit: in another unit; in tho
 
 
 class UnitDetector:
-    """Recognises units of the inputs of a robot by what is possible for it: in replays, `check` and health."""
+    """Recognises units of the inputs of a robot by what is possible for it."""
 
     def __init__(self, robot: RobotModel, config: RobotInputConfig) -> None:
         """Take the robot, and the units that the parameters say, to which rows have been converted."""

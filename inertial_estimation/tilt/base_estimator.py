@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
-from inertial_estimation.construction import unchecked
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across
+from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across, unchecked
 from inertial_estimation.spatial.rotations import (
     add,
     combine,
