@@ -28,7 +28,6 @@ from inertial_estimation.tilt.pipeline import TiltPipeline
 
 HOIST_S = 3.0  # in which the estimators start and estimate the bias of the gyroscope at rest
 QUICK_HOIST_S = 0.5
-FIRST_COMMAND_TIMEOUT_S = 5.0  # simulated time on the hoist after the settling
 
 
 def hoist_time(*, quick: bool) -> float:
@@ -108,7 +107,7 @@ class ClosedLoop:
             if command is not None:
                 self._released_ns = self.simulation.stamp_ns
                 self.simulation.apply(command.tau)
-            elif on_hoist > settle_s + FIRST_COMMAND_TIMEOUT_S:
+            elif on_hoist > settle_s + 2.0 * HOIST_S:
                 health = self.controller.health(self.simulation.stamp_ns)
                 raise ConfigurationError(
                     f"the controller gave no command in {on_hoist:.1f} s on the hoist; its health: "

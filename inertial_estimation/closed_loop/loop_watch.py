@@ -13,9 +13,6 @@ from inertial_estimation.recordings.truth_file import InertiaStep
 from inertial_estimation.signals import LinkInertia, seconds
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-SMALLEST_CHANGE = 1e-9  # of a mass [kg] or a centre of mass [m]; below it, both are the same
-AT_LIMIT = 0.98  # share of the effort limit from which a torque is at it
-
 
 class LoopWatch:
     """Looks at the estimates and the true state of a loop now and then.
@@ -47,7 +44,7 @@ class LoopWatch:
             states = truth.base, self.loop.base.state
             up, estimate = (rotation_from_quaternion(np.asarray(s.quaternion_xyzw))[2] for s in states)
             self._tilts.append(float(np.linalg.norm(up - estimate)))
-        for j in np.flatnonzero(np.abs(truth.tau_motor) > AT_LIMIT * self._limits).tolist():
+        for j in np.flatnonzero(np.abs(truth.tau_motor) >= self._limits).tolist():
             self._limited.setdefault(self.loop.simulation.robot.joint_names[j], self.loop.time_s)
 
     @property
@@ -100,8 +97,7 @@ class LoopWatch:
 
 
 def _same(a: LinkInertia, b: LinkInertia) -> bool:
-    numbers = [*(a.com_L - b.com_L).tolist(), a.mass - b.mass]
-    return bool(max(map(abs, numbers)) <= SMALLEST_CHANGE)
+    return a.mass == b.mass and bool((a.com_L == b.com_L).all())
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.payload.rest import NOISE_SIGMAS
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
     net_force,
@@ -28,13 +29,12 @@ COARSE_TOLERANCE_M = 4.0 * TOLERANCE_M  # of what is seen less well: the height,
 SHORT_SHARE = 1.0 / 3.0  # of the settling time: memory of the mean that the recursion is compared with
 HOLD_SHARE = 0.2  # of the settling time, how long the distance must stay small
 PATIENCE_SETTLING_TIMES, LONGEST_SETTLING_TIMES = 2.0, 10.0  # until the noise decides; until it gives up
-NOISE_SIGMAS = 3.0
 FEWEST_SAMPLES = 5  # samples before a scatter means anything
 
 POSE_DURATION_S = 0.5  # over which the measurement of one static pose is averaged
-PATIENCE_S = 10.0  # at rest, after which a pose that the robot does not take is skipped
+PATIENCE_S = 10.0  # for which a pose that is not taken, rest or an input is waited for
 NEW_POSE_RAD = 0.5 * TILT_RAD  # a pose this far from all others is a new one
-STEADY_POSE_RAD = 0.02  # what the tilt may change within one pose
+SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
 LEAST_SPREAD = 0.25 * TILT_RAD  # of the poses, to see all components; five poses by that tilt have 0.9
 
 
@@ -277,7 +277,7 @@ class StaticPoses(ComMethod):
     def _take(self, line: PoseLine, h: float) -> None:
         if any(line.angle_to(pose) < NEW_POSE_RAD for pose in self.poses):
             self._lines, self._waited = [], self._waited + h
-        elif not self._lines or line.angle_to(self._lines[0]) > STEADY_POSE_RAD:
+        elif not self._lines or line.angle_to(self._lines[0]) > SAME_POSTURE_RAD:
             self._lines, self._lasted = [line], 0.0
         else:
             self._lines, self._lasted = [*self._lines, line], self._lasted + h

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from inertial_estimation.payload.com_methods import (
+    PATIENCE_S,
+    SAME_POSTURE_RAD,
     ComMethod,
     ComStep,
     ContactForceRecursion,
@@ -31,8 +33,6 @@ MASS_SHARE = 0.5  # of the settling time, over which the mass is averaged
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
 TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
-REST_TIMEOUT_S = 10.0  # after which an identification that waits for rest or for an input is abandoned
-SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
 POSTURE_REACHED_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
 
 Tilt = tuple[float, float]  # roll and pitch of the base [rad]
@@ -209,8 +209,8 @@ class PhaseState(ABC):
     def wait(self, dt: float, what: str, why: str = "") -> "PhaseState":
         """Let a time [s] pass without a measurement; give up when it has been too long."""
         self._waited += dt
-        expired = self._waited > REST_TIMEOUT_S
-        return self.give_up(f"{what} for {REST_TIMEOUT_S:g} s{why}") if expired else self
+        expired = self._waited > PATIENCE_S
+        return self.give_up(f"{what} for {PATIENCE_S:g} s{why}") if expired else self
 
     def give_up(self, refusal: str) -> "PhaseState":
         """Restore the trunk from before the identification for a reason, and return to watching."""
@@ -390,7 +390,7 @@ class _Returning(PhaseState):
     def wait(self, dt: float, what: str, why: str = "") -> PhaseState:
         """Let a time [s] pass without rest or an input; then the return ends."""
         self._waited += dt
-        return self._finish(None) if self._waited > REST_TIMEOUT_S else self
+        return self._finish(None) if self._waited > PATIENCE_S else self
 
     def _tilted(self, reading: TrunkReading) -> bool:
         return self._found_at is None or super()._tilted(reading)

@@ -41,27 +41,19 @@ class LoadChangeDetector:
 
     A load anywhere on the trunk changes the forces of several feet. A wrench sensor that fails, or an effort
     sensor of one leg, changes that of one, which is no load; of two feet the load may be above one.
-
-    Attributes:
-        share: Of the robot's mass, from which a change counts.
-        expected: The trunk expected.
-        in_force: The trunk in force, as measured when it was identified.
-        unidentified: The last change reported since `expect`; None if there was none, or it was undone.
-        lone_foot: Position of the foot whose force alone has changed since the last rest without a
-            difference; None where no foot stands out.
     """
 
     def __init__(self, share: float, robot_mass: float, mass: float, com_B: Array) -> None:
         """Expect a trunk of a robot of a mass [kg]; a change counts from a share of that mass."""
         self._robot_mass, self.share = robot_mass, share
-        self.lone_foot: int | None = None
+        self.lone_foot: int | None = None  # whose force alone has changed since the last undisturbed rest
         self._forces: Array | None = None  # vertical ones, of the last reading without a difference [N]
         self.expect(mass, com_B)
 
     def expect(self, mass: float, com_B: Array) -> None:
         """Take a trunk as the one in force."""
-        self.in_force = self.expected = Expectation(mass, com_B.copy())
-        self.unidentified: LoadChange | None = None
+        self._in_force = self.expected = Expectation(mass, com_B.copy())
+        self.unidentified: LoadChange | None = None  # the last change reported since, unless it was undone
         self.forget_evidence()
 
     def forget_evidence(self) -> None:
@@ -83,7 +75,7 @@ class LoadChangeDetector:
         seen long enough.
         """
         expected, forces = self.expected, reading.measurement.forces_W[:, 2]
-        if self.unidentified is not None and not self._differs(reading, self.in_force):
+        if self.unidentified is not None and not self._differs(reading, self._in_force):
             self.unidentified = None
         if not self._differs(reading, expected, mass_only=mass_only):
             self.expected = expected._replace(seen_in_motion=False)  # the next difference is a new one
@@ -100,7 +92,7 @@ class LoadChangeDetector:
         if expected.seen_in_motion:
             return None
         change = self._change(stamp_ns, expected.mass, reading.mass, shift_B)
-        self.unidentified = change if self._differs(reading, self.in_force) else None
+        self.unidentified = change if self._differs(reading, self._in_force) else None
         return change
 
     def update_in_motion(self, mass: float, dt: float, stamp_ns: int) -> LoadChange | None:
@@ -119,7 +111,7 @@ class LoadChangeDetector:
         self.expected = Expectation(mass, before.com_B, seen_in_motion=True)
         self.forget_evidence()
         change = self._change(stamp_ns, before.mass, mass, np.zeros(3))
-        self.unidentified = None if abs(mass - self.in_force.mass) <= limit else change
+        self.unidentified = None if abs(mass - self._in_force.mass) <= limit else change
         return change
 
     def _differs(self, reading: TrunkReading, trunk: Expectation, *, mass_only: bool = False) -> bool:

@@ -70,19 +70,15 @@ class SettledTilt(NamedTuple):
 
 
 class SteadyTilt:
-    """Waits until a tilt has stopped changing: two windows in a row agree.
-
-    Attributes:
-        elapsed: Time since it was restarted, less the extra time [s].
-        change: Largest difference between the last two windows [rad]; inf before there are two.
-    """
+    """Waits until a tilt has stopped changing: two windows in a row agree."""
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self, extra: float = 0.0) -> None:
         """Forget everything, since something was changed that takes extra time [s] to take effect."""
-        self.elapsed, self.change = -extra, math.inf
+        self.elapsed = -extra  # time since then, less the extra time [s]
+        self.change = math.inf  # largest difference between the last two windows [rad]
         self._before: Array | None = None
         self._lasted, self._errors = 0.0, list[Array]()
 

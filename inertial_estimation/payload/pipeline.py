@@ -12,9 +12,10 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, Tak
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.payload.com_methods import PATIENCE_S
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
-from inertial_estimation.payload.identification import REST_TIMEOUT_S, Identification
+from inertial_estimation.payload.identification import Identification
 from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObservation
 from inertial_estimation.payload.report import payload_health
 from inertial_estimation.payload.rest import WINDOW_S, MeanState, StateWindow, has_lasted
@@ -121,7 +122,7 @@ class TrunkPayloadPipeline(TakesReadings):
         self.identification.start(method)
         return (
             f"identification by '{self.identification.method}' begins {again}as soon as the robot is at rest "
-            f"on {FEWEST_FEET} or more feet, given up after {REST_TIMEOUT_S:g} s without rest"
+            f"on {FEWEST_FEET} or more feet, given up after {PATIENCE_S:g} s without rest"
         )
 
     def cancel(self) -> None:

@@ -50,22 +50,17 @@ class TrunkMeasurer:
     """Measures, and refuses what cannot be: feet that pull, fewer than two that carry, a fallen robot.
 
     The forces of all feet are summed, those below the limit too: a lifted foot gives zero by itself.
-
-    Attributes:
-        trouble: Why the last measurement was refused; empty if it was accepted.
-        forces: Vertical force of each foot at the last measurement by name [N].
-        source: Source of the forces, for messages.
     """
 
     def __init__(self, statics: TrunkStatics) -> None:
         self._statics = statics
-        self.source = "joint torques" if statics.estimates_forces else "wrench"
+        self.source = "joint torques" if statics.estimates_forces else "wrench"  # of the forces
         self.reset()
 
     def reset(self) -> None:
         """Forget the last measurement."""
-        self.trouble = ""
-        self.forces: dict[str, float] = {}
+        self.trouble = ""  # why the last measurement was refused
+        self.forces: dict[str, float] = {}  # vertical one of each foot at the last measurement [N]
 
     def read(self, state: MeanState) -> TrunkReading | None:
         """Measure the trunk of a robot at rest; None where it is refused, which `trouble` explains."""

@@ -155,11 +155,8 @@ def _values(identification: Identification, measurer: TrunkMeasurer, moving: str
         "phase": identification.phase.value,
         "method": identification.method,
         "at rest": f"no: {moving}" if moving else "yes",
-        "trunk mass [kg]": f"{value.mass:.3f}",
-        "mass sigma [kg]": f"{value.mass_sigma:.3g}",
-        "mass published [kg]": f"{identification.trunk.target.mass:.3f}",
+        "trunk mass [kg]": f"{value.mass:.3f} +- {value.mass_sigma:.3g}",
         "com [m]": " ".join(f"{x:.4f}" for x in value.com_B.tolist()),
-        "residual [m]": f"{value.residual:.3g}",
         "mass expected [kg]": f"{identification.load_changes.expected.mass:.3f}",
         "refusal": identification.refusal,
     }

@@ -19,7 +19,6 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 REACH_M = 1.0  # farthest that a load can be from the nominal centre of mass of the trunk
 NEGLIGIBLE_LOAD_KG = 1e-6  # a load that weighs less has no place
 HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
-ARRIVED_SHARE = 1e-9  # of the trunk's mass: a difference of rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,8 +169,7 @@ class TrunkPublisher:
             self._target_C = self._from_link @ self._loaded(target).vector
         if not self.arrived:
             published_C = self._hand_over.advance(self._target_C[None], self._rate * dt)[0]
-            left = float(np.abs(published_C - self._target_C).max())
-            self.arrived = left <= ARRIVED_SHARE * float(self._target_C[0])
+            self.arrived = self._hand_over.has_arrived
             parameters = InertialParameters.from_vector(self._body.to_link @ published_C)
             self._published = _of_link(self._body.link, parameters)
         return self._published

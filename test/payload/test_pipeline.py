@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from support.standing_hyq import (
     FEET,
-    PERIOD_NS,
     ROBOT,
     SILENT,
     URDF,
@@ -20,14 +19,14 @@ from support.standing_hyq import (
     weight,
 )
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.parameters import build_config
 from inertial_estimation.payload import identification
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.trunk import HAND_OVER_SHARE
-from inertial_estimation.signals import BaseState, HealthLevel, JointReading, WrenchSample
+from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 FAST = {"settling_time": 0.3}
@@ -38,7 +37,7 @@ NOMINAL = ROBOT.link_body("trunk").nominal_J.mass
 @pytest.fixture
 def impatient(monkeypatch):
     """An identification that waits is given up after half a second."""
-    monkeypatch.setattr(identification, "REST_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(identification, "PATIENCE_S", 0.5)
 
 
 def ended(estimate):
@@ -160,17 +159,6 @@ def test_how_ticks_fall_changes_no_estimate():
         np.testing.assert_array_equal(a.estimate.com_L, b.estimate.com_L)
 
 
-def test_the_same_readings_twice_change_nothing():
-    once, twice = (StandingHyq(pipeline(), seed=6) for _ in range(2))
-    twice.alter_joints = lambda reading: twice.pipe.push_joints(reading) or reading
-    for scene in (once, twice):
-        scene.put_on(LOAD)
-        scene.run(0.6)
-    assert len(once.estimates) == len(twice.estimates)
-    (a,), (b,) = once.changes, twice.changes
-    assert (a.stamp_ns, a.mass_measured) == (b.stamp_ns, b.mass_measured)
-
-
 def test_reset_returns_to_nominal_and_finds_the_load_again():
     scene = StandingHyq(pipeline(**FAST))
     scene.put_on(LOAD)
@@ -250,13 +238,9 @@ def test_wrenches_are_waited_for_only_where_forces_are_measured():
     [
         (without_torque_of("lh"), "effort of lh_haa_joint is nan"),
         (lambda reading: replace(reading, effort=None), "no effort, but joint torques are needed"),
-        (
-            lambda r: JointReading(r.stamp_ns, r.names[:9], r.position[:9], r.velocity[:9], r.effort[:9]),
-            "no message has rh_haa_joint, rh_hfe_joint, rh_kfe_joint",
-        ),
     ],
 )
-def test_a_leg_without_torque_or_position_is_named(alter, words):
+def test_a_leg_without_torque_is_named(alter, words):
     scene = StandingHyq(pipeline())
     scene.alter_joints = alter
     assert scene.run(0.2) is None
@@ -269,21 +253,6 @@ def test_torques_nobody_needs_may_be_missing():
     scene.alter_joints = without_torque_of("rh")
     pipe.push_wrench = lambda *_: None  # the scene has four
     assert scene.run(0.2) is not None
-
-
-def test_bad_numbers_are_dropped_and_never_come_out():
-    scene = StandingHyq(pipeline(ground_forces="measured"))
-    scene.run(0.3)
-    pipe, nan = scene.pipe, np.full(3, np.nan)
-    for k in range(5):
-        stamp = scene.stamp_ns + (k + 1) * 400_000
-        pipe.push_base_state(BaseState(stamp, np.zeros(4), np.zeros(3), np.zeros(3), np.zeros(3)))
-        pipe.push_base_state(BaseState(stamp, [0.0, 0.0, 0.0, 1.0], np.zeros(3), nan, np.zeros(3)))
-        pipe.push_wrench("lf_foot", WrenchSample(stamp, np.full(6, np.inf)))
-    scene.stamp_ns += PERIOD_NS
-    last = scene.run(0.3)
-    assert np.isfinite([last.trunk.mass, *last.trunk.com_L, *last.estimate.com_L]).all()
-    assert scene.changes == []
 
 
 def sign_of(leg):
@@ -378,16 +347,6 @@ def test_on_request_a_load_is_told_once_and_stays_a_warning_until_identified():
     assert scene.health()["payload"].level is HealthLevel.OK
 
 
-def test_cancelled_the_nominal_trunk_stays():
-    scene = StandingHyq(pipeline())
-    scene.put_on(LOAD)
-    scene.run(1.0, until=lambda estimate: estimate.phase is Phase.COM)
-    scene.pipe.cancel()
-    last = scene.run(0.3)
-    assert (last.phase, last.refusal, last.converged) == (Phase.WATCHING, "", False)
-    assert last.estimate.mass == pytest.approx(NOMINAL)
-
-
 def test_parameters_change_while_running_and_bad_ones_do_not():
     scene = StandingHyq(pipeline())
     scene.pipe.set_parameter("load_change", 0.25)
@@ -416,11 +375,6 @@ def test_parameters_change_while_running_and_bad_ones_do_not():
 def test_wrong_names_are_refused_at_once(changes, error, words):
     with pytest.raises(error, match=words):
         TrunkPayloadPipeline(config(**changes), URDF)
-
-
-def test_a_wrench_of_an_unknown_contact_is_an_error():
-    with pytest.raises(MeasurementError, match="no contact 'foot', did you mean 'rh_foot'"):
-        pipeline().push_wrench("foot", WrenchSample(0, np.zeros(6)))
 
 
 def test_a_robot_that_moves_up_and_down_is_weighed_with_its_acceleration():
