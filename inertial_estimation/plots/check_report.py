@@ -176,7 +176,8 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
     for title, verdict in (("What is in order", Verdict.OK), ("What cannot be told", Verdict.UNKNOWN)):
         own = [one for one in findings if one.verdict is verdict]
         if own:
-            sections.append(Section(title, [Section(f"{len(own)} checks", [Findings(own)])]))
+            count = f"{len(own)} check{'s' if len(own) > 1 else ''}"
+            sections.append(Section(title, [Section(count, [Findings(own)])]))
     for title, draw in FIGURES.items():
         panels = list(draw(diagnosis))
         if panels:

@@ -94,13 +94,13 @@ def _difference(row: Row, place: int) -> str:
         return ""
     sigma = float(np.hypot(first.sigma or 0.0, value.sigma or 0.0))
     if 0.0 < sigma < np.inf:
-        return f"{number(change)} ({number(round(change / sigma, 1))} sigma)"
+        return f"{number(change)} ({number(round(change / sigma, 1) + 0.0)} sigma)"
     relative = row.change(place)
     return number(change) + (f" ({100 * relative:+.1f} %)" if relative is not None else "")
 
 
 def comparison_figures(comparison: Comparison) -> list[Figure]:
-    """Return the figures for which at least one result has data: tilt errors and masses over time.
+    """Return the figures for which at least two results have data: tilt errors and masses over time.
 
     Raises:
         ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
@@ -116,7 +116,9 @@ def comparison_figures(comparison: Comparison) -> list[Figure]:
         "Tilt error": [_panel(errors, "tilt_error_deg", "Tilt error against the reference [deg]")],
         "Masses over time": list(_masses(inertial)),
     }
-    return [Figure(title, panels) for title, panels in drawn.items() if any(p.series for p in panels)]
+    return [
+        Figure(title, panels) for title, panels in drawn.items() if any(len(p.series) > 1 for p in panels)
+    ]
 
 
 def _panel(tables: Tables, column: str, title: str, sigma: str = "") -> Panel:

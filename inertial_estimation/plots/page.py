@@ -154,6 +154,7 @@ def with_sigma(value: float, sigma: float | None) -> str:
     if sigma is None or not 0.0 < sigma < math.inf or not math.isfinite(value):
         return number(value)
     digits = max(0, 1 - math.floor(math.log10(sigma)))
+    value = round(value, digits) + 0.0  # no minus sign before zero
     return f"{value:.{digits}f} ± {sigma:.{digits}f}".replace("-", MINUS)
 
 

@@ -47,6 +47,7 @@
     const legend = place.querySelector(".legend");
     const more = legend ? legend.getBoundingClientRect().height : 0;
     if (more) await Plotly.relayout(place, {height: height + more});
+    place.style.minHeight = 0;  // that of the stylesheet holds the place until the graph is drawn
     place.on("plotly_relayout", (change) => share(place, change));
   };
   const watcher = new IntersectionObserver((entries) => {
