@@ -24,7 +24,6 @@ ROTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")  # of the axes of 
 MASS_TOLERANCE = 0.02  # of the mass of a link in both models
 COM_TOLERANCE = 5e-3  # of its centre of mass [m]
 SUFFIXES = {"urdf": ".urdf", "mjcf": ".xml"}
-_UPPER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # order of MJCF's fullinertia
 
 
 def mjcf_from_urdf(urdf: str, *, floating_base: bool) -> str:
@@ -73,10 +72,11 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
     for name, inertia in inertias.items():
         if name not in bodies:
             raise ModelError(f"no body '{name}' in the MJCF")
+        moments = inertia.inertia_Fcm
         values = {
             "pos": numbers_text(inertia.com_F),
             "mass": numbers_text([inertia.mass]),
-            "fullinertia": numbers_text(inertia.inertia_Fcm[ij] for ij in _UPPER),
+            "fullinertia": numbers_text([*moments.diagonal(), *moments[np.triu_indices(3, 1)]]),
         }
         element = set_child(bodies[name], "inertial", values)
         for other in (*ROTATIONS, "diaginertia"):

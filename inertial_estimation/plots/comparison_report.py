@@ -116,9 +116,8 @@ def comparison_figures(comparison: Comparison) -> list[Figure]:
         "Tilt error": [_panel(errors, "tilt_error_deg", "Tilt error against the reference [deg]")],
         "Masses over time": list(_masses(inertial)),
     }
-    return [
-        Figure(title, panels) for title, panels in drawn.items() if any(len(p.series) > 1 for p in panels)
-    ]
+    shown = {title: [panel for panel in panels if len(panel.series) > 1] for title, panels in drawn.items()}
+    return [Figure(title, panels) for title, panels in shown.items() if panels]
 
 
 def _panel(tables: Tables, column: str, title: str, sigma: str = "") -> Panel:

@@ -10,19 +10,30 @@ import struct
 from binascii import crc32
 from collections.abc import Container, Iterator
 from contextlib import suppress
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from inertial_estimation.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
-SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
-IN_FILE, IN_CHUNK = range(1, DATA_END + 1), (SCHEMA, CHANNEL, MESSAGE)
 LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
-LATEST_NS = 2**63  # first log time that no bag can have
 UNKNOWN_HASH = "RIHS01_" + 64 * "0"
 _MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # first and last log time, decompressed size, checksum
+
+
+class Opcode(IntEnum):
+    """Records of an mcap file that are read."""
+
+    SCHEMA = 3
+    CHANNEL = 4
+    MESSAGE = 5
+    CHUNK = 6
+    DATA_END = 15
+
 
 Topic = tuple[str, str, str]
 """Name, message type, and the definition of the type, empty where unknown."""
@@ -70,39 +81,39 @@ class _DamagedFile:
         self._schemas: dict[int, tuple[str, str]] = {}
         self._channels: dict[int, Topic] = {}
         self.damaged = 0
-        for opcode, begin, end in _records(self._data, len(MAGIC), IN_FILE):
+        for opcode, begin, end in _records(self._data, len(MAGIC), range(1, Opcode.DATA_END + 1)):
             self._define(opcode, self._data[begin:end])  # also those that are defined at the end alone
 
     def messages(self) -> Iterator[tuple[Topic, int, bytes]]:
         """Yield topic, log time [ns] and serialised message, in the order of the file."""
-        for opcode, begin, end in _records(self._data, len(MAGIC), IN_FILE):
+        for opcode, begin, end in _records(self._data, len(MAGIC), range(1, Opcode.DATA_END + 1)):
             whole = end <= len(self._data)
-            if opcode == DATA_END:
+            if opcode == Opcode.DATA_END:
                 return
-            if opcode == MESSAGE and whole:
+            if opcode == Opcode.MESSAGE and whole:
                 yield from self._message(self._data[begin:end])
-            elif opcode == CHUNK:
+            elif opcode == Opcode.CHUNK:
                 try:
                     chunk = _chunk_content(self._data[begin:end], whole=whole)
                 except Exception:  # ours, or whatever a library raises for damaged data
                     chunk = b"damaged"
                 read = 0
-                for kind, first, last in _records(chunk, 0, IN_CHUNK):
+                for kind, first, last in _records(chunk, 0, (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE)):
                     if last <= len(chunk):
                         read = last
                         self._define(kind, chunk[first:last])
-                        yield from self._message(chunk[first:last]) if kind == MESSAGE else ()
+                        yield from self._message(chunk[first:last]) if kind == Opcode.MESSAGE else ()
                 self.damaged += whole and read < len(chunk)
 
     def _define(self, opcode: int, body: bytes) -> None:
         """Keep a schema or channel; where it is damaged, its messages have no topic."""
         with suppress(struct.error, ValueError):
-            if opcode == SCHEMA:
+            if opcode == Opcode.SCHEMA:
                 (number,) = struct.unpack_from("<H", body)
                 name, at = _string(body, 2)
                 _encoding, at = _string(body, at)
                 self._schemas[number] = name, _string(body, at)[0]
-            elif opcode == CHANNEL:
+            elif opcode == Opcode.CHANNEL:
                 number, schema = struct.unpack_from("<HH", body)
                 self._channels[number] = _string(body, 4)[0], *self._schemas.get(schema, ("", ""))
 
@@ -110,7 +121,7 @@ class _DamagedFile:
         """Yield a message, unless it is damaged or of an unknown topic."""
         with suppress(struct.error):
             channel, _sequence, log_ns, _published_ns = _MESSAGE.unpack_from(body)
-            if channel in self._channels and log_ns < LATEST_NS:
+            if channel in self._channels and log_ns <= np.iinfo(np.int64).max:
                 yield self._channels[channel], log_ns, body[_MESSAGE.size :]
 
 

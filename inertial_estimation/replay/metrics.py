@@ -12,6 +12,8 @@ from inertial_estimation.signals import Array, seconds
 
 FILTER_CUTOFF = 10.0  # [Hz]
 FILTER_ORDER = 4
+TRANSIENT_S = 3.0 / FILTER_CUTOFF  # at the ends of a filtered series
+FEWEST = 10 * FILTER_ORDER  # samples that can be filtered
 
 
 class ErrorSummary(NamedTuple):
@@ -83,7 +85,7 @@ def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
     """
     t = seconds(stamps_ns - stamps_ns[0])
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
-    if step <= 0.0 or len(t) < 10 * FILTER_ORDER:
+    if step <= 0.0 or len(t) < FEWEST:
         raise MeasurementError(f"{len(t)} samples are too few for the zero-phase filter")
     grid = np.arange(0.0, t[-1] + 0.5 * step, step)
     uniform = interpolated(grid, t, values)

@@ -15,6 +15,8 @@ from inertial_estimation.files.text_file import read_text
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.recordings.truth_file import TrueInertias, read_truth
 from inertial_estimation.replay.metrics import (
+    FEWEST,
+    TRANSIENT_S,
     ErrorSummary,
     angles_between,
     interpolated,
@@ -29,8 +31,7 @@ from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 ROBUST_SCALE = np.radians(0.5)  # residuals well above this count linearly in the alignment [rad]
-JUMP_MARGIN_S = 0.3  # around untrusted samples and at both ends, where velocities are not compared [s]
-FEWEST_TILTS, FEWEST_POSES = 10, 40  # trusted samples, below which nothing is compared
+FEWEST_TILTS = 10  # trusted samples, below which nothing is compared
 
 Flags = NDArray[np.bool_]
 
@@ -209,7 +210,7 @@ def base_errors(state: Mapping[str, Any], reference: ReplayReference) -> dict[st
     stamps_ns = state["stamp_ns"]
     stamps, within = _within(reference.samples, stamps_ns, reference.settle_ns)
     used = np.ones(len(within), dtype=bool) if reference.trusted is None else reference.trusted[within]
-    if used.sum() < FEWEST_POSES:
+    if used.sum() < FEWEST:
         return {}
     samples = [reference.samples[k] for k in within.tolist()]
     yaw = yaws(np.array([sample.quaternion_xyzw for sample in samples]))
@@ -304,7 +305,7 @@ def _velocity_errors(
     v_ref = R.inv().apply(np.gradient(smooth, seconds(step_ns), axis=0))
     velocities = np.column_stack([state[name] for name in ("vx", "vy", "vz")])
     v = low_pass_zero_phase(grid, interpolated(at, seconds(state["stamp_ns"] - stamps[0]), velocities))
-    margin = round(JUMP_MARGIN_S / seconds(step_ns))
+    margin = round(TRANSIENT_S / seconds(step_ns))  # around untrusted samples and at both ends
     if len(v) != len(grid) or len(grid) <= 2 * margin:
         return None
     doubtful = np.convolve(~used[nearest], np.ones(2 * margin + 1), mode="same") > 0

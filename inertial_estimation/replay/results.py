@@ -58,7 +58,6 @@ BASE_ERRORS = (  # name in metrics.json, quantity, unit
 INFORMED_SHARE = (1.0 + INFORMED) ** -0.5  # of the prior standard deviation, that of what is not informed
 LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # within which a cause that is found again is the same
 MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
-TORQUE_ERROR = 1.0  # relative; a prediction of zero torque has this error
 NOISE_BAND = 1.7  # factor between the noise seen and that used within which they are called consistent
 INTERVAL = 0.95
 
@@ -416,6 +415,6 @@ def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict
     if mass is not None and not nominal_mass / MASS_FACTOR < mass < nominal_mass * MASS_FACTOR:
         found["total_mass_kg"] = f"{mass:.4g} kg, the description has {nominal_mass:.4g} kg"
     error = metrics.get("torque_error_relative")
-    if error is not None and not error < TORQUE_ERROR:
+    if error is not None and not error < 1.0:
         found["torque_error_relative"] = f"{100 * error:.4g} %, no prediction at all has 100 %"
     return found

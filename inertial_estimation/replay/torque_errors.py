@@ -20,11 +20,9 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.local_polynomials import triangle_weights
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.metrics import interpolated, low_pass_zero_phase, relative_error
+from inertial_estimation.replay.metrics import TRANSIENT_S, interpolated, low_pass_zero_phase, relative_error
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.signals import NANOSECONDS, Array, InertialEstimate, JointReading, seconds
-
-EDGE_S = 0.3  # left out at both ends of a prediction, where the filter lacks samples on one side [s]
 
 
 class TorqueSeries(NamedTuple):
@@ -129,7 +127,7 @@ def torque_error(
         return TorqueSeries(stamps[later], rows, measured[later], innovations[later]).relative_error()
     urdf = inertial.estimated_model().estimated_urdf()
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=values["locked_joints"])
-    first_ns = hold_out_ns - round(EDGE_S * NANOSECONDS)  # for the filter's transient, and not counted
+    first_ns = hold_out_ns - round(TRANSIENT_S * NANOSECONDS)  # for the filter's transient, and not counted
     later_readings = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
     joints = [joint for joint in robot.joint_names if joint in torques.row_names]
     if not later_readings or not joints:
@@ -153,7 +151,7 @@ def prediction_error(
 
     Independent of the filter and of its windows: inverse dynamics of the exported URDF, plus friction, on
     joint states that went through one zero-phase filter, against the measured torques through the same. The
-    first and last `EDGE_S` are left out of both norms, for the transients of the filter.
+    first and last `TRANSIENT_S` are left out of both norms, for the transients of the filter.
 
     Args:
         robot: Fixed-base arm with the identified inertias in place.
@@ -188,7 +186,7 @@ def prediction_error(
     if half:  # the triangular window that the recorded efforts have passed
         raw = convolve1d(raw, triangle_weights(half), axis=0, mode="nearest")
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
-    edge = round(EDGE_S * NANOSECONDS / step_ns)
+    edge = round(TRANSIENT_S * NANOSECONDS / step_ns)
     if len(tau) <= 2 * edge:
         raise MeasurementError(f"{len(tau)} joint states are too few to judge torques by")
     inner, columns = slice(edge, len(tau) - edge), [robot.joint_index(joint) for joint in joints]

@@ -9,7 +9,6 @@ from inertial_estimation.signals import Array, seconds
 
 BLOCK_S = 2.0  # longer than the memory of what is scored, so that blocks are nearly independent [s]
 FEWEST = 5  # blocks of a part, even of a short recording
-MOST = 500
 LEAST_SAMPLES = 0.5  # of the median number in a block, below which it has no score
 SIGNIFICANT = 2.0  # standard deviations from which on a difference is one
 
@@ -34,7 +33,7 @@ class Division:
     def of(cls, begin_ns: int, end_ns: int, parts: int) -> "Division":
         """Divide a recording so that blocks are about `BLOCK_S` long."""
         length_s = seconds(end_ns - begin_ns) / parts
-        return cls(begin_ns, end_ns, parts, int(np.clip(round(length_s / BLOCK_S), FEWEST, MOST)))
+        return cls(begin_ns, end_ns, parts, max(round(length_s / BLOCK_S), FEWEST))
 
     @property
     def part_of_block(self) -> NDArray[np.int64]:

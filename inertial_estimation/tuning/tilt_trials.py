@@ -43,9 +43,7 @@ from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import Objective, Trials, Values
 
 WINDOW_S = 1.5  # of readings that determine the vertical [s]
-LEAST_CONTACT = 0.5  # share of the window in contact
-LEAST_SPREAD = 0.5  # of the times in contact, variance over that of the whole window
-MOST_SAMPLES = 3000  # of a reference that a trial is compared with; neighbouring ones tell the same
+LEAST_SHARE = 0.5  # of the window in contact, and of its variance, the variance of the times in contact
 
 
 class TiltTrials(Trials):
@@ -160,11 +158,11 @@ def _slopes(t: Array, line: Array, readings: Intervals, begins: Array, window_s:
     first = np.searchsorted(t[:, 0], begins)
     last = np.searchsorted(t[:, 0], begins + window_s)
     n, s, ss, d, sd, contact = np.split(sums[last] - sums[first], (1, 2, 3, 6, 9), axis=1)
-    complete = (begins + window_s <= t[-1, 0])[:, None] & (contact >= LEAST_CONTACT * window_s)
+    complete = (begins + window_s <= t[-1, 0])[:, None] & (contact >= LEAST_SHARE * window_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = ss / n - (s / n) ** 2
         slopes = (sd / n - s / n * (d / n)) / spread / STANDARD_GRAVITY
-    known = complete & (spread >= LEAST_SPREAD * window_s**2 / 12.0)
+    known = complete & (spread >= LEAST_SHARE * window_s**2 / 12.0)
     found: Array = np.where(known, slopes, np.nan)
     return found
 
@@ -257,7 +255,7 @@ class ReferenceTilt(TiltTrials):
         used = (self.division.blocks_at(at) >= 0) & (at <= until_ns)
         if self._trusted is not None:
             used &= self._trusted
-        chosen = np.flatnonzero(used)[:: max(1, int(used.sum()) // MOST_SAMPLES)]
+        chosen = np.flatnonzero(used)
         if len(chosen) < FEWEST_TILTS:
             raise RecordingError(
                 f"{len(chosen)} trusted samples of the reference lie within the recording's first "

@@ -24,9 +24,7 @@ from inertial_estimation.tuning.variation import Variation
 PARTS = 3  # of every recording: values are searched on all but the last one, which judges them
 SHORTEST_S = 9.0  # of a recording, after what is not scored: one of 12 s is long enough by some samples
 POINTS = 9  # over the range of a parameter
-EDGE = 0.01  # share of the range that counts as its edge
 HARDLY_RATIO = 4.0  # of the ends of an interval from which on a parameter is hardly determined
-KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
 
 
 class Problem:
@@ -63,7 +61,7 @@ class Problem:
             comparison = compared(self.scores(values), self.scores(best))
         except MeasurementError:
             return False
-        return comparison.difference <= KEPT_WITHIN * comparison.sigma
+        return comparison.difference <= comparison.sigma
 
 
 def run_trial(pickled: bytes, values: Values, parts: int) -> Trial:
@@ -136,8 +134,7 @@ def sensitivity(
     also = [variation.share_of(one[variation.name]) for one in equals]
     low = min([_reach(shares, comparisons, at, -1), *also])
     high = max([_reach(shares, comparisons, at, 1), *also])
-    edge = min(shares[at] - shares[0], shares[-1] - shares[at]) < EDGE
-    edge = edge or (low <= shares[0] and high >= shares[-1])
+    edge = at in (0, len(values) - 1) or (low <= shares[0] and high >= shares[-1])
     ends = variation.value_at(low), variation.value_at(high)
     wide = ends[1] > HARDLY_RATIO * ends[0] if variation.log else high - low > 0.5
     scores = tuple(trial.score for trial in ran)
