@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from inertial_estimation.commands.main import WRONG_USE
 from inertial_estimation.commands.terminal import drawing, print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
@@ -34,7 +35,6 @@ from inertial_estimation.signals import NANOSECONDS, seconds
 
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
-WRONG, UNUSABLE = 1, 2
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         return _run(args)
     except (InertialEstimationError, OSError) as error:
         print(f"inertial-estimation check: {one_line(error, limit=4000)}", file=sys.stderr)
-        return UNUSABLE
+        return WRONG_USE
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -72,7 +72,7 @@ def _run(args: argparse.Namespace) -> int:
     if fix is not None:
         _write_fix(fix, diagnosis, config, args)
     wrong = any(result.verdict is Verdict.WRONG for result in diagnosis.findings)
-    return WRONG if wrong else 0
+    return int(wrong)
 
 
 def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:

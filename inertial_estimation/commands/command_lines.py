@@ -18,8 +18,6 @@ MODEL_FORMATS = ("urdf", "mjcf")
 METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "consistent")
 ROBOTS = ("arm", "panda", "talos")
 STORAGES = ("mcap", "sqlite3")
-PAYLOAD_KG = 5.44  # 12 lb
-HOIST_S = 3.0  # [s]
 
 
 def add(
@@ -403,7 +401,7 @@ def synthesize(p: Parser) -> None:
     add(p, "--trajectory", Path, "CSV", "trajectory an arm follows, of the command excite")
     add(p, "--mass-sigma", 0.0, "X", "deviation of the logarithm of the true masses from the description")
     add(p, "--com-sigma", 0.0, "M", "deviation of the true centres of mass from the description")
-    add(p, "--payload-mass", PAYLOAD_KG, "KG", "mass of the weight")
+    add(p, "--payload-mass", float, "KG", "mass of the weight (5.44 kg, 12 lb)")
     add(p, "--payload-link", "", "LINK", "link the weight is attached to (by robot)")
     add(p, "--payload-time", 5.0, "S", "when the weight is attached; negative: never", low=-math.inf)
     add(p, "--duration", 12.0, "S", "length of the recording", positive=True)
@@ -429,7 +427,7 @@ def simulate(p: Parser) -> None:
     """
     shared(p, "--config --urdf --output --storage --overwrite")
     add(p, "--duration", 12.0, "S", "time from the release to the end", positive=True)
-    add(p, "--hoist", HOIST_S, "S", "time at rest on the hoist")
+    add(p, "--hoist", float, "S", "time at rest on the hoist (3 s)")
     add(p, "--disturbance", [], "YAML", "disturbance, as that of the simulator (mass, ball, push, impact)")
     walk = "walk: number of steps (of single feet), length of a step [m], when it begins [s]"
     p.add_argument("--walk", nargs=3, type=float, metavar=("STEPS", "LENGTH", "S"), help=walk)

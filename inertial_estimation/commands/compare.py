@@ -10,7 +10,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "report.html"
-MOST_DIFFERENCES = 30  # lines in the terminal
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,10 +45,8 @@ def _print_differences(comparison: Comparison) -> None:
         print("\nnothing differs in recordings, files, options, parameters, version and machine")
         return
     print()
-    rows = [(f"{d.group} {d.name}", *d.values) for d in found[:MOST_DIFFERENCES]]
+    rows = [(f"{d.group} {d.name}", *d.values) for d in found]
     print("\n".join(table_lines([("what differs", *comparison.names), *rows], left=True)))
-    if len(found) > MOST_DIFFERENCES:
-        print(f"... {len(found) - MOST_DIFFERENCES} more (report.html of --output has all)")
 
 
 def _shown(row: Row, place: int) -> str:

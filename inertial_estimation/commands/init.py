@@ -27,7 +27,6 @@ from inertial_estimation.setup_assistant.findings import findings
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
-SEED = 0  # of the search of a posture: the same file every time
 FOR_TRIAL = ("mujoco", "proxsuite")
 KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]
 
@@ -45,10 +44,10 @@ def run(args: argparse.Namespace) -> int:
     names = (_names(given) for given in (args.soles, args.links, args.lock, args.unlock))
     wishes = Wishes(args.kind, args.imu, *names)
     _step("looking for sensors, soles, locked joints and a posture to stand in")
-    survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(SEED))
+    survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(0))
     print("\n".join(findings(survey)), flush=True)
     _step("examining masses and inertias")
-    for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot, np.random.default_rng(SEED))]:
+    for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot, np.random.default_rng(0))]:
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
     said, simulated = _accepted(text, survey, trial=not args.no_trial)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.loop_watch import LoopWatch
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
@@ -45,12 +45,13 @@ def run(args: argparse.Namespace) -> int:
         payload=args.inertias == "trunk_payload",
         inertial=args.inertias == "inertial_ekf",
     )
+    hoist_s = HOIST_S if args.hoist is None else args.hoist
     recorder, watch = LoopRecording(loop), LoopWatch(loop)
     with simulation_view(rrd, loop, loop.controller.config.robot, robot.urdf, disturbed):
-        _go(loop, args, watch)
+        _go(loop, args, hoist_s, watch)
     recording, config = recorder.recording(), robot.config(SIMULATOR_NODE, SimulationConfig).robot
     inertias = inertias_as_json(watch.inertias(recording.start_ns))
-    known = {"disturbances": args.disturbance, "released_s": args.hoist, **_truth(loop, disturbed)}
+    known = {"disturbances": args.disturbance, "released_s": hoist_s, **_truth(loop, disturbed)}
     write_recording(
         recording,
         args.output,
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         overwrite=args.overwrite,
         further_files={TRUTH_FILE: json_text({**known, "inertias": inertias})},
     )
-    print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
+    print(f"{len(recording.messages)} messages, {hoist_s + loop.time_s:.1f} s, in {args.output}")
     print("\n".join(watch.lines()))
     if loop.simulation.fallen:
         print(f"inertial-estimation simulate: {watch.fall()}", file=sys.stderr)
@@ -77,7 +78,7 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
     return RobotLoop(args.config, overrides, noise=NOISE_FREE if args.noise_free else None)
 
 
-def _go(loop: ClosedLoop, args: argparse.Namespace, watch: LoopWatch) -> None:
+def _go(loop: ClosedLoop, args: argparse.Namespace, hoist_s: float, watch: LoopWatch) -> None:
     """Run the loop and watch it."""
     if args.walk and not loop.simulation.robot.floating_base:
         raise ConfigurationError("--walk is for legged robots; one with a fixed base swings (--swing)")
@@ -92,7 +93,7 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, watch: LoopWatch) -> None:
         for motion in motions:
             motion.command(loop)
 
-    loop.release(args.hoist)
+    loop.release(hoist_s)
     with progress_bar("simulate", args.duration, "s") as progress:
         while loop.time_s < args.duration and not loop.simulation.fallen:
             loop.run(min(SLICE_S, args.duration - loop.time_s), command)

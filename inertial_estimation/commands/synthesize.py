@@ -17,6 +17,7 @@ from inertial_estimation.recordings.bag_writer import check_bag_folder, write_re
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.disturbances import TWELVE_POUNDS
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
@@ -63,7 +64,7 @@ def _truth(args: argparse.Namespace, robot: RobotConfig, urdf: str, rng: Any) ->
         urdf=urdf,
         locked_joints=robot.locked_joints,
         trajectory=read_trajectory_csv(args.trajectory) if args.trajectory else None,
-        payload_mass=args.payload_mass,
+        payload_mass=TWELVE_POUNDS if args.payload_mass is None else args.payload_mass,
         payload_time_s=args.payload_time if args.payload_time >= 0.0 else None,
         payload_link=args.payload_link,
     )

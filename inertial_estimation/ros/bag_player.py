@@ -15,7 +15,7 @@ from rosgraph_msgs.msg import Clock
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.messages import clock_to_msg, message_class
-from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
+from inertial_estimation.ros.qos import LATCHED, RELIABLE
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 SETTLING_S = 1.0  # without a new subscription, after which playing starts [s]
@@ -50,7 +50,7 @@ class BagPlayer:
                 raise ConfigurationError(f"no topic '{topic}' to remap in '{recording.name}'{hint}")
         self._node, self._recording, self._options = node, recording, options
         self._publishers = self._create_publishers()
-        self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT)
+        self._clock = node.create_publisher(Clock, "/clock", RELIABLE)
 
     def play(self) -> int:
         """Play to the end, or endlessly when looping; return the number of messages published."""
@@ -69,7 +69,7 @@ class BagPlayer:
             if topic == "/clock":
                 continue
             name = self._options.remap.get(topic, topic)
-            qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
+            qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE
             try:
                 publishers[topic] = self._node.create_publisher(message_class(message_type), name, qos)
             except ConfigurationError:

@@ -29,7 +29,7 @@ from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.ros.messages import message_reader
-from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
+from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE, SENSOR_INPUT
 from inertial_estimation.signals import Health
 
 OWN_NODES = frozenset({TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE, SIMULATOR_NODE, CONTROLLER_NODE})
@@ -45,7 +45,7 @@ class PolledNode(Node):
     ) -> None:
         """Create the node and subscribe to `/diagnostics`, whose reports are handed over."""
         super().__init__(name, context=context, start_parameter_services=False, enable_rosout=False)
-        self._hear(DiagnosticArray, "/diagnostics", on_diagnostics, RELIABLE_OUTPUT, raw=False)
+        self._hear(DiagnosticArray, "/diagnostics", on_diagnostics, RELIABLE, raw=False)
 
     def take(self) -> None:
         """Take all messages that have arrived."""

@@ -19,7 +19,7 @@ from rclpy.subscription import Subscription
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT, create_input
+from inertial_estimation.ros.qos import LATCHED, RELIABLE, SENSOR_INPUT, create_input
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
 Take: TypeAlias = Callable[[bytes, int], None]
@@ -176,7 +176,7 @@ class NodeInputs:
 
     def add(self, node: Node, message_type: type, topic: str, take: Take, kind: InputKind) -> NodeInput:
         """Subscribe; see `RobotNode.subscribe`."""
-        qos = {InputKind.COMMAND: COMMAND_INPUT, InputKind.LATCHED: LATCHED}.get(kind, self.sensor_qos)
+        qos = {InputKind.COMMAND: RELIABLE, InputKind.LATCHED: LATCHED}.get(kind, self.sensor_qos)
         woken = self.woken
 
         def brought(message: bytes, info: Mapping[str, Any]) -> None:

@@ -50,13 +50,12 @@ def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
 
 
 SENSOR_INPUT = sensor_input()
-COMMAND_INPUT = _kept_last(50)  # a command is sent only once, so it must be delivered reliably
-RELIABLE_OUTPUT = _kept_last(50)
+RELIABLE = _kept_last(50)  # of outputs, and of commands, which are sent once
 EVENTS = _kept_last(10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)  # late joiners receive the last ones
 LATCHED = _kept_last(1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def create_output(node: Node, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
+def create_output(node: Node, message_type: type, topic: str, qos: QoSProfile = RELIABLE) -> Publisher:
     """Create a publisher whose quality of service can be overridden.
 
     Raises:

@@ -28,7 +28,7 @@ from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
 from inertial_estimation.ros.parameters import NodeParameters
-from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT, create_input, create_output
+from inertial_estimation.ros.qos import LATCHED, RELIABLE, create_input, create_output
 from inertial_estimation.signals import Health, HealthLevel
 
 DESCRIPTION = "robot_description"
@@ -125,7 +125,7 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
         self.on_shutdown(state)
         return FAILURE
 
-    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
+    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE) -> Publisher:
         """Create the publisher of an output, by its message class and the relative name of its topic."""
         publisher = create_output(self, message_type, topic, qos)
         self._undo.append(partial(self.destroy_publisher, publisher))

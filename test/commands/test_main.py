@@ -89,13 +89,11 @@ def test_options_name_what_there_is() -> None:
     """The options load no library, so they repeat some names and numbers of what they choose from."""
     for package in ("pinocchio", "mujoco", "proxsuite"):
         pytest.importorskip(package)
-    from inertial_estimation.closed_loop.closed_loop import HOIST_S
     from inertial_estimation.configuration.pipelines import CONFIG_CLASSES
     from inertial_estimation.export.robot_writer import SUFFIXES
     from inertial_estimation.identification.methods import METHODS
     from inertial_estimation.recordings.bag_writer import STORAGES
     from inertial_estimation.setup_assistant.robot_kind import Kind
-    from inertial_estimation.simulation.disturbances import TWELVE_POUNDS
     from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS
 
     assert tuple(METHODS) == command_lines.METHODS
@@ -103,9 +101,7 @@ def test_options_name_what_there_is() -> None:
     assert tuple(CONFIG_CLASSES) == command_lines.ESTIMATORS
     assert tuple(kind.value for kind in Kind) == command_lines.KINDS
     assert command_lines.STORAGES == STORAGES
-    assert command_lines.HOIST_S == HOIST_S
     assert sorted(SYNTHETIC_ROBOTS) == list(command_lines.ROBOTS)
-    assert command_lines.PAYLOAD_KG == TWELVE_POUNDS
 
 
 def test_progress_in_a_pipe_is_lines(
