@@ -106,15 +106,15 @@ class RowWindow:
         newest = self._rows[-1][0]
         ages = np.array([newest - time for time, _row in self._rows])
         rows = np.array([row for _time, row in self._rows])
-        n, late = len(rows), 2 * ages < self._duration_ns
-        late[0] = False
-        apart = seconds(float(ages[~late].mean() - ages[late].mean()))
+        n, middle = len(rows), int(np.count_nonzero(2 * ages >= self._duration_ns)) or 1
+        apart = seconds(float(ages[:middle].sum() / middle - ages[middle:].sum() / (n - middle)))
         noise = np.zeros(rows.shape[1])
         if n > 2:
-            jumps = np.abs(np.diff(rows, n=2, axis=0))
-            noise = NORMAL_MEDIAN * np.median(jumps, axis=0) / math.sqrt(6.0 * n)
-        change = rows[late].mean(axis=0) - rows[~late].mean(axis=0)
-        return WindowMeans(rows.mean(axis=0), change / apart, noise, 2.0 * noise / apart)
+            jumps = np.partition(np.abs(np.diff(rows, n=2, axis=0)), (n - 2) // 2, axis=0)
+            noise = NORMAL_MEDIAN * jumps[(n - 2) // 2] / math.sqrt(6.0 * n)
+        early, late = rows[:middle].sum(axis=0), rows[middle:].sum(axis=0)
+        slope = (late / (n - middle) - early / middle) / apart
+        return WindowMeans((early + late) / n, slope, noise, 2.0 * noise / apart)
 
 
 class StateWindow:

@@ -86,7 +86,9 @@ def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
     f_n = np.maximum(trial[:, 2], 0.0) * touching
     size = np.hypot(trial[:, 0], trial[:, 1])
     scale = np.minimum(mu * f_n / np.maximum(size, SMALLEST_FORCE), 1.0)
-    return np.column_stack([trial[:, :2] * scale[:, None], f_n])
+    force: Array = trial * scale[:, None]
+    force[:, 2] = f_n
+    return force
 
 
 def _sticking_forces(hbA: Array, right: Array, candidates: Flags) -> Array:

@@ -9,11 +9,12 @@ import mujoco
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import JointCorrections
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.config import SensorNoise, SimulationConfig
 from inertial_estimation.simulation.physics import RobotPhysics
-from inertial_estimation.spatial.rotations import add, cross, skew, vector
+from inertial_estimation.spatial.rotations import Vector, add, cross, skew, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,7 @@ class TrueReadings:
     def __init__(self, physics: RobotPhysics, effort_at: str) -> None:
         """Find the sensors of a robot; its torque is sensed at the "link" or at the "motor"."""
         self._physics, self._at_motor = physics, effort_at == "motor"
+        self._imu = None if physics.imu is None else _mounted(physics, physics.imu)
         self._contacts = []
         for patch in physics.patches:
             frame = physics.robot.model.frames[physics.robot.frame_id(patch.wrench_frame)]
@@ -86,20 +88,14 @@ class TrueReadings:
 
     def imu(self) -> tuple[Array, Array] | None:
         """Return specific force [m/s^2] and angular rate [rad/s], IMU frame, shape (3,); None without IMU."""
-        mount = self._physics.imu
-        if mount is None:
+        if self._imu is None:
             return None
-        model, data, body = (
-            self._physics.model,
-            self._physics.data,
-            self._physics.built.bodies[mount.joint_id],
-        )
+        model, data, (body, R_BI, lever) = self._physics.model, self._physics.data, self._imu
         twist, acceleration = np.zeros((2, 6))
         mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, twist, 1)
         mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, acceleration, 1)
-        w, alpha, lever = vector(twist[:3]), vector(acceleration[:3]), vector(mount.T_JI.translation)
+        w, alpha = vector(twist[:3]), vector(acceleration[:3])
         turning = add(cross(alpha, lever), cross(w, cross(w, lever)))
-        R_BI = mount.T_JI.rotation
         return (acceleration[3:] + turning) @ R_BI, twist[:3] @ R_BI
 
     def joints(self) -> tuple[Array, Array, Array]:
@@ -119,6 +115,12 @@ class TrueReadings:
             forces_F = forces_W[where] @ (xmat[body].reshape(3, 3) @ R_BF)
             found[name] = resultant @ forces_F.ravel()
         return found
+
+
+def _mounted(physics: RobotPhysics, mount: ImuMount) -> tuple[int, Array, Vector]:
+    """Return the body of an IMU, and its orientation and position in it."""
+    T_BI = mount.T_JI
+    return physics.built.bodies[mount.joint_id], T_BI.rotation.copy(), vector(T_BI.translation)
 
 
 class SensorSuite:
