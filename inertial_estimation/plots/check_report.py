@@ -14,32 +14,11 @@ from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
 from inertial_estimation.figures import INK, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, DOUBT, GOOD, Card, Findings, Page, Section, write_page
-from inertial_estimation.signals import NANOSECONDS
 
 MOST_JOINTS, MOST_LINKS = 4, 24  # that are drawn
 LEAST_ODDS = -100.0  # that are drawn
 DETERMINED = 0.45  # standard deviation of a mass that is drawn, share of it
 TIME_LABEL = "time [s]"
-
-
-def panels_of_stamps(diagnosis: Diagnosis) -> Iterator[Panel]:
-    """Yield the steps between the stamps of every stream over time."""
-    streams = diagnosis.streams.by_name
-    first = min(int(stream.times_ns.min()) for stream in streams.values())
-    for name, stream in streams.items():
-        times = np.asarray((stream.times_ns[1:] - first) / NANOSECONDS, dtype=np.float64)
-        steps = np.asarray(np.diff(stream.times_ns) / 1e6, dtype=np.float64)
-        if not len(steps):
-            continue
-        median = float(np.median(steps))
-        top = max(3.0 * median, 1.1 * float(np.quantile(steps, 0.999)))
-        yield Panel(
-            f"{name}: median {median:.3g}, longest {steps.max():.3g} ms",
-            TIME_LABEL,
-            "step [ms]",
-            [Series("", times, steps, "points", colour=0)],
-            y_limits=(min(0.0, float(steps.min())), top),
-        )
 
 
 def panels_of_time_offsets(diagnosis: Diagnosis) -> Iterator[Panel]:
@@ -150,7 +129,6 @@ FIGURES: dict[str, Callable[[Diagnosis], Iterator[Panel]]] = {
     "Efforts": panels_of_efforts,
     "Masses": panels_of_masses,
     "Time offsets": panels_of_time_offsets,
-    "Stamps": panels_of_stamps,
 }
 
 

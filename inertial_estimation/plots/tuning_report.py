@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.figures import GREY, Figure, Level, Mark, Panel, Series, Span
+from inertial_estimation.figures import GREY, Figure, Mark, Panel, Series, Span
 from inertial_estimation.plots.page import (
     DOUBT,
     GOOD,
@@ -21,7 +21,6 @@ from inertial_estimation.plots.page import (
     sources,
     write_page,
 )
-from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import SIGNIFICANT
 from inertial_estimation.tuning.outcome import interval_in_words, value_in_words
 from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
@@ -81,8 +80,9 @@ def _sections(result: TuningResult) -> Iterator[Section]:
             "better.",
         ],
     )
-    panels = [_trials_panel(result, unit), *(_sensitivity_panel(p, result, unit) for p in result.parameters)]
-    yield Section(f"Trials of {objective.node}", [Figure("Trials, and how much each value matters", panels)])
+    panels = [_sensitivity_panel(p, result, unit) for p in result.parameters]
+    title = f"How much each value of {objective.node} matters"
+    yield Section(title, [Figure(title, panels)])
 
 
 def _row(title: str, judgement: Judgement, result: TuningResult) -> Sequence[str]:
@@ -93,23 +93,6 @@ def _row(title: str, judgement: Judgement, result: TuningResult) -> Sequence[str
     sigmas = number(comparison.difference / comparison.sigma) if comparison.sigma > 0.0 else NO_NUMBER
     scores = (number(objective.displayed(score)) for score in (judgement.shipped, judgement.tuned))
     return (title, *scores, sigmas, str(comparison.blocks), verdict)
-
-
-def _trials_panel(result: TuningResult, unit: str) -> Panel:
-    """Return the score of every trial, and the least one until then."""
-    objective = result.objective
-    ran = {k: trial.score for k, trial in enumerate(result.trials) if not trial.failure}
-    numbers = np.array(list(ran), dtype=float)
-    scores = np.array([objective.displayed(score) for score in ran.values()])
-    shipped = objective.displayed(result.training.shipped)
-    series = [
-        Series("trial", numbers, scores, "points", colour=0),
-        Series("least until then", numbers, np.minimum.accumulate(scores), "steps", colour=1),
-    ]
-    limits = _limits(np.append(scores, shipped))
-    levels = [Level(shipped, "present values")]
-    title = "Trials, on the parts that were searched on"
-    return Panel(title, "number of the trial", f"score{unit}", series, levels=levels, y_limits=limits)
 
 
 def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: str) -> Panel:
@@ -130,15 +113,7 @@ def _sensitivity_panel(parameter: TunedParameter, result: TuningResult, unit: st
     marks += [Mark(parameter.value, "tuned value")] if parameter.changed else []
     spans = [Span(found.low, found.high, "as good as the tuned value")]
     title = f"{variation.name}, the other parameters at their tuned values"
-    limits = _limits(scores)
+    low, high = np.nanquantile(scores, (0.0, 0.9)).tolist()  # the worst ones would hide the others
+    margin = 0.1 * (high - low)
+    limits = (low - margin, high + margin) if margin > 0.0 else None
     return Panel(title, label, f"score{unit}", series, spans, (), marks, None, limits, log_x=variation.log)
-
-
-def _limits(scores: Array) -> tuple[float, float] | None:
-    """Return limits for scores but the worst tenth, which would hide the others."""
-    known = scores[np.isfinite(scores)]
-    if not len(known):
-        return None
-    low, high = known.min(), np.quantile(known, 0.9)
-    margin = 0.08 * max(high - low, 1e-9 * abs(high), 1e-12)
-    return float(low - margin), float(high + margin)
