@@ -91,7 +91,6 @@ for _names, _construct in (
 ):
     for _name in _names:
         _Loader.add_constructor(f"{_CORE}{_name}", _construct)
-yaml.SafeDumper.add_representer(YamlMapping, yaml.SafeDumper.represent_dict)
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
@@ -127,12 +126,6 @@ def load_yaml(text: str, where: str) -> Any:
         raise ConfigurationError(f"{where}{at}: {kind}{one_line(said)}") from error
     except (yaml.YAMLError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigurationError(f"{where}: not valid YAML: {one_line(error)}") from error
-
-
-def yaml_line(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=10_000)
-    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _refused(place: Any, why: str) -> ConstructorError:

@@ -13,7 +13,6 @@ from inertial_estimation.inputs.messages import (
     base_state_to_msg,
     doubles_like,
     set_stamp,
-    stamp_from_msg,
 )
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -83,11 +82,6 @@ def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: Any) -> Any:
     set_stamp(msg.header.stamp, stamp_ns)
     msg.position = doubles_like(msg.position, list(values))
     return msg
-
-
-def figures_from_msg(msg: Any) -> tuple[int, dict[str, float]]:
-    """Return the stamp [ns] and the figures by name."""
-    return stamp_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position, strict=True))
 
 
 def base_reference_to_msg(reference: BaseReference, msg: Any, stamp_ns: int = 0) -> Any:

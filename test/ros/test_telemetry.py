@@ -13,7 +13,6 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
-from inertial_estimation.recordings.estimate_messages import figures_from_msg
 from inertial_estimation.recordings.marker_messages import (
     PAYLOAD_DENSITY,
     MarkerTypes,
@@ -84,7 +83,8 @@ def test_nothing_is_computed_while_nobody_listens():
     node.publisher.listeners = 1
     output.send(1.5, 12_000_000_000)
     (msg,) = node.publisher.sent
-    assert figures_from_msg(msg) == (12_000_000_000, {"value [m]": 1.5, AGE: 0.5})
+    assert stamp_from_msg(msg.header.stamp) == 12_000_000_000
+    assert dict(zip(msg.name, msg.position, strict=True)) == {"value [m]": 1.5, AGE: 0.5}
     assert (len(msg.velocity), len(msg.effort)) == (0, 0)
 
 
@@ -158,7 +158,8 @@ def test_the_inertial_filter_publishes_figures_covariance_and_markers(world):
     assert covariances[-1].header.frame_id == "leg"
     by_stamp = {stamp_from_msg(msg.header.stamp): msg for msg in covariances}
     common = [msg for msg in telemetry if stamp_from_msg(msg.header.stamp) in by_stamp]
-    stamp_ns, values = figures_from_msg(common[-1])
+    stamp_ns = stamp_from_msg(common[-1].header.stamp)
+    values = dict(zip(common[-1].name, common[-1].position, strict=True))
     P = covariance_from_upper(by_stamp[stamp_ns].position)
     assert np.linalg.eigvalsh(P).min() > 0.0
     assert np.sqrt(P[0, 0]) == pytest.approx(values["mass_sigma/leg [kg]"])
