@@ -273,7 +273,8 @@ class DynamicsMeasurement:
         self._robot = robot
         self._friction, self._known_friction = friction, known_friction
         self._rows = rows.resolved(robot, contacts)
-        if self._needs_load and self._rows.projects:
+        self._projects = self._rows.projects
+        if self._needs_load and self._projects:
             raise ConfigurationError(
                 "friction that depends on the load (coulomb_load) needs contact wrenches that are measured, "
                 "expected contact_wrenches to be 'measured' or 'none'"
@@ -330,7 +331,7 @@ class DynamicsMeasurement:
             value = value - inertia[:, :3] @ known
         sensed, of_contacts = terms.by_sensed(inertia), J_C[:, picked]
         noise, N = self._covariance.at(sensed, of_contacts), None
-        if self._rows.projects:
+        if self._projects:
             N = self._rows.projection(J_C)
             A, value, noise, measured = N.T @ A, N.T @ value, N.T @ noise @ N, N.T @ measured
         return LinearEquation(
@@ -379,7 +380,7 @@ class DynamicsMeasurement:
         unexplained = applied - rest
         self._add_friction(A, unexplained, states)
         A, value, measured = (part[:, self._rows.picked] for part in (A, unexplained, applied))
-        if not self._rows.projects:
+        if not self._projects:
             return MeasuredRows(A, value, measured)
         N = np.array([self._rows.projection(J_C) for J_C in jacobians])
         P = N @ N.transpose(0, 2, 1)
