@@ -163,13 +163,13 @@ class FlatFeetProblem(CalibrationProblem):
         n = len(self.soles)
         if not self.imus:
             up_B = poses.R_SF[k, :n, :, 2].sum(axis=0)
-            return _upright(up_B)
+            return upright(up_B)
         seen = [imu.R_WI[k] @ poses.R_SF[k, n + i].T for i, imu in enumerate(self.imus)]
         if self.use_yaw:
             U, _, Vt = linear_algebra.svd(np.sum(seen, axis=0))
             R: Array = U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
             return R
-        return _upright(np.sum([R_WB[2] for R_WB in seen], axis=0))
+        return upright(np.sum([R_WB[2] for R_WB in seen], axis=0))
 
 
 def _combinations(corners: Array) -> Array:
@@ -181,8 +181,8 @@ def _combinations(corners: Array) -> Array:
     return combinations
 
 
-def _upright(up_B: Array) -> Array:
-    """Least rotation that takes a direction of the base to the world's vertical."""
+def upright(up_B: Array) -> Array:
+    """Return a rotation that takes a direction of the base to the world's vertical."""
     z = up_B / np.linalg.norm(up_B)
     x = np.eye(3)[0] - z[0] * z if abs(z[0]) < 0.9 else np.eye(3)[1] - z[1] * z
     x = x / np.linalg.norm(x)

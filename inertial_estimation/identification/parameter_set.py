@@ -235,12 +235,10 @@ def _with_payload(parameters: ParameterSet, robot: RobotModel, link: str) -> Par
     """Add the ten parameters of a load about its link's frame at the end of the unknowns.
 
     Raises:
-        ConfigurationError: If the link is not part of an identified body, or the name of the load is taken.
+        ConfigurationError: If the name of the load is taken.
     """
     carrier, name = robot.link_body(link), f"{link}_payload"
-    body = next((i for i, b in enumerate(parameters.bodies) if b.joint_id == carrier.joint_id), None)
-    if body is None:
-        raise ConfigurationError(f"link '{link}' of the payload belongs to no identified body")
+    body = next(i for i, b in enumerate(parameters.bodies) if b.joint_id == carrier.joint_id)
     if name in robot.link_names:
         raise ConfigurationError(
             f"the description already has a link '{name}', the load of an earlier identification: remove it, "

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.calibration.calibrate import CalibrationTask
 from inertial_estimation.calibration.calibration_report import CalibrationReport
-from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, upright
 from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig
 from inertial_estimation.calibration.single_frame import MarkerProblem, PlaneProblem
 from inertial_estimation.configuration.config_file import ConfigFile
@@ -221,11 +221,6 @@ def _orientations(table: PostureTable, link: str, use_yaw: bool, source: str) ->
     if use_yaw:
         raise MeasurementError(f"the yaw of '{link}' is to be used, but only its vertical was measured")
     up = table.stacked([f"{link}/up_{i}" for i in "xyz"], source)
-    size = np.linalg.norm(up, axis=1, keepdims=True)
-    if (size < 1e-6).any():
+    if (np.linalg.norm(up, axis=1) < 1e-6).any():
         raise MeasurementError(f"a vertical of '{link}' is zero, expected a direction")
-    up = up / size
-    side = np.where(np.abs(up[:, :1]) < 0.9, np.eye(3)[:1], np.eye(3)[1:2])
-    x = side - (side * up).sum(axis=1, keepdims=True) * up
-    x = x / np.linalg.norm(x, axis=1, keepdims=True)
-    return np.stack([x, np.cross(up, x), up], axis=1)  # rows: the world's axes in the link
+    return np.array([upright(direction) for direction in up])
