@@ -1,12 +1,11 @@
-"""Base parameters: the combinations of standard parameters that act on the rows (Gautier 1991).
+"""What rows determine: identifiability of each unknown, and base parameters (Gautier 1991).
 
-Identifiability of each unknown, from the triangular factor of the weighted rows.
-
-Columns are divided by their norms first, so that units do not matter: with R D = U S V' the directions of V
-whose singular value is at least `RANK_TOLERANCE` of the largest are identifiable. Dependencies between the
-columns of rigid-body dynamics hold for any posture, velocity and acceleration, smoothed or not, so noise does
-not fill the null space. It contains only the rounding of the description (joint axes turned by 1.5708 instead
-of pi/2 are off by 4e-6).
+Identifiability follows from the triangular factor of the weighted rows. Its columns are divided by their
+norms first, so that units do not matter: with R D = U S V' the directions of V whose singular value is at
+least `RANK_TOLERANCE` of the largest are identifiable. Dependencies between the columns of rigid-body
+dynamics hold for any posture, velocity and acceleration, smoothed or not, so noise does not fill the null
+space. It contains only the rounding of the description (joint axes turned by 1.5708 instead of pi/2 are off
+by 4e-6).
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,7 @@
 """Identification methods: from weighted, reduced equations to the deviation of the unknowns from nominal.
 
-Prior of the deviations from the nominal parameters.
-
-A body is compared with its nominal one by the log-determinant divergence of their pseudo-inertias (Lee,
-Wensing and Park, "Geometric robot dynamic identification", T-RO 2020),
+In the prior of the deviations a body is compared with its nominal one by the log-determinant divergence of
+their pseudo-inertias (Lee, Wensing and Park, "Geometric robot dynamic identification", T-RO 2020),
 
     w (tr S - log det S),    S = C^-1 J(x) C^-T,    C C' = J_nominal,
 

@@ -2,7 +2,7 @@
 
 Its cost is the objective of its information, and penalties on collisions and torque limits.
 
-Trajectories parameterised by a vector, all of which satisfy the joint limits by construction.
+Trajectories are parameterised by a vector, and all of them satisfy the joint limits:
 
     q_j(t) = c_j + g_j sum_k (a_jk cos w_k t + b_jk sin w_k t)
 
