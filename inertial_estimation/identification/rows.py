@@ -305,12 +305,7 @@ class RowModel:
 
 
 def _check_base(config: IdentificationConfig, setup: RobotSetup) -> None:
-    rows, floating = config.rows, setup.robot.floating_base
-    if floating and rows.base_acceleration != "accelerometer":
-        raise ConfigurationError(
-            f"base_acceleration is '{rows.base_acceleration}', expected 'accelerometer': recordings are "
-            "identified with what the IMU senses"
-        )
+    floating = setup.robot.floating_base
     if floating and setup.imu is None:
         raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
     if config.robot.effort_window > 0.0 and (floating or config.robot.contacts):

@@ -140,7 +140,7 @@ class NeededInputs:
             ConfigurationError: If the acceleration of the base needs an IMU and there is none.
         """
         floating = setup.robot.floating_base
-        sensed = floating and config.rows.base_acceleration == "accelerometer"
+        sensed = floating and config.base_acceleration == "accelerometer"
         if sensed and setup.imu is None:
             raise ConfigurationError(
                 "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "

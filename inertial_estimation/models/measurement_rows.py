@@ -46,12 +46,6 @@ class RowsConfig:
         choices=tuple(mode.value for mode in ContactMode),
     )
     point_contacts: bool = parameter(False, "Whether contacts transmit a force but no moment (point feet).")
-    base_acceleration: str = parameter(
-        "accelerometer",
-        "Source of the base's acceleration: the accelerometer of the IMU, or finite differences of the "
-        "velocity in the base state.",
-        choices=("accelerometer", "finite_difference"),
-    )
 
     @property
     def contacts(self) -> ContactMode:

@@ -150,7 +150,6 @@ def test_impossible_inertias_of_the_description_are_reported(make_scene):
         ("panda", {"symmetry": ["left=right"]}, "pairs none of the identified links"),
         ("panda", {"symmetry": ["link3=link5"]}, "no mirror images"),
         ("hyq_no_sensors", {"symmetry": ["lf_=lh_"]}, "no mirror images"),
-        ("hyq_no_sensors", {"base_acceleration": "finite_difference"}, "expected 'accelerometer'"),
         ("hyq_no_sensors", {"imu_frame": ""}, "'imu_frame' is empty"),
     ],
 )
