@@ -144,7 +144,7 @@ def test_impossible_inertias_of_the_description_are_reported(make_scene):
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
-        ("panda", {"links": ["elbow*"]}, r"no moving link matches 'elbow\*' in 'links'; the model has panda_link1"),
+        ("panda", {"links": ["elbow*"]}, r"no moving link matches 'elbow\*' in 'links'; the model has"),
         ("panda", {"links": ["panda_link7", "panda_hand"]}, "belong to one rigid body"),
         ("panda", {"symmetry": ["left"]}, "has not the form"),
         ("panda", {"symmetry": ["left=right"]}, "pairs none of the identified links"),
