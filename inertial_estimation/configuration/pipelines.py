@@ -8,7 +8,6 @@ from typing import Any
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
-from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.inertial.config import InertialPipelineConfig
@@ -40,7 +39,6 @@ class Pipelines:
         parameters: All parameters in effect, by node and dotted name.
         urdf: Text of the robot's description.
         nominal_mass: Sum of the URDF's masses [kg].
-        tilt_options: Names of frames and other options of the node tilt_observer.
         urdf_warnings: What is doubtful in the URDF, a sentence each.
         robot: The robot, and its parameters.
     """
@@ -51,7 +49,6 @@ class Pipelines:
     parameters: Mapping[str, Mapping[str, Any]]
     urdf: str
     nominal_mass: float
-    tilt_options: TiltNodeOptions
     urdf_warnings: tuple[str, ...]
     robot: tuple[RobotSetup, RobotConfig]
 
@@ -105,17 +102,9 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
         parameters={node: parameter_values(built[node]) for node in built},
         urdf=text,
         nominal_mass=setup.robot.total_mass,
-        tilt_options=_tilt_options(config),
         urdf_warnings=tuple(urdf_warnings(text)),
         robot=(setup, first.robot),
     )
-
-
-def _tilt_options(config: ConfigFile) -> TiltNodeOptions:
-    names = {spec.name for spec in iterate_parameters(TiltNodeOptions)}
-    given = {**config.shared, **config.nodes.get(TILT_NODE, {})}
-    values = {name: value for name, value in given.items() if name in names}
-    return build_config(TiltNodeOptions, values, where=config.name, origins=config.origins_of(TILT_NODE))
 
 
 def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:

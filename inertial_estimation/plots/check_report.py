@@ -112,14 +112,12 @@ def panels_of_masses(diagnosis: Diagnosis) -> Iterator[Panel]:
 
 def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
     """Return the links that are named and those whose masses are determined best, in the robot's order."""
-    masses = report.masses
 
-    def share(cause: Cause) -> float:
-        return cause.sigma / max(masses[cause.subject], 1e-9)
+    def rank(cause: Cause) -> tuple[bool, float]:
+        return cause.subject not in named, cause.sigma / max(report.masses[cause.subject], 1e-9)
 
-    causes = [cause for cause in report.fit.causes if cause.kind is Kind.LINK]
-    drawn = [cause for cause in causes if cause.subject in named or share(cause) < DETERMINED]
-    drawn.sort(key=lambda cause: (cause.subject not in named, share(cause)))
+    causes = sorted((cause for cause in report.fit.causes if cause.kind is Kind.LINK), key=rank)
+    drawn = [cause for cause in causes if not rank(cause)[0] or rank(cause)[1] < DETERMINED]
     return sorted(drawn[:MOST_LINKS], key=lambda cause: report.rows.links.index(cause.subject))
 
 

@@ -93,15 +93,3 @@ def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
         return uniform
     sections = butter(FILTER_ORDER, FILTER_CUTOFF, fs=1.0 / step, output="sos")
     return np.asarray(sosfiltfilt(sections, uniform, axis=0), dtype=np.float64)
-
-
-def relative_error(stamps_ns: NDArray[np.int64], measured: Array, errors: Array) -> float:
-    """Return the norm of filtered errors, measured minus predicted, over that of the filtered measurements.
-
-    Args:
-        stamps_ns: Stamps, ascending [ns], shape (n,).
-        measured: Measured torques [Nm], shape (n, m).
-        errors: Measured minus predicted [Nm], shape (n, m).
-    """
-    numerator = np.linalg.norm(low_pass_zero_phase(stamps_ns, errors))
-    return float(numerator / np.linalg.norm(low_pass_zero_phase(stamps_ns, measured)))

@@ -20,7 +20,7 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.local_polynomials import triangle_weights
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.metrics import TRANSIENT_S, interpolated, low_pass_zero_phase, relative_error
+from inertial_estimation.replay.metrics import TRANSIENT_S, interpolated, low_pass_zero_phase
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.signals import NANOSECONDS, Array, InertialEstimate, JointReading, seconds
 
@@ -64,12 +64,15 @@ class TorqueSeries(NamedTuple):
         The innovations carry the filter's own window, which smooths them further.
         """
         known = np.isfinite(self.measured).all(axis=0)
-        if not len(self.stamps_ns) or not known.any():
+        if not known.any():
             return None
-        try:
-            return relative_error(self.stamps_ns, self.measured[:, known], self.innovations[:, known])
-        except MeasurementError:
-            return None
+        with suppress(MeasurementError):
+            errors, measured = (
+                np.linalg.norm(low_pass_zero_phase(self.stamps_ns, rows[:, known]))
+                for rows in (self.innovations, self.measured)
+            )
+            return float(errors / measured)
+        return None
 
 
 def torque_series(
