@@ -420,8 +420,7 @@ def simulate(p: Parser) -> None:
 
     Examples:
       inertial-estimation simulate --config go2 --output bag
-      inertial-estimation simulate --config hyq --walk 100 0.1 1 --inertias trunk_payload --output bag \
-          --rrd walk.rrd
+      inertial-estimation simulate --config hyq --walk 100 0.1 1 --inertias trunk_payload --output bag
       inertial-estimation simulate --config go2 --disturbance '{kind: ball, link: base, mass: 2, at: [0, \
           0, 0.1], start: 4}' --output bag
     """
@@ -438,7 +437,7 @@ def simulate(p: Parser) -> None:
     )
     trunks = ("nominal", "inertial_ekf", "trunk_payload")
     add(p, "--inertias", "nominal", "", inertias, choices=trunks)
-    shared(p, "--noise-free --seed --param --rrd")
+    shared(p, "--noise-free --seed --param")
 
 
 def experiment(p: Parser) -> None:

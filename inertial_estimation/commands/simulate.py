@@ -13,7 +13,6 @@ from inertial_estimation.closed_loop.loop_watch import LoopWatch
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledSwing, ScheduledWalk
 from inertial_estimation.commands.terminal import progress_bar
-from inertial_estimation.commands.viewer_files import checked_rrd, simulation_view
 from inertial_estimation.configuration.config_file import ALL_NODES
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
@@ -34,7 +33,6 @@ SLICE_S = 0.1  # between two updates of progress, and looks at the truth [s]
 def run(args: argparse.Namespace) -> int:
     """Simulate the robot, record its readings and write them."""
     check_bag_folder(args.output, overwrite=args.overwrite)
-    rrd = checked_rrd(args.rrd)
     robot = _robot(args)
     disturbances = [parse_disturbance(text) for text in args.disturbance]
     disturbed = sorted({disturbance.link for disturbance in disturbances})
@@ -47,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     )
     hoist_s = HOIST_S if args.hoist is None else args.hoist
     recorder, watch = LoopRecording(loop), LoopWatch(loop)
-    with simulation_view(rrd, loop, loop.controller.config.robot, robot.urdf, disturbed):
-        _go(loop, args, hoist_s, watch)
+    _go(loop, args, hoist_s, watch)
     recording, config = recorder.recording(), robot.config(SIMULATOR_NODE, SimulationConfig).robot
     inertias = inertias_as_json(watch.inertias(recording.start_ns))
     known = {"disturbances": args.disturbance, "released_s": hoist_s, **_truth(loop, disturbed)}

@@ -1,33 +1,23 @@
-"""Recordings for the viewer (``--rrd``) of a replay and a simulation.
-
-Packages of the simulation and the viewer, which a command may do without, are imported where they are used.
-"""
+"""The recording for the viewer (``--rrd``) of a replay; what imports the viewer is imported where it is used."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError
 from inertial_estimation.files.outputs import output_file
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
-from inertial_estimation.signals import ContactLoad, seconds
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.signals import seconds
 
 if TYPE_CHECKING:
-    from inertial_estimation.closed_loop.closed_loop import ClosedLoop
     from inertial_estimation.configuration.pipelines import Pipelines
     from inertial_estimation.recordings.recorded_topics import RecordedTopics
     from inertial_estimation.recordings.recording import Recording
     from inertial_estimation.replay.reference import ReplayReference
-    from inertial_estimation.simulation.sensors import SensorReadings
-    from inertial_estimation.view.moments import Truth
     from inertial_estimation.view.robot_view import RecordedRun
 
 
@@ -74,56 +64,6 @@ def replay_view(
         now = np.array([seconds(stamp_ns - origin_ns)])
         return Truth(masses={link: float(inertias.masses(link, now)[0]) for link in inertias.steps})
 
-    robot = (first.robot, first.config.robot, pipelines.urdf)
-    return RecordedRun(path, *robot, origin_ns, _loads(pipelines), truth)
-
-
-@contextmanager
-def simulation_view(
-    path: Path | None, loop: ClosedLoop, config: RobotGeometryConfig, urdf: str, links: Sequence[str]
-) -> Iterator[None]:
-    """Show a closed loop while the context lasts, from the hoist on; without a path, nothing.
-
-    Args:
-        path: File of the viewer's recording.
-        loop: The loop; a listener that it has stays.
-        config: Parameters of the robot.
-        urdf: Text of its description.
-        links: Links whose true masses are shown.
-    """
-    if path is None:
-        yield
-        return
-    from inertial_estimation.view.moments import Truth
-    from inertial_estimation.view.robot_view import RecordedRun
-
-    simulation, first = loop.simulation, loop.on_readings
-
-    def truth(_stamp_ns: int) -> Truth:
-        now = simulation.truth(links)
-        masses = {link: inertia.mass for link, inertia in now.inertias.items()}
-        return Truth(rotation_from_quaternion(now.base.quaternion_xyzw)[2], masses)
-
-    robot = (simulation.robot, config, urdf)
-    run = RecordedRun(path, *robot, simulation.stamp_ns, _loads(loop), truth)
-    seen: list[Any] = [None, None, None]
-
-    def take(readings: SensorReadings) -> None:
-        if first is not None:
-            first(readings)
-        newest = [loop.base, loop.inertias, loop.identified]
-        new: list[Any] = [[] if a is None or a is b else [a] for a, b in zip(newest, seen, strict=True)]
-        run.moments.see(*new)
-        seen[:] = newest
-        if readings.joints is not None:
-            run.moments.push_joints(readings.joints)
-
-    loop.on_readings = take
-    yield
-    run.write()
-
-
-def _loads(of: Pipelines | ClosedLoop) -> Callable[[], Sequence[ContactLoad]]:
-    """Return what gives the newest contact points and forces."""
-    tilt = of.tilt
-    return (lambda: tilt.contact_loads) if tilt is not None else tuple
+    tilt, robot = pipelines.tilt, (first.robot, first.config.robot, pipelines.urdf)
+    loads = (lambda: tilt.contact_loads) if tilt is not None else tuple
+    return RecordedRun(path, *robot, origin_ns, loads, truth)
