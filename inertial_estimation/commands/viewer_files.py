@@ -1,4 +1,4 @@
-"""The recording for the viewer (``--rrd``) of a replay; what imports the viewer is imported where it is used."""
+"""The recording for the viewer (``--rrd``) of a replay; the viewer is imported where it is used."""
 
 from __future__ import annotations
 
