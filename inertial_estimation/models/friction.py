@@ -36,9 +36,7 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
 RUN_UP_S = 1.0  # in which the share of the effort accelerates the motor alone to its speed: of servo motors
-EFFORT_PER_KG = (
-    5.0  # effort limit where the URDF has none [Nm/kg of the robot]: Panda 4.8, KR300 5.6, UR10 11
-)
+EFFORT_PER_KG = 5.0  # effort limit where the URDF has none [Nm/kg of the robot]: Panda 4.8, KR300 5.6
 
 
 class _Signals(NamedTuple):
@@ -320,9 +318,8 @@ def friction_model(
     """
     known, speed, middles = nominal.by_name(robot), nominal.smoothing_speed, urdf_limits(robot).middle
     joints = [robot.joint_names[j] for j in robot.joints_matching(friction.joints, "friction.joints")]
-    estimated = FrictionModel.of(
-        joints, friction.terms, robot.joint_names, speed, nominal=known, middles=middles
-    )
+    names, terms = robot.joint_names, friction.terms
+    estimated = FrictionModel.of(joints, terms, names, speed, nominal=known, middles=middles)
     rest = {name: value for name, value in known.items() if name not in estimated.names}
     left = FrictionModel.of_values(robot.joint_names, rest, speed, middles) if any(rest.values()) else None
     return estimated if estimated.size else None, left
