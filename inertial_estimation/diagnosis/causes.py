@@ -205,9 +205,10 @@ def _nuisance(rows: ForceRows, robot: Robot) -> tuple[Array, Array]:
     return columns, np.concatenate((prior.ravel(), zeros))
 
 
-class _Problem(NamedTuple):
+class Problem(NamedTuple):
     """Normal equations of all columns: those of friction and zeros first, then those of the causes."""
 
+    rows: ForceRows  # the rows
     A: Array  # all columns, shape (N, m, c)
     G: Array  # information, shape (c, c)
     b: Array  # shape (c,)
@@ -218,7 +219,8 @@ class _Problem(NamedTuple):
     nuisance: Array  # deviations of the priors of friction and zeros
 
 
-def _problem(rows: ForceRows, robot: Robot) -> _Problem:
+def problem(rows: ForceRows, robot: Robot) -> Problem:
+    """Return the normal equations of rows."""
     nuisance, nuisance_prior = _nuisance(rows, robot)
     blocks, every, first = list[Block](), [nuisance], 0
     for kind, subject, columns, prior, tolerance, bounds in _parts(rows, robot):
@@ -236,13 +238,13 @@ def _problem(rows: ForceRows, robot: Robot) -> _Problem:
     G[c:, c:] += columns.T @ columns
     b[c:] += columns.T @ votes
     count = max(float(kept.sum()) / inflation, 1.0)
-    return _Problem(A, G, b, power + float(votes @ votes), weight, count, blocks, nuisance_prior)
+    return Problem(rows, A, G, b, power + float(votes @ votes), weight, count, blocks, nuisance_prior)
 
 
-def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> ForceFit:
+def fit_forces(of: Problem, assumed: Sequence[Cause] = ()) -> ForceFit:
     """Compare all causes, on what those that were found before (`assumed`) do not explain."""
-    A, G, b, power, weight, count, blocks, nuisance_prior = _problem(rows, robot)
-    first, r = len(nuisance_prior), rows.left
+    rows, A, G, b, power, weight, count, blocks, nuisance_prior = of
+    first = len(nuisance_prior)
     columns, kept = A[:, :, first:], (weight > 0.0).astype(float)
     known, known_prior = _marginalised(nuisance_prior, blocks, assumed)
     inner = G[np.ix_(known, known)] + np.diag(known_prior**-2.0)
@@ -253,17 +255,16 @@ def fit_forces(rows: ForceRows, robot: Robot, assumed: Sequence[Cause] = ()) -> 
     full = [_judged(block, S, g, left) for block in blocks]
     causes = [_simpler(cause, S, g, left) for cause in full]
 
-    def rest(cause: Cause | None) -> Array:
-        others, change = solved[:, -1], np.zeros_like(r)
-        if cause is not None:
-            own = cause.block.columns
-            others = others - solved[:, :-1][:, own] @ cause.amplitude
-            change = columns[:, :, own] @ cause.amplitude
-        residual: Array = (r - A[:, :, known] @ others - change) * weight
+    others = A[:, :, known]
+    before = (rows.left - others @ solved[:, -1]) * weight
+
+    def rest(cause: Cause) -> Array:
+        own, x = cause.block.columns, cause.amplitude
+        residual: Array = before - (columns[:, :, own] @ x - others @ (solved[:, own] @ x)) * weight
         return residual
 
     best = max(causes, key=lambda cause: cause.evidence)
-    independent, before = _independent(rest(best), kept), rest(None)
+    independent = _independent(rest(best), kept)
     causes = sorted(
         (_tempered(cause, independent, left / count) for cause in causes), key=lambda c: -c.evidence
     )
@@ -311,13 +312,14 @@ def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Arra
     size = np.sqrt(np.mean(rows.measured**2, axis=0))
     floor = NOISE_FLOOR * size + BASE_FLOOR * float(size.max()) + 1e-9
     noise, kept = np.maximum(np.sqrt(np.mean(r**2, axis=0)), floor), np.ones((N, m))
-    residual = r
-    for _ in range(3):
+    residual, leverage = r, np.zeros((N, m))
+    for last in (False, True):
         weight = kept / noise
         X = (A * weight[:, :, None]).reshape(N * m, -1)
         covariance = linear_algebra.inv(X.T @ X + np.diag(priors**-2.0))
         residual = r - A @ (covariance @ X.T @ (r * weight).ravel())
-        leverage = np.sum((X @ covariance) * X, axis=1).reshape(N, m)
+        if last:
+            leverage = np.sum((X @ covariance) * X, axis=1).reshape(N, m)
         rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum((kept - leverage).sum(axis=0), 1.0))
         kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
         noise = np.maximum(rms, floor)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.causes import OFFSET_PRIOR, Kind, fit_forces
+from inertial_estimation.diagnosis.causes import OFFSET_PRIOR, Kind, fit_forces, problem
 from inertial_estimation.diagnosis.evidence import most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.forces import force_rows
@@ -114,7 +114,7 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
 def offset_hypotheses(table: Table) -> Iterator[Hypothesis]:
     """Yield that the zero of a joint is off, by the offset that explains the forces best, each for itself."""
     rows = force_rows(table)
-    for cause in () if rows is None else fit_forces(rows, table.robot).causes:
+    for cause in () if rows is None else fit_forces(problem(rows, table.robot)).causes:
         size, joint = cause.size, cause.subject
         if cause.kind is Kind.OFFSET and cause.evidence > 0.0 and LEAST_OFFSET < abs(size) < MOST_OFFSET:
             words = f"'{joint}' had an offset of {size * DEGREES:+.1f} deg"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind, fit_forces
+from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind, Problem, fit_forces, problem
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
-from inertial_estimation.diagnosis.table import Robot, Table
+from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotGeometryConfig
@@ -69,9 +69,10 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
     means = rows.means()
     named: list[tuple[Cause, ...]] = []
     if means is not rows:
-        _name(rows, robot, named, GEOMETRIC)
-    first = fit_forces(means, robot)
-    fit, doubt = _name(means, robot, named, tuple(Kind))
+        _name(problem(rows, robot), named, GEOMETRIC)
+    of_means = problem(means, robot)
+    first = fit_forces(of_means)
+    fit, doubt = _name(of_means, named, tuple(Kind))
     found = [_named(group, rows, config) for group in named]
     if doubt and not named:
         found.append(cannot_tell("masses", "description", f"{doubt}: mend what else is unusual first"))
@@ -81,15 +82,13 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
     return [*found, _informed(fit, rows)], report
 
 
-def _name(
-    rows: ForceRows, robot: Robot, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]
-) -> tuple[ForceFit, str]:
+def _name(of: Problem, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]) -> tuple[ForceFit, str]:
     """Add causes of some kinds while they are certain; return the last fit, and why none can be named."""
     while True:
-        fit = fit_forces(rows, robot, [causes[0] for causes in named])
+        fit = fit_forces(of, [causes[0] for causes in named])
         doubt, before = _absurd(fit), _inexact(named)
-        group = () if doubt or len(before) == MOST_CAUSES else _group(fit, rows)
-        if not group or not _matters(group[0], rows) or group[0].kind not in kinds:
+        group = () if doubt or len(before) == MOST_CAUSES else _group(fit, of.rows)
+        if not group or not _matters(group[0], of.rows) or group[0].kind not in kinds:
             return fit, doubt
         if before and (group[0].evidence < SECOND * before[0].evidence or group[0].explained < MUCH):
             return fit, doubt  # what is left may be that the first cause is not described exactly

@@ -310,6 +310,7 @@ class Robot:
         base = self.base_motion(signals, i)
         state = self._load.at(signals.q[i], signals.dq[i], signals.ddq[i], base)
         R_BI, w_BI = np.eye(3), np.zeros(3)
+        telling = not self.n_base or np.isfinite(signals.wrenches[i]).all()  # where torques are predicted
         if base is not None and self.setup.imu is not None:
             R_BI, w_BI = self._load.frame_motion(self.setup.imu.frame_id, base[1])
         return (
@@ -318,7 +319,7 @@ class Robot:
             state.points_B,
             state.rotations_BF,
             state.com_B,
-            state.levers,
+            self._load.levers() if telling else np.zeros((len(self.names), 3)),
             R_BI,
             w_BI,
         )

@@ -38,9 +38,6 @@ class PredictedState:
     points_B: Array  # origins of the wrench frames in the base frame [m], shape (k, 3)
     rotations_BF: Array  # orientations of the wrench frames in the base, shape (k, 3, 3)
     com_B: Array  # centre of mass in the base frame [m], shape (3,)
-    # torque of each joint per metre by which the centre of mass of all that it moves is elsewhere, along the
-    # axes of the joint [N], shape (n_joints, 3)
-    levers: Array
 
 
 class PredictedForces:
@@ -53,6 +50,7 @@ class PredictedForces:
             ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
         self._robot, self._data = robot, robot.model.createData()
+        self._has_mass = robot.total_mass > 0.0
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
         model, data = robot.model, self._data
         pin.computeSubtreeMasses(model, data)
@@ -90,12 +88,20 @@ class PredictedForces:
             points[i], rotations[i] = placed.translation, placed.rotation
             jacobians[i] = pin.getFrameJacobian(model, data, frame, pin.LOCAL)
         com = np.zeros(3)
-        if self._robot.total_mass > 0.0:
+        if self._has_mass:
             com = np.array(pin.centerOfMass(model, data, pin.POSITION, False))
-        # The torques a'(d x m f) of a centre of mass moved by d, f the specific force of a joint.
-        forces = np.array([data.a_gf[j].linear for j in self._joints]).reshape(-1, 3)
+        return PredictedState(force, jacobians, points, rotations, com)
+
+    def levers(self) -> Array:
+        """Return the torque of each joint at the last instant, by the centre of mass of all that it moves [N].
+
+        Per metre by which that is elsewhere along the axes of the joint, shape (n_joints, 3): the torques
+        a'(d x m f) of a shift d, f the specific force of the joint.
+        """
+        moving = self._data.a_gf
+        forces = np.array([moving[j].linear for j in self._joints]).reshape(-1, 3)
         levers: Array = (self._across @ forces[:, :, None])[:, :, 0]
-        return PredictedState(force, jacobians, points, rotations, com, levers)
+        return levers
 
     def frame_motion(self, frame_id: int, w_B: Array) -> tuple[Array, Array]:
         """Return how a frame is oriented in the base and turns relative to it at the last instant.
