@@ -1,6 +1,7 @@
 """Axes in words, and the parameters of a frame for an IMU that is mounted in another orientation."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
 
 
+@cache
 def signed_permutations() -> Array:
     """Return all 48 matrices that permute axes and change signs, the identity first, shape (48, 3, 3)."""
     signs = itertools.product((1.0, -1.0), repeat=3)

@@ -23,7 +23,7 @@ from inertial_estimation.models.predicted_forces import PredictedForces, gravity
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, skews
 
 Indices = NDArray[np.int64]
 STEP_S = 0.02  # between two times
@@ -109,11 +109,11 @@ def _attitude(imu: Array) -> Array:
     """
     readings, n = np.nan_to_num(imu), len(imu)
     size = np.maximum(np.linalg.norm(readings[:, :3], axis=1, keepdims=True), 1e-9)
-    up, turn, R = readings[:, :3] / size, STEP_S * readings[:, 3:], np.eye(3)
+    across, turn, R = skews(readings[:, :3] / size), STEP_S * readings[:, 3:], np.eye(3)
     found = np.empty((n, 3, 3))
     for k, i in enumerate((*range(n), *reversed(range(n)))):
         rate, gain = turn[i] if k < n else -turn[i], max(1.0 / (k + 1), STEP_S / LEVELLED_S)
-        R = R @ exp_so3(rate + gain * np.cross(up[i], R[2]))
+        R = R @ exp_so3(rate + gain * (across[i] @ R[2]))
         found[i] = R
     return found
 
