@@ -93,7 +93,7 @@ class PredictedForces:
         return PredictedState(force, jacobians, points, rotations, com)
 
     def levers(self) -> Array:
-        """Return the torque of each joint at the last instant, by the centre of mass of all that it moves [N].
+        """Return the torques at the last instant, by the centre of mass of all that each joint moves [N].
 
         Per metre by which that is elsewhere along the axes of the joint, shape (n_joints, 3): the torques
         a'(d x m f) of a shift d, f the specific force of the joint.
