@@ -29,7 +29,7 @@ USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
 NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
 SIGMAS = 4.0
 TELLS = 9.0  # log odds between the best and the worst shift, below which nothing dates a stream
-LEAVES = 0.97  # share of the disagreement of a part that a true delay may leave
+LEAVES = 0.9  # share of the disagreement of a part that a true delay may leave
 
 
 class Delayed(NamedTuple):
