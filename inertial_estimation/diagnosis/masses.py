@@ -90,7 +90,9 @@ def _name(of: Problem, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]) ->
         group = () if doubt or len(before) == MOST_CAUSES else _group(fit, of.rows)
         if not group or not _matters(group[0], of.rows) or group[0].kind not in kinds:
             return fit, doubt
-        if before and (group[0].evidence < SECOND * before[0].evidence or group[0].explained < MUCH):
+        if (before and group[0].evidence < SECOND * before[0].evidence) or (
+            named and group[0].explained < MUCH
+        ):
             return fit, doubt  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
