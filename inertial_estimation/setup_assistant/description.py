@@ -41,11 +41,14 @@ def describe(urdf: str) -> Description:
     """
     root = check_urdf(urdf)
     joints = root.findall("joint")
-    children = {joint.get("name", ""): _link(joint, "child") for joint in joints}
-    masses = {link.get("name", ""): _mass(link) for link in root.findall("link")}
+    children = {joint.get("name", ""): _attribute(joint, "child", "link") for joint in joints}
+    masses = {
+        link.get("name", ""): float(_attribute(link, "inertial/mass", "value") or 0.0)
+        for link in root.findall("link")
+    }
     moving = tuple(
-        DescribedJoint(joint.get("name", ""), joint.get("type", ""), _link(joint, "child"), _mimics(joint))
-        for joint in joints
+        DescribedJoint(name, joint.get("type", ""), children[name], _attribute(joint, "mimic", "joint"))
+        for name, joint in ((joint.get("name", ""), joint) for joint in joints)
         if joint.get("type") != "fixed"
     )
     imus, force_sensors = (_simulated_sensors(root, children, kind) for kind in ("imu", "force_torque"))
@@ -80,16 +83,6 @@ def _is_turned(pose: str) -> bool:
         return True
 
 
-def _link(joint: Element, end: str) -> str:
-    element = joint.find(end)
-    return element.get("link", "") if element is not None else ""
-
-
-def _mimics(joint: Element) -> str:
-    mimic = joint.find("mimic")
-    return mimic.get("joint", "") if mimic is not None else ""
-
-
-def _mass(link: Element) -> float:
-    mass = link.find("inertial/mass")
-    return float(mass.get("value", "0")) if mass is not None else 0.0
+def _attribute(element: Element, path: str, name: str) -> str:
+    found = element.find(path)
+    return found.get(name, "") if found is not None else ""

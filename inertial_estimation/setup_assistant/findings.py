@@ -5,8 +5,7 @@ import math
 from inertial_estimation.errors import listing
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import subtree_masses
-from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
-from inertial_estimation.setup_assistant.survey import Survey
+from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey
 
 
 def findings(survey: Survey) -> list[str]:

@@ -14,7 +14,6 @@ WIDTH = 110  # columns
 COMMENT_COLUMN = 48
 INDENT = " " * 4
 DIGITS = 4  # of joint positions [rad]
-MIN_POSITION = 5e-5  # joint positions below it are not listed [rad]
 TITLES = {
     "tilt_observer": "base orientation from IMU, joints and contacts",
     "inertial_ekf": "inertias of single links, online",
@@ -58,7 +57,9 @@ def _shared(survey: Survey, source: str) -> list[Entry]:
     if not survey.legged:
         entries.append(Entry("floating_base", False))
     if survey.locked:
-        entries.append(Entry("locked_joints", list(survey.locked), _why_locked(survey)))
+        entries.append(
+            Entry("locked_joints", list(survey.locked), "; ".join(dict.fromkeys(survey.locked.values())))
+        )
     if survey.imu:
         entries.append(Entry("imu_frame", survey.imu, survey.imu_reason))
     if survey.legged:
@@ -89,7 +90,7 @@ def _stance(survey: Survey) -> list[Entry]:
     named = {
         name: round(float(q), DIGITS)
         for name, q in zip(robot.joint_names, survey.posture, strict=True)
-        if abs(q) > MIN_POSITION
+        if round(float(q), DIGITS)
     }
     stance: dict[str, Any] = {"joints": list(named), "positions": list(named.values())} if named else {}
     soles = [number for contact in survey.contacts for number in contact.sole]
@@ -99,10 +100,6 @@ def _stance(survey: Survey) -> list[Entry]:
         return []
     said = f"the base {survey.height:.3g} m above level ground" if survey.legged else "where an arm begins"
     return [Entry("stance", stance, f"for simulator and controller: {said}; other joints at zero")]
-
-
-def _why_locked(survey: Survey) -> str:
-    return "; ".join(dict.fromkeys(survey.locked.values()))
 
 
 def _written(entry: Entry) -> list[str]:

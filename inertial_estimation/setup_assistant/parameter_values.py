@@ -14,8 +14,7 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.measurement_rows import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
-from inertial_estimation.setup_assistant.sensor_frames import NO_SENSOR
-from inertial_estimation.setup_assistant.survey import FORCE, WRENCH, Survey
+from inertial_estimation.setup_assistant.survey import FORCE, NO_SENSOR, WRENCH, Survey
 from inertial_estimation.simulation.config import REALISTIC
 
 RATE_HZ = 333.0
@@ -40,8 +39,9 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
     if survey.legged:
         nodes[TILT_NODE] = _tilt(survey)
     nodes[INERTIAL_NODE] = _inertial(survey)
-    if survey.decision.kind is Kind.QUADRUPED and _feet_forces_known(survey):
-        nodes[PAYLOAD_NODE] = _payload(survey)
+    least = min((len(leg.joints) for leg in survey.decision.legs), default=0)
+    if survey.decision.kind is Kind.QUADRUPED and least >= FORCE:  # torques determine the foot's force
+        nodes[PAYLOAD_NODE] = (Entry("trunk", survey.trunk),)
     nodes[IDENTIFICATION] = (_identified(survey),)
     if survey.can_stand:
         nodes[SIMULATOR_NODE] = _simulator(survey)
@@ -58,11 +58,6 @@ def _identified(survey: Survey) -> Entry:
     if len(links) == survey.robot.model.njoints - 1:
         return Entry("links", [], "all: errors of a link that is left out go into the others")
     return Entry("links", list(links), "all with a mass in the URDF")
-
-
-def _feet_forces_known(survey: Survey) -> bool:
-    """Return whether the torques of every leg determine the force on its foot."""
-    return min(len(leg.joints) for leg in survey.decision.legs) >= FORCE
 
 
 def _tilt(survey: Survey) -> tuple[Entry, ...]:
@@ -88,13 +83,10 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
         projected = WRENCH + survey.robot.n_joints > FORCE * len(survey.contacts)  # equations, unknowns
-        said = (
-            "unknown forces are eliminated: no force sensor is needed"
-            if projected
-            else "by sensors of the feet"
-        )
-        entries.append(Entry("contact_wrenches", "projected" if projected else "measured", said))
-        return tuple(entries)
+        source, said = "measured", "by sensors of the feet"
+        if projected:
+            source, said = "projected", "unknown forces are eliminated: no force sensor is needed"
+        return (*entries, Entry("contact_wrenches", source, said))
     if survey.forces_by_torques:
         said = f"unknown forces are eliminated: {NO_SENSOR}; with sensors: measured"
         return (*entries, Entry("contact_wrenches", "projected", said))
@@ -108,10 +100,6 @@ def _why_links(survey: Survey) -> str:
     return "the trunk with its load" + (
         ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
     )
-
-
-def _payload(survey: Survey) -> tuple[Entry, ...]:
-    return (Entry("trunk", survey.trunk),)
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

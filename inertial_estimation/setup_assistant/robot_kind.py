@@ -49,7 +49,7 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     """
     limbs = limbs_of(robot)
     ends = _ends(robot, limbs)
-    low = _are_low(robot, limbs, ends)
+    low = _are_low(robot, ends)
     named = [count_of(limb.joints + limb.bodies, LEG) for limb in limbs]
     armed = [count_of(limb.joints + limb.bodies, ARM) for limb in limbs]
     like_legs = [
@@ -117,14 +117,10 @@ def _no_legs(limbs: Sequence[Limb], like_legs: Sequence[int]) -> str:
     if len(like_legs) == 1:
         return f"{ends} looks like a leg, but no other limb is its mirror image"
     if like_legs:
-        return (
-            f"{ends} look like legs, but are no mirror images across the base's xz plane (z must be upwards)"
-        )
-    return (
-        "it has a single limb"
-        if len(limbs) == 1
-        else f"none of its {len(limbs)} limbs reaches down like a leg"
-    )
+        plane = "the base's xz plane (z must be upwards)"
+        return f"{ends} look like legs, but are no mirror images across {plane}"
+    many = f"none of its {len(limbs)} limbs reaches down like a leg"
+    return many if len(limbs) > 1 else "it has a single limb"
 
 
 def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
@@ -138,19 +134,13 @@ def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
     return np.array(ends).reshape(-1, 3)
 
 
-def _are_low(robot: RobotModel, limbs: Sequence[Limb], ends: Array) -> list[bool]:
+def _are_low(robot: RobotModel, ends: Array) -> list[bool]:
     q = rest_posture(robot)
     heights = np.array([p[2] for _R, p in robot.frame_poses(q, robot.link_names)])
     height = float(heights.max() - heights.min())
     lowest = float(ends[:, 2].min())
-    return [
-        bool(
-            z < lowest + LOW_BAND * height
-            and z < -LOW_SHARE * height
-            and len(limb.joints) >= LEAST_LEG_JOINTS
-        )
-        for limb, z in zip(limbs, ends[:, 2], strict=True)
-    ]
+    low: list[bool] = (ends[:, 2] < min(lowest + LOW_BAND * height, -LOW_SHARE * height)).tolist()
+    return low
 
 
 def _mirrored(ends: Array, legs: Sequence[int]) -> list[int]:

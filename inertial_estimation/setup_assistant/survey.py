@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.models.bodies import has_usable_prior
+from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
     Limb,
@@ -33,10 +34,10 @@ from inertial_estimation.setup_assistant.name_words import (
     LEG,
     WHEEL,
     count_of,
+    is_imu,
     side_of,
 )
 from inertial_estimation.setup_assistant.robot_kind import Kind, KindDecision, decide_kind
-from inertial_estimation.setup_assistant.sensor_frames import AS_ASKED, NO_IMU, imu_frame, wrench_frames
 from inertial_estimation.signals import Array
 
 SOLE_JOINTS = 5  # of a leg, from which its foot can be level
@@ -260,6 +261,41 @@ def _named(robot: RobotModel, described: Description, joint: int) -> str:
     return next((link for link in links if described.masses.get(link, 0.0) > 0.0), links[0])
 
 
+NO_IMU = "the URDF names no IMU: taken to be in the axes of the base"
+AS_ASKED = "as asked"
+NO_SENSOR = "the URDF has no force sensor in every foot"
+
+
+def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[str, str]:
+    """Return the link of the IMU, and why it is that one.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If there is no link of the wanted name.
+    """
+    if wanted:
+        robot.frame_id(wanted)
+        return wanted, AS_ASKED
+    if not described.imus:
+        return _named(robot, described, robot.link_body(robot.base_link).joint_id), NO_IMU
+    distance = {link: len(ImuMount.on(robot, link).moving) for link in described.imus}
+    best = min(described.imus, key=lambda link: (distance[link], not is_imu(link), "gyro" in link.lower()))
+    others = [link for link in described.imus if link != best]
+    where = "fixed to the base" if not distance[best] else f"{distance[best]} joints from the base"
+    also = f"; others: {', '.join(others[:4])}" if others else ""
+    return best, f"{where}{also}"
+
+
+def wrench_frames(
+    robot: RobotModel, described: Description, contacts: Sequence[FootContact]
+) -> tuple[str, ...]:
+    """Return the frame of the force sensor of every foot; none unless every foot has one."""
+    found = []
+    for contact in contacts:
+        body = robot.link_body(contact.link).joint_id
+        found += [n for n in described.force_sensors if robot.link_body(n).joint_id == body][:1]
+    return tuple(found) if len(found) == len(contacts) else ()
+
+
 FORCE, WRENCH = 3, 6  # components on a point foot and on a sole: a leg has as many joints to determine them
 
 
@@ -272,8 +308,7 @@ class Wishes:
     soles: tuple[str, ...] = ()  # contact frames, one a leg
     links: tuple[str, ...] = ()  # links to estimate
     lock: tuple[str, ...] = ()  # further joints to lock, names or shell patterns
-    # joints to estimate with though they would be locked, names or shell patterns
-    unlock: tuple[str, ...] = ()
+    unlock: tuple[str, ...] = ()  # joints not to lock, likewise
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +371,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     imu, reason = imu_frame(free, described, wishes.imu)
     return Survey(
         *(described, feet.robot, decision, locked, imu, reason, feet.posture),
-        _checked(free, wishes.links) or links_to_estimate(free, described, decision.legs, trunk),
+        wishes.links or links_to_estimate(free, described, decision.legs, trunk),
         (*_imu_doubts(described, imu, reason), *feet.doubts, *_wheel_doubts(locked)),
         feet.contacts,
         wrench_frames(feet.robot, described, feet.contacts),
@@ -356,6 +391,8 @@ def _locked(
         free = RobotModel.from_urdf(urdf, locked_joints=list(locked))
         if not free.n_joints:
             raise ConfigurationError("every joint is locked, expected at least one that moves (--unlock)")
+        for link in wishes.links:
+            free.link_body(link)
         decision = decide_kind(free, wishes.kind)
         ends = {j: reason for j, reason in ends_to_lock(free, decision.legs).items() if j not in kept}
         if not ends:
@@ -373,11 +410,9 @@ def _imu_doubts(described: Description, imu: str, reason: str) -> list[str]:
 
 
 def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
-    wheels = [name for name, reason in locked.items() if reason == WHEELS]
-    said = (
-        f"contacts: a foot on a wheel stands still only while it does not roll ({listing(wheels, limit=4)})"
-    )
-    return [said] if wheels else []
+    wheels = listing((name for name, reason in locked.items() if reason == WHEELS), limit=4)
+    said = f"contacts: a foot on a wheel stands still only while it does not roll ({wheels})"
+    return [said] if WHEELS in locked.values() else []
 
 
 def _joints_asked(described: Description, patterns: Sequence[str], option: str) -> list[str]:
@@ -406,12 +441,6 @@ def _arm(
         *(described, robot, decision, locked, wishes.imu),
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
         rest_posture(robot, room=0.4, share=0.3),  # with room to move [rad]
-        _checked(robot, wishes.links) or links_to_estimate(robot, described, (), ""),
+        wishes.links or links_to_estimate(robot, described, (), ""),
         (decision.doubt,) if decision.doubt else (),
     )
-
-
-def _checked(robot: RobotModel, links: tuple[str, ...]) -> tuple[str, ...]:
-    for link in links:
-        robot.link_body(link)
-    return links
