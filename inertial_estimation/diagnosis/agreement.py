@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import factors_of_efforts
 from inertial_estimation.diagnosis.parts import BEYOND, Part, hangs, specific_force, torque_columns
@@ -17,7 +18,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 LIGHT, HEAVY = 0.5, 1.6  # times the weight on the contacts, beyond which no load explains it
 EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
 SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
-SIGMAS = 4.0
 WRENCHES = "contact wrenches"
 
 

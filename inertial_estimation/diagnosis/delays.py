@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import peak
+from inertial_estimation.diagnosis.evidence import SIGMAS, peak
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import Hypothesis
 from inertial_estimation.diagnosis.parts import judged
@@ -27,7 +27,6 @@ SHIFTS_S = STEP_S * np.arange(-MOST, MOST + 1)
 WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
 USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
 NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
-SIGMAS = 4.0
 TELLS = 9.0  # log odds between the best and the worst shift, below which nothing dates a stream
 LEAVES = 0.9  # share of the disagreement of a part that a true delay may leave
 

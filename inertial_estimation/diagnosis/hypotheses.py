@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.causes import OFFSET_PRIOR, Kind, fit_forces, problem
-from inertial_estimation.diagnosis.evidence import most_probable
+from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.parts import (
@@ -43,7 +43,7 @@ GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no t
 COMMON, MOST_COMMON = 1.6, 3000.0  # factors of all efforts
 UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
 GUESSES = 15  # of these, where friction is all that efforts show
-FACTOR_SIGMAS, SURE_SIGMAS = 4.0, 10.0  # of a factor of torques that stand out from friction, and of others
+SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
 OF_POSITIONS = ("rotation", "heights of the feet", "wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
@@ -262,7 +262,7 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
 
 def _certain(found: Factors) -> Mask:
     k, sigma, strong = found
-    certain: Mask = (strong & (np.abs(k) > FACTOR_SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
+    certain: Mask = (strong & (np.abs(k) > SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
     return certain
 
 

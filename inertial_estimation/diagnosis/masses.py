@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind, Problem, fit_forces, problem
+from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
@@ -21,7 +22,7 @@ CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand 
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
 UNEXPLAINED = 2.5  # times the noise, beyond which the equation does not hold ...
 MOSTLY = 0.9  # ... unless so much is explained
-SIGMAS, LIKELY = 4.0, 1.5  # of a size that is certain, and of a mass that is named with its place
+LIKELY = 1.5  # standard deviations of a mass that is named with its place
 HEAVIER, HEAVIER_SIGMAS = 0.05, 2.5  # share of the weight beyond tolerances, and its deviations
 TOLD = 0.04  # largest deviation of that share that tells
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause

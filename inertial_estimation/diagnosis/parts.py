@@ -497,7 +497,7 @@ def level(table: Table) -> Part | None:
         return None
     depth, rows, up = found
     left = depth - depth.mean()
-    if len(depth) > SOLE_COUNT:
+    if table.points:
         middle = np.array([table.points_B[r, k].mean(axis=0) for k, r in enumerate(rows)])
         across = middle - middle.mean(axis=0)
         across = across - np.outer(across @ up, up)
@@ -508,7 +508,6 @@ def level(table: Table) -> Part | None:
     return one(-min(0.5 * (size / LEVEL) ** 2, FARTHEST), min(size / (5.0 * LEVEL), 1.0))
 
 
-SOLE_COUNT = 2
 PARTS: Mapping[str, Callable[[Table], Part | None]] = {
     "positions": limits,
     "velocities": velocities,

@@ -10,7 +10,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
-from inertial_estimation.diagnosis.hypotheses import Hypothesis
+from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
 from inertial_estimation.diagnosis.parts import LEVER, gravity_pair, rate_rows, specific_force
 from inertial_estimation.diagnosis.table import Change, Table, exchange
 from inertial_estimation.inputs.config import TURN
@@ -25,7 +25,6 @@ from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3, ske
 WRENCHES = "contact wrenches"
 TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
 YAWS = 24  # about the vertical, at which an IMU may be mounted
-NEAR_UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
 OFF_SCALE = 0.05  # logarithm of the scale of an accelerometer, above which it is no tolerance
 SCALED = 1.4  # factor of the wrenches of a contact that no tolerance or load explains
 MILLI, POUND = 1e-3, 4.448  # [N]
@@ -56,7 +55,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
     scale = 1.0 if fitted is None else 1.0 / max(fitted[1], 1e-6)
     factors = {DEGREES: "deg/s? The driver must send rad/s, or set imu.units: [deg/s]"}
     factors[1.0 / DEGREES] = "divided by 57.3 once too often? The driver must send rad/s"
-    if all(abs(math.log(scale / unit)) > NEAR_UNIT for unit in (1.0, *factors)):
+    if all(abs(math.log(scale / unit)) > UNIT for unit in (1.0, *factors)):
         factors[scale] = "check its scale in the driver of imu/data, expected rad/s"
     for factor, remedy in factors.items():
         fix = Fix(parameters={"imu.units": ["deg/s"]}) if factor == DEGREES else NO_FIX

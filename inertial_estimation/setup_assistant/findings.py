@@ -27,12 +27,9 @@ def findings(survey: Survey) -> list[str]:
     lines.append(f"imu:       {survey.imu or 'none'} ({survey.imu_reason})")
     for contact in survey.contacts:
         new = f"new on '{contact.link}' at {_numbers(contact.pose[:3])}: " if contact.pose else ""
-        sole = contact.sole
-        size = (
-            f", sole {100 * (sole[1] - sole[0]):.1f} x {100 * (sole[3] - sole[2]):.1f} cm"
-            if sole
-            else ", a point"
-        )
+        size, sole = ", a point", contact.sole
+        if sole:
+            size = f", sole {100 * (sole[1] - sole[0]):.1f} x {100 * (sole[3] - sole[2]):.1f} cm"
         lines.append(f"contact:   {contact.name}: {contact.frame} ({new}{contact.source}{size})")
     if survey.legged:
         lines.append(f"wrenches:  {_wrenches(survey)}")

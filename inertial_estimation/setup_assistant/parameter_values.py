@@ -97,9 +97,8 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
 def _why_links(survey: Survey) -> str:
     if not survey.legged:
         return "the last link, with what the arm holds"
-    return "the trunk with its load" + (
-        ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
-    )
+    forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
+    return f"the trunk with its load{forearms}"
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

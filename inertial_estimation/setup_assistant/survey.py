@@ -402,11 +402,11 @@ def _locked(
 
 
 def _imu_doubts(described: Description, imu: str, reason: str) -> list[str]:
-    if reason == NO_IMU:
-        return [f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)"]
     pose = described.turned_imus.get(imu)
     said = f"imu_frame: the sensor is turned in '{imu}' (<pose> {pose}): give it a frame (parameter frames)"
-    return [said] if pose and reason != AS_ASKED else []
+    if reason == NO_IMU:
+        said = f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)"
+    return [said] if reason == NO_IMU or (pose and reason != AS_ASKED) else []
 
 
 def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
