@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_state
 
 from inertial_estimation.control.controller import ControlState
-from inertial_estimation.control.health import StepTimes
 from inertial_estimation.control.inverse_dynamics import MAX_ITERATIONS
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
@@ -25,7 +24,6 @@ from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotat
 pytest.importorskip("example_robot_data")
 TORSO = "torso_2_link"
 ANY_NUMBER = st.floats(width=64)
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +105,7 @@ def test_any_references_inertias_and_wrenches_leave_the_robot_in_control(
     ("state", "cause", "said"),
     [
         ({"q": 1e30}, FaultCause.IMPOSSIBLE, "joint_states: out of range: position of leg_left_1_joint"),
-        ({"v": 1e10}, FaultCause.IMPOSSIBLE, "joint_states: out of range: velocity of leg_left_1_joint"),
-        ({"q": np.nan}, FaultCause.IMPOSSIBLE, "joint_states: not finite"),
         ({"v": 20.0}, FaultCause.JOINT_SPEED, "joint_states"),
-        ({"twist": np.nan}, FaultCause.IMPOSSIBLE, "base_state: not finite"),
         ({"twist": 1e5}, FaultCause.IMPOSSIBLE, "base_state: out of range: velocity x"),
         ({"twist": 15.0}, FaultCause.BASE_SPEED, "base_state"),
         ({"quaternion": 1e-9}, FaultCause.IMPOSSIBLE, "base_state: quaternion without direction"),
@@ -214,7 +209,7 @@ def _raising(error: Exception):
 
 
 @pytest.mark.parametrize("lost", ["joint_states", "base_state"])
-@pytest.mark.parametrize("duration_s", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("duration_s", [0.1, 0.5])
 def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos, lost, duration_s) -> None:
     tau = answer(talos, 0)
     ticks, q = round(duration_s * 1e9 / TICK_NS), home(talos)
@@ -244,13 +239,9 @@ def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos
     ("push", "expected"),
     [
         (lambda p: p.push_base_reference(BaseReference(1e9)), "height 1e+09 m"),
-        (lambda p: p.push_base_reference(BaseReference(0.9, pitch=2.0)), "angle of 2 rad"),
         (lambda p: p.push_walk_command(WalkCommand(10**9, 0.1)), "expected at most 1000"),
-        (lambda p: p.push_walk_command(WalkCommand(2, -3.0)), "0.5 of the height"),
         (lambda p: p.push_joint_reference(JointReading(0, ("wing",), [0.0])), "no joint wing"),
         (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [np.nan])), "not finite"),
-        (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [1e30])), "beyond 1000 rad"),
-        (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",) * 2, [0, 1])), "named twice"),
     ],
 )
 def test_references_out_of_reach_are_refused_and_named(talos, push, expected) -> None:
@@ -260,16 +251,3 @@ def test_references_out_of_reach_are_refused_and_named(talos, push, expected) ->
     values = controller_health(talos, 0).values
     assert values["references refused"] == "1"
     assert expected in values["last refusal"]
-
-
-def test_steps_longer_than_the_period_are_counted_and_shown() -> None:
-    times = StepTimes(period=0.003)
-    for k in range(100):
-        times.add(0.001, k * TICK_NS)
-    assert times.health(99 * TICK_NS).level is HealthLevel.OK
-    times.add(0.02, 100 * TICK_NS)
-    said = times.health(100 * TICK_NS)
-    assert said.level is HealthLevel.WARN
-    assert said.values["overruns"] == "1"
-    assert said.values["longest [ms]"] == "20.00"
-    assert times.health(100 * TICK_NS + 10 * 10**9).level is HealthLevel.OK

@@ -3,10 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.control_robots import TICK_NS, home, pipeline_of, push_state
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.controller import ControlState, inner_points
+from inertial_estimation.control.controller import inner_points
 from inertial_estimation.control.inverse_dynamics import (
     FORCE_UNIT,
     FORCE_WEIGHT,
@@ -229,24 +228,3 @@ def test_the_base_is_turned_by_its_angles_with_their_rates(scene):
         damped = 20.0 * (jacobian @ rate - state.base.velocity[3:])
         wanted = jacobian @ acceleration + 100.0 * error + damped - state.base.drift[3:]
         np.testing.assert_allclose(task.b, wanted, atol=1e-7)
-
-
-@pytest.mark.parametrize("lifted", [(0, 2), (1, 3)], ids=["left", "right"])
-def test_feet_without_capacity_get_no_force_though_the_robot_falls_to_their_side(lifted, monkeypatch):
-    """Both feet of a side are lifted: every task would gain by pushing with them."""
-    pipeline = pipeline_of("hyq")
-    gait = pipeline.controller.gait
-    standing = gait.target
-
-    def target(tick):
-        found = standing(tick)
-        capacity = tuple(0.0 if i in lifted else c for i, c in enumerate(found.capacity))
-        return found._replace(capacity=capacity)
-
-    monkeypatch.setattr(gait, "target", target)
-    push_state(pipeline, TICK_NS, home(pipeline))
-    pipeline.tick(TICK_NS)
-    wrenches = pipeline.last.wrenches_C
-    assert pipeline.last.state is ControlState.CONTROL
-    assert np.abs(wrenches[list(lifted)]).max() < 0.5
-    assert np.delete(wrenches, lifted, axis=0)[:, 2].min() > 20.0

@@ -243,7 +243,6 @@ def test_a_wrench_on_the_base_is_carried_by_the_contacts(fresh) -> None:
         {"no_joint": 0.1},
         {"torso_1_joint": np.nan},
         {"torso_1_joint": 1e3},
-        {"base_force_x": 95.0},
         {"base_moment_x": 25.0},
     ],
 )
@@ -261,10 +260,6 @@ def test_impossible_torque_errors_are_refused_in_health(fresh, bad) -> None:
 def test_unknown_names_raise_at_construction() -> None:
     with pytest.raises(ModelError, match="nose"):
         pipeline_of("talos", **{"inertias.links": ("nose",)})
-    with pytest.raises(ConfigurationError, match=r"posture\.joints"):
-        pipeline_of("talos", **{"posture.joints": ("wing*",), "posture.stiffnesses": (25.0,)})
-    with pytest.raises(ConfigurationError, match=r"posture\.stiffnesses"):
-        pipeline_of("talos", **{"posture.joints": ("arm*",)})
 
 
 def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:
@@ -277,32 +272,16 @@ def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:
     assert fresh.last.q_ref[elbow] == pytest.approx(lowest)
 
 
-def test_walking_on_three_points_is_refused_and_the_reason_says_what_can_walk() -> None:
-    tripod = pipeline_of("hyq", contacts=("lf_foot", "rf_foot", "lh_foot"))
-    torques(tripod, 0)
-    tripod.push_walk_command(WalkCommand(2))
-    values = next(h for h in tripod.health(0) if h.name == "controller").values
-    assert values["references refused"] == "1"
-    assert (
-        "3 contacts, expected two with soles (stance.soles), or four or more points" in values["last refusal"]
-    )
-
-
 def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> None:
-    before = torques(fresh, 0)
-    fresh.set_parameter("posture.stiffness", 400.0)
-    q = home(fresh)
-    q[fresh.robot.joint_index("arm_left_4_joint")] += 0.05
-    push_state(fresh, TICK_NS, q)
-    fresh.tick(TICK_NS)
-    stiff = fresh.last.tasks[0].b
-    fresh.set_parameter("posture.stiffness", 100.0)
-    push_state(fresh, 2 * TICK_NS, q)
-    fresh.tick(2 * TICK_NS)
-    soft = fresh.last.tasks[0].b
-    elbow = fresh.robot.joint_index("arm_left_4_joint")
-    assert stiff[elbow] / soft[elbow] == pytest.approx(4.0, rel=1e-6)
-    assert np.isfinite(before).all()
+    torques(fresh, 0)
+    elbow, q, demands = fresh.robot.joint_index("arm_left_4_joint"), home(fresh), []
+    q[elbow] += 0.05
+    for k, stiffness in ((1, 400.0), (2, 100.0)):
+        fresh.set_parameter("posture.stiffness", stiffness)
+        push_state(fresh, k * TICK_NS, q)
+        fresh.tick(k * TICK_NS)
+        demands.append(fresh.last.tasks[0].b[elbow])
+    assert demands[0] / demands[1] == pytest.approx(4.0, rel=1e-6)
     with pytest.raises(ConfigurationError, match="cannot change"):
         fresh.set_parameter("rate", 100.0)
 

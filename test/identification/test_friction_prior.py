@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.identification.identification_result import rounded
 from inertial_estimation.offline.identification_setup import identification_config
 
 JOINT, TRUE_NM = "elbow_joint", 30.0  # its effort limit is 150 Nm
@@ -28,14 +27,6 @@ def test_the_prior_of_the_filters_section_counts(tmp_path):
     path = tmp_path / "robot.yaml"
     path.write_text("/**/inertial_ekf: {ros__parameters: {friction: {share: 0.02}}}")
     assert identification_config(load_config_file(path)).friction.share == 0.02
-
-
-@pytest.mark.parametrize(
-    ("value", "sigma", "shown"),
-    [(1.23456, 0.0123, 1.235), (1234.5, 320.0, 1230.0), (0.12345, np.inf, 0.123), (0.0, 0.0, 0.0)],
-)
-def test_values_are_rounded_to_their_sigma(value, sigma, shown):
-    assert rounded(value, sigma) == pytest.approx(shown)
 
 
 @pytest.mark.parametrize("term", ["stiffness", "balance_sin"])

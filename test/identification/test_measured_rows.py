@@ -1,7 +1,6 @@
 """Rows of many states against the equation of one, and against unit changes in inverse dynamics."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -79,24 +78,3 @@ def test_projected_rows_change_smoothly_with_the_posture(hyq):
     )
     A = rows_of(still).regressor
     assert np.abs(np.diff(A, axis=0)).max() < 0.02 * np.abs(A).max()
-
-
-def test_columns_are_unit_changes_in_inverse_dynamics(hyq):
-    """Yamane 24-28, in gravity and with a moving base."""
-    bodies = estimated_bodies(hyq, ("trunk", "lh_lowerleg"))
-    measurement = DynamicsMeasurement(hyq, bodies, RowsConfig(), MeasurementNoise())
-    states = random_states(hyq, 3)
-    rows = measurement.rows(states)
-    for i in range(3):
-        v = np.concatenate((np.zeros(3), states.w_B[i], states.v[i]))
-        a = np.concatenate((states.f_B[i] + hyq.model.gravity.linear, states.wd_B[i], states.a[i]))
-        q = hyq.configuration(states.q[i])
-        for column in range(20):
-            body, k = bodies[column // 10], column % 10
-            model = hyq.model.copy()
-            changed = model.inertias[body.joint_id].toDynamicParameters() + np.eye(10)[k]
-            model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(changed)
-            change = pin.rnea(model, model.createData(), q, v, a) - pin.rnea(
-                hyq.model, hyq.model.createData(), q, v, a
-            )
-            assert rows.regressor[i, :, column] == pytest.approx(change, abs=1e-8)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, minimize
 
-from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError
+from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.identification import methods
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.methods import METHODS, prior_factor
@@ -127,25 +127,6 @@ def test_residuals_by_row_are_those_of_the_rows(noisy):
         assert result.relative_error == pytest.approx(relative)
 
 
-@pytest.fixture(scope="module")
-def impossible(make_scene, random_deviation):
-    """Noiseless data of a robot whose hand no mass distribution has."""
-    scene = make_scene("panda", links=["panda_link7"], friction__joints=[])
-    identifier = scene.identifier()
-    identifier.push(
-        scene.recording(
-            identifier, 3.0 * random_deviation(identifier, np.random.default_rng(3)), 1, seconds=1
-        )
-    )
-    return identifier
-
-
-def test_consistent_is_possible_where_the_data_are_not(impossible):
-    result = impossible.report(["least-squares", "consistent"]).methods
-    assert result["consistent"].consistent
-    assert not result["least-squares"].consistent
-
-
 def test_no_possible_body_fits_better_than_consistent(noisy):
     """Against descent over factors of S = factor factor', which are possible whatever they are."""
     scene, _identifier, _report, block = noisy
@@ -188,20 +169,6 @@ def test_a_solver_cut_short_says_so(noisy, monkeypatch, method, limit, steps, sa
     short = identifier.report([method])
     assert said in short.methods[method].unfinished
     assert any(said in sentence for sentence in result_diagnostics(short))
-
-
-def test_unknown_methods_are_refused_with_the_list(noisy):
-    with pytest.raises(ConfigurationError, match=r"no method 'magic'; there are .*least-squares"):
-        noisy[1].report(["magic"])
-    with pytest.raises(ConfigurationError, match=r"to write is none of"):
-        noisy[1].report(["least-squares"], chosen="consistent")
-
-
-def test_the_first_method_is_written_unless_another_is_chosen(noisy):
-    identifier = noisy[1]
-    names = ["least-squares", "consistent"]
-    assert identifier.report(names).chosen == "least-squares"
-    assert identifier.report(names, chosen="consistent").chosen == "consistent"
 
 
 def test_robots_drawn_from_the_posterior_differ_and_predict_the_same_torques(make_scene, random_deviation):

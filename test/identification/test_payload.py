@@ -5,13 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import json_text
-from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.parameters import build_config
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINK = "wrist_3_link"
@@ -107,13 +103,3 @@ def test_one_recording_is_a_but_and_covers_its_error(noisy):
     assert found.mass_sigma > 0.1
     assert any("--unloaded" in text for text in result_diagnostics(report))
     assert report.methods["least-squares"].payload.mass_sigma == np.inf
-
-
-def test_a_load_that_does_not_fit_is_refused(noisy):
-    arm, report = noisy
-    with pytest.raises(ConfigurationError, match="'payload'"):
-        arm.bare.push(arm.unloaded, unloaded=True)
-    config = build_config(IdentificationConfig, {**arm.scene.robot_values, "payload": LINK})
-    loaded = arm.identifier.urdf(report.methods["consistent"])
-    with pytest.raises(ConfigurationError, match=f"'{LINK}_payload'"):
-        Identifier(config, loaded)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import MeasurementError
 from inertial_estimation.identification import rows
 from inertial_estimation.identification.rows import finite_runs
 
@@ -60,17 +59,3 @@ def test_angles_that_jump_by_a_turn_are_unwrapped(arm):
     wrapped = replace(block, q=np.mod(block.q + np.pi, 2 * np.pi) - np.pi + 2 * np.pi * (block.q > 0.1))
     plain, turned = (identifier.rows(one) for one in (block, wrapped))
     assert turned.regressor == pytest.approx(plain.regressor, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["q", "tau"])
-def test_missing_signals_are_named(arm, name):
-    identifier, block = arm
-    wrong = replace(block, **{name: None if name == "tau" else block.q[:, :3]})
-    with pytest.raises(MeasurementError, match=name):
-        identifier.push(wrong)
-
-
-def test_a_segment_that_is_too_short_says_what_is_needed(arm):
-    identifier, block = arm
-    with pytest.raises(MeasurementError, match=r"give no row, expected 0\.\d+ s"):
-        identifier.rows(block.part(0, 50))

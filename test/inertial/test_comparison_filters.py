@@ -26,21 +26,6 @@ def test_the_linear_filter_is_least_squares_with_a_prior():
     assert pytest.approx(np.linalg.inv(information), abs=1e-6) == filter_.posterior.P
 
 
-@pytest.mark.parametrize("convention", ["rucker", "foster"])
-def test_near_nominal_both_filters_agree(convention):
-    """Where the map is as good as linear: a prior of a thousandth."""
-    scene = ArmScene(links=("panda_link7",))
-    prior = replace(scene.unknowns().body_prior, mass=1e-3, com=1e-4, radii=5e-4)
-    unknowns = replace(scene.unknowns(convention), body_prior=prior)
-    filters = [kind(unknowns, memory=MEMORY, reopen_after=0.0) for kind in (LinearKalman, LogCholeskyEkf)]
-    for _ in range(30):
-        block = scene.block(dt=0.003)[0]
-        for filter_ in filters:
-            filter_.update(block)
-    one, other = (filter_.posterior.at.pi_C for filter_ in filters)
-    assert other == pytest.approx(one, abs=1e-4)
-
-
 def test_only_the_consistent_filter_gives_possible_bodies():
     scene = ArmScene(sigma_torque=2.0)
     smallest = {LinearKalman: np.inf, LogCholeskyEkf: np.inf}

@@ -28,9 +28,7 @@ def test_a_real_body_has_no_defect():
     [
         ({"mass": np.nan}, "not finite"),
         ({"mass": -1.0}, "no real body"),
-        ({"com_L": np.array([0.0, np.inf, 0.0])}, "not finite"),
         ({"inertia_Lcm": np.diag([0.01, 0.01, 0.03])}, "no real body"),
-        ({"inertia_Lcm": -np.eye(3)}, "no real body"),
     ],
 )
 def test_an_impossible_body_is_named(published, named):

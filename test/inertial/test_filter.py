@@ -62,13 +62,6 @@ def test_a_wrong_stated_noise_hardly_matters_and_is_found(factor):
     assert scales == pytest.approx([1.0, 1.0 / factor], rel=0.15)
 
 
-def test_without_noise_excited_parameters_become_exact():
-    scene = ArmScene(links=("panda_link7",), sigma_torque=1e-3)
-    scene.add_payload(0, *PAYLOAD)
-    filter_ = learned(scene, [scene.block(noisy=False)[0] for _ in range(60)])
-    assert filter_.posterior.at.pi_C[0] == pytest.approx(scene.truth[0], abs=1e-3)
-
-
 @pytest.mark.parametrize("convention", ["rucker", "foster"])
 def test_every_estimate_is_possible_even_from_nonsense(convention):
     scene = ArmScene()

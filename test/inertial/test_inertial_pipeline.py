@@ -7,7 +7,7 @@ import pytest
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.dynamics_measurement import MeasuredState
@@ -15,11 +15,9 @@ from inertial_estimation.models.friction import CoulombDirection, NominalFrictio
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import (
-    BaseState,
     Decision,
     HealthLevel,
     JointReading,
-    WrenchSample,
 )
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -118,7 +116,6 @@ def test_a_weight_handed_to_a_forearm_is_found_within_a_second(talos_handed_a_we
     "rows",
     [
         {"contact_wrenches": "projected"},
-        {"torque_rows": ()},
         {"base_rows": False, "torque_rows": ("arm_left_*",)},
         {"filter": "linear"},
     ],
@@ -160,23 +157,6 @@ def test_how_the_ticks_fall_does_not_change_the_estimates(panda_with_a_weight):
         assert a.stamp_ns == b.stamp_ns
         assert a.links[0].estimate.mass == b.links[0].estimate.mass
         assert a.nis == b.nis
-
-
-def test_finite_differences_of_a_base_state_serve_as_well(talos_handed_a_weight):
-    """At rest in the first second the base does not move, so its state is known."""
-    start, stream = talos_handed_a_weight
-    pipeline = talos_pipeline(base_acceleration="finite_difference")
-    estimates = []
-    for topic, sample in stream:
-        if sample.stamp_ns > start + 900_000_000:
-            break
-        push(pipeline, topic, sample)
-        if isinstance(sample, JointReading):
-            zero = np.zeros(3)
-            pipeline.push_base_state(BaseState(sample.stamp_ns, [0, 0, 0, 1], zero, zero, zero))
-        estimates += pipeline.tick(sample.stamp_ns)
-    assert len(estimates) > 50
-    assert abs(estimates[-1].links[0].payload.mass) < 0.2
 
 
 @pytest.mark.parametrize(
@@ -245,34 +225,6 @@ def test_exported_urdf_carries_the_estimate(panda_learned):
     assert robot.total_mass == pytest.approx(pipeline.total_mass)
 
 
-def test_bad_readings_are_dropped_counted_and_harmless(panda_with_a_weight):
-    _start, stream = panda_with_a_weight
-    clean = run(panda_pipeline(), stream[:500])
-    pipeline = panda_pipeline()
-    estimates = []
-    for topic, sample in stream[:500]:
-        nan = np.full(len(sample.names), np.nan)
-        pipeline.push_joints(JointReading(sample.stamp_ns - 1, sample.names, nan, nan, nan))
-        pipeline.push_joints(JointReading(sample.stamp_ns - 1, ("elbow",), [0.0], [0.0], [0.0]))
-        push(pipeline, topic, sample)
-        pipeline.push_joints(sample)  # equal stamp
-        estimates += pipeline.tick(sample.stamp_ns)
-    assert [e.links[0].estimate.mass for e in estimates] == [e.links[0].estimate.mass for e in clean]
-    joints = pipeline.health(stream[499][1].stamp_ns)[0]
-    assert joints.values["dropped: not finite"] == "500"
-    assert joints.values["dropped: equal stamp"] == "500"
-    assert "it has elbow; the model has panda_joint1" in joints.values["last does not fit the model"]
-
-
-def test_a_stale_input_stops_the_output_and_is_named(talos_handed_a_weight):
-    _start, stream = talos_handed_a_weight
-    pipeline = talos_pipeline()
-    without = [(t, s) for t, s in stream[:2000] if t != "/left_foot/wrench"]
-    assert run(pipeline, without) == []
-    health = pipeline.health(without[-1][1].stamp_ns)
-    assert "waiting for left_foot/wrench" in health[-1].message
-
-
 def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
     """Rows that waited in vain are let go at once, not all together when the input is back."""
     _start, stream = talos_handed_a_weight
@@ -297,23 +249,13 @@ def test_parameters_that_may_change_do_and_others_do_not():
     assert pipeline.config.hand_over_rate == 1.0
     with pytest.raises(ConfigurationError, match="'window' cannot change while running"):
         pipeline.set_parameter("window", 0.2)
-    with pytest.raises(ConfigurationError, match="hand_over_rate' is -1"):
-        pipeline.set_parameter("hand_over_rate", -1.0)
-    with pytest.raises(ConfigurationError, match="did you mean"):
-        pipeline.set_parameter("hand_over_rat", 1.0)
 
 
 def test_names_that_do_not_exist_are_refused_at_construction():
-    with pytest.raises(ModelError, match="no link 'hand'"):
-        talos_pipeline(links=("hand",))
-    with pytest.raises(ConfigurationError, match=r"'elbow' in friction\.joints"):
-        panda_pipeline(**{"friction.joints": ("elbow",)})
     with pytest.raises(ConfigurationError, match="'imu_frame' is empty"):
         talos_pipeline(imu_frame="")
     with pytest.raises(ConfigurationError, match="fixed to the world"):
         panda_pipeline(links=("panda_link0",))
-    with pytest.raises(MeasurementError, match="no contact 'tail'; there are left_foot"):
-        talos_pipeline().push_wrench("tail", WrenchSample(0, np.zeros(6)))
 
 
 @pytest.mark.parametrize("presliding", [0.0, 0.02])
@@ -358,11 +300,10 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
     assert abs(unknown_mass / without - 1.0) > 0.1
 
 
-@pytest.mark.parametrize("velocity", [None, np.full(32, np.nan)])
-def test_a_weight_is_found_without_joint_velocities(talos_handed_a_weight, talos_estimates, velocity):
+def test_a_weight_is_found_without_joint_velocities(talos_handed_a_weight, talos_estimates):
     _start, stream = talos_handed_a_weight
     stripped = [
-        (topic, replace(sample, velocity=velocity) if isinstance(sample, JointReading) else sample)
+        (topic, replace(sample, velocity=None) if isinstance(sample, JointReading) else sample)
         for topic, sample in stream
     ]
     pipeline = talos_pipeline()

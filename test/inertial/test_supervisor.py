@@ -41,7 +41,7 @@ class Watched:
         return float(self.filter.posterior.at.pi_C[0, 0])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_data_that_agree_are_learned_with_a_delay_and_never_an_event(seed):
     watched = Watched(seed)
     assert watched.supervisor.progress.events == 0
@@ -50,7 +50,7 @@ def test_data_that_agree_are_learned_with_a_delay_and_never_an_event(seed):
     assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_load_on_an_estimated_body_is_learned_at_once(seed):
     watched = Watched(seed)
     watched.scene.add_payload(0, 2.0, (0.01, 0.02, 0.1))
@@ -60,7 +60,7 @@ def test_a_load_on_an_estimated_body_is_learned_at_once(seed):
     assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_push_is_held_named_and_over_when_it_ends(seed):
     watched = Watched(seed)
     before = watched.mass

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inertial_estimation.inertial.windows import window_mean
-from inertial_estimation.models.local_polynomials import window_weights
 
 MS = 1_000_000
 HALF = 50 * MS
@@ -20,17 +19,6 @@ def irregular(seed, width):
     centre = int(times[30])
     times = times[np.abs(times - centre) <= HALF]
     return times, rng.normal(size=(len(times), width)), centre
-
-
-@given(st.integers(0, 10**6))
-def test_mean_and_slope_are_those_of_the_weights_of_the_window(seed):
-    times, rows, centre = irregular(seed, 4)
-    weights = window_weights(1e-9 * (times - centre))
-    reduced = window_mean(centre, times, rows)
-    np.testing.assert_allclose(reduced.mean, weights.mean @ rows, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(reduced.slope, weights.slope @ rows, rtol=1e-12, atol=1e-10)
-    np.testing.assert_allclose(reduced.weights, weights.mean, rtol=1e-12)
-    assert reduced.centroid == pytest.approx(weights.centroid)
 
 
 @given(st.integers(0, 10**6))

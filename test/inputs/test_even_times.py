@@ -57,9 +57,7 @@ def test_groups_of_samples_are_bursts(samples):
 
 N = 4000
 PLAIN = {
-    "small steps": lambda rng: np.cumsum(T + (0.15 * T * rng.uniform(-1.0, 1.0, N)).astype(np.int64)),
     "large steps": lambda rng: np.cumsum(T + (0.5 * T * rng.uniform(-1.0, 1.0, N)).astype(np.int64)),
-    "uniform": lambda rng: deviating(rng.uniform(-0.9, 0.9, N)),
     "normal": lambda rng: deviating(rng.normal(0.0, 0.4, N)),
     "late": lambda rng: deviating(rng.exponential(0.5, N)),
     "lost samples": lambda rng: np.cumsum(T * rng.choice([1, 2, 3], N, p=[0.8, 0.15, 0.05])),

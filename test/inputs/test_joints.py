@@ -138,12 +138,6 @@ def test_prefixes_are_recognised_and_names_are_mapped_or_ordered(config, rename)
     ("config", "efforts", "sent", "said"),
     [
         ({}, False, {"names": ("L_hip", "L_hip", "R_hip", "R_knee")}, "names L_hip more than once"),
-        (
-            {},
-            False,
-            {"names": ("a", "b", "c", "L_hipp")},
-            "has no joint of the model, it has a, b, c, L_hipp",
-        ),
         ({}, False, {"names": ("",) * 4}, "4 positions and no names: set joint_names.order"),
         ({}, True, {"v": None}, "no effort"),
         ({"inputs__joint_velocity": "measured"}, False, {"v": None}, "no velocity"),

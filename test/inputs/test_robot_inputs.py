@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, empty, imu, inputs, joints, parameters, store, wrench  # noqa: F401
+from rosbags.typesys import Stores, get_typestore
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, wrench
 
 from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import (
-    BOOL_TYPE,
     CONVERSIONS,
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -13,28 +13,26 @@ from inertial_estimation.inputs.messages import (
 )
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import DropReason
+from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
 
-def serialised(types, name, value, frame=""):
-    return bytes(types.serialize_cdr(CONVERSIONS[name].to_msg(value, empty(types, name), frame), name))
-
-
-def test_bytes_messages_and_values_are_the_same_inputs(store):  # noqa: F811
+def test_bytes_messages_and_values_are_the_same_inputs():
     made = [inputs(sources=FEET) for _ in range(3)]
     kinds = {IMU: IMU_TYPE, JOINTS: JOINT_STATE_TYPE, **{f"{foot}/wrench": WRENCH_TYPE for foot in FEET}}
     by_objects, by_bytes = ({name: one.connect(name, kinds[name]) for name in kinds} for one in made[1:])
-    rng = np.random.default_rng(0)
+    store, rng = get_typestore(Stores.ROS2_JAZZY), np.random.default_rng(0)
     for k in range(50):
         stamp = START + 5 * MS * k
         values = [(IMU, IMU_TYPE, imu(stamp, rng.normal(size=3), rng.normal(size=3)), "turned")]
         values += [(JOINTS, JOINT_STATE_TYPE, joints(stamp, 0.1 * rng.normal(size=4)), "")]
         values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_cell") for f in FEET]
         for topic, kind, value, frame in values:
-            by_objects[topic](CONVERSIONS[kind].to_msg(value, empty(store, kind), frame), stamp + MS)
-            by_bytes[topic](serialised(store, kind, value, frame), stamp + MS)
+            message = CONVERSIONS[kind].to_msg(value, empty_message(store, kind), frame)
+            by_objects[topic](message, stamp + MS)
+            by_bytes[topic](bytes(store.serialize_cdr(message, kind)), stamp + MS)
         made[0].push_imu(values[0][2], stamp + MS, "turned")
         made[0].push_joints(values[1][2], stamp + MS)
         for (topic, _kind, value, frame), foot in zip(values[2:], FEET, strict=True):
@@ -53,20 +51,6 @@ def test_damaged_bytes_are_counted_and_named():
     push(b"\x00\x01\x00\x00abc", START)
     assert "7 bytes are no sensor_msgs/msg/Imu" in robot.streams[IMU].drops.summary
     assert robot.streams[IMU].drops.counts == {DropReason.UNFIT: 1}
-
-
-def test_switches_are_taken_at_their_arrival_without_a_remark(store):  # noqa: F811
-    robot = inputs(sources=dict.fromkeys(FEET, ContactSource.SWITCH))
-    pushes = [robot.connect(f"{foot}/wrench", BOOL_TYPE) for foot in FEET]
-    for k in range(50):
-        stamp = START + 5 * MS * k
-        for push in pushes:
-            push(b"\x00\x01\x00\x00" + bytes([k % 20 < 10]), stamp)
-        robot.push_imu(imu(stamp), stamp)
-        robot.push_joints(joints(stamp), stamp)
-    samples = robot.ready()
-    assert [float(s.rows["l_foot/wrench"][0]) for s in samples] == [float(k % 20 < 10) for k in range(50)]
-    assert robot.health(START + 245 * MS)[2].message == "arriving"
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e9, 1e300])

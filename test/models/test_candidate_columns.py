@@ -5,7 +5,6 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.models.candidate_columns import CandidateColumns
-from inertial_estimation.models.robot_model import RobotModel
 
 LINKS = ("base_link", "torso_2_link", "arm_left_5_link", "leg_right_6_link")
 
@@ -83,32 +82,6 @@ def test_columns_of_chosen_rows_are_those_of_all_rows(talos, motion):
     chosen, whole = candidates.at(q, v, a, rows), candidates.at(q, v, a)
     for name in ("loads", "weights", "wrenches"):
         np.testing.assert_array_equal(getattr(chosen, name), getattr(whole, name)[:, rows])
-
-
-@pytest.mark.parametrize("rows", [slice(None), slice(0, 1), np.array([0])])
-def test_a_robot_with_one_joint_has_columns(rows):
-    pendulum = RobotModel.from_urdf(PENDULUM, floating_base=False)
-    causes = CandidateColumns(pendulum, ("bob",)).at(np.array([0.5]), np.zeros(1), np.array([2.0]), rows)
-    assert causes.loads.shape == causes.weights.shape == (1, 1, 4)
-    assert causes.wrenches.shape == (1, 1, 6)
-    # a point mass of 1 kg at the centre of mass, 0.5 m from the axis: a moment of inertia of 0.25 kg m^2
-    assert causes.loads[0, 0, 0] == pytest.approx(0.25 * 2.0 + gravity_moment(0.5))
-
-
-def gravity_moment(angle):
-    """Torque that holds 1 kg 0.5 m below a horizontal axis [Nm]."""
-    return 9.81 * 0.5 * np.sin(angle)
-
-
-PENDULUM = """
-<robot name="pendulum">
-  <link name="base"/>
-  <link name="bob"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
-    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="hinge" type="revolute"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" effort="50" velocity="5"/></joint>
-</robot>
-"""
 
 
 def test_weights_are_the_loads_of_a_robot_at_rest(talos, motion):

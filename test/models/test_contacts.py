@@ -6,7 +6,6 @@ import pytest
 from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contacts import (
     ContactForces,
     ContactFrames,
@@ -130,11 +129,6 @@ def test_a_stretched_limb_does_not_determine_the_force_along_it(robot: RobotMode
     for q, known in ((bent, True), (stretched, False)):
         along = forces.along(q, environment(robot, q), np.array([0.0, 0.0, 1.0]))[2]
         assert along == pytest.approx(40.0) if known else np.isnan(along)
-
-
-def test_a_contact_that_shares_its_joints_is_refused(robot: RobotModel) -> None:
-    with pytest.raises(ConfigurationError, match=r"'FL_foot' shares all its joints \(FL_hip_joint"):
-        ContactForces(robot, [CONTACTS[0], ContactFrames("FL_calf", "FL_calf", "FL_calf")])
 
 
 def test_a_sole_transmits_a_moment_and_a_shared_joint_tells_nothing() -> None:

@@ -1,7 +1,5 @@
 """Distances between links against the geometry itself."""
 
-import re
-
 import numpy as np
 import pytest
 from support.design_scenes import LENGTH, arm_urdf
@@ -10,7 +8,6 @@ from inertial_estimation.models.link_shapes import SelfCollision
 from inertial_estimation.models.robot_model import RobotModel
 
 HALF = 0.03  # half the width of the boxes
-END = 0.04  # from a box to the joint at its end
 
 
 def checker(urdf: str, locked: tuple[str, ...] = (), margin: float = 0.0) -> SelfCollision:
@@ -53,13 +50,6 @@ def test_without_geometry_it_says_so_and_nothing_is_near() -> None:
     assert "not checked" in collision.note
     assert collision.clearance(np.zeros(3)) == np.inf
     assert not collision.closer_than(np.zeros(3), 1.0)
-
-
-def test_a_mesh_that_is_not_there_is_said_not_raised() -> None:
-    mesh = '<mesh filename="package://nowhere/link.stl"/>'
-    urdf = re.sub("<box [^>]*>", mesh, arm_urdf(shapes=True))
-    assert "mesh" in urdf
-    assert "a mesh cannot be read" in checker(urdf).note
 
 
 def test_hulls_of_panda_agree_with_its_meshes_on_what_is_free() -> None:

@@ -52,9 +52,7 @@ def test_contact_and_imu_may_be_such_frames() -> None:
     ("added", "kind", "message"),
     [
         (AddedFrames(("sole",), (), POSE), ConfigurationError, "expected a link and 6 numbers for each name"),
-        (AddedFrames(("a", "a"), ("base", "base"), 2 * POSE), ConfigurationError, "a name twice"),
         (AddedFrames(("shank",), ("base",), POSE), ModelError, "'shank', which is a frame of the URDF"),
-        (AddedFrames(("sole",), ("foot",), POSE), ModelError, "no link 'foot'"),
     ],
 )
 def test_errors_name_what_is_wrong(

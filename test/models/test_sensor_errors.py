@@ -1,7 +1,6 @@
 """Columns of slowly varying errors of the sensors, against equations of readings that contain them."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from inertial_estimation.models.bodies import estimated_bodies
@@ -108,18 +107,6 @@ def test_rows_that_carry_no_body_of_interest_are_left_free(talos):
     others = [name not in gains and not name.startswith("base_") for name in case.measurement.row_names]
     assert not columns[others, :10].any()
     assert np.linalg.matrix_rank(columns[others, 10:]) == sum(others) == 25
-
-
-def test_errors_have_the_size_of_the_robot(talos, panda):
-    panda_case = Case(panda, ("panda_link5", "panda_link7"), "none")
-    assert {name.partition("/")[0] for name in panda_case.errors.names} == {"torque_offset", "torque_gain"}
-    sigmas = dict(zip(panda_case.errors.names, panda_case.errors.sigmas, strict=True))
-    assert sigmas["torque_offset/panda_joint1"] == pytest.approx(0.87)
-    assert sigmas["torque_gain/panda_joint1"] == 0.03
-    case = Case(talos, ("torso_2_link",), "measured")
-    sigmas = dict(zip(case.errors.names, case.errors.sigmas, strict=True))
-    weight = 9.80665 * pin.computeTotalMass(talos.model)
-    assert sigmas["base_force/z"] == pytest.approx(0.01 * weight)
 
 
 def test_the_error_of_a_torque_is_that_of_offset_and_gain_together(panda):

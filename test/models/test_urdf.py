@@ -39,31 +39,22 @@ BOMB = "<!DOCTYPE r [<!ENTITY a 'ha'>" + "".join(
 )
 BAD = {
     "negative mass": (GOOD.replace('value="2"', 'value="-1"', 1), "link 'base' has the mass -1 kg"),
-    "word": (GOOD.replace('value="2"', 'value="heavy"', 1), "link 'base' has the mass value='heavy'"),
     "no number": (GOOD.replace('ixx="0.1"', 'ixx="nan"', 1), "link 'base' has the inertia ixx='nan'"),
-    "negative moment": (GOOD.replace('ixx="0.1"', 'ixx="-1"', 1), "link 'base' has the inertia ixx='-1'"),
     "huge mass": (GOOD.replace('value="2"', 'value="1e308"', 1), "link 'base' has the mass value='1e308'"),
-    "NaN": (GOOD.replace('xyz="0.1 0 0"', 'xyz="nan 0 0"', 1), "link 'base' has the origin xyz='nan 0 0'"),
     "two numbers": (GOOD.replace('xyz="0 0 1"', 'xyz="0 1"'), "joint 'elbow' has the origin xyz='0 1'"),
     "no mass": (GOOD.replace('<mass value="2"/>', "", 1), "link 'base' has no mass value"),
     "axis zero": (GOOD.replace('xyz="0 1 0"', 'xyz="0 0 0"'), "joint 'elbow' has the axis '0 0 0'"),
     "limits": (GOOD.replace('lower="-1"', 'lower="2"'), "joint 'elbow' has the lower limit 2 and the upper"),
     "no limits": (GOOD.replace(LIMIT, ""), "joint 'elbow' of type revolute has no <limit>"),
-    "effort": (GOOD.replace('effort="9"', 'effort="-9"'), "joint 'elbow' has the effort limit -9"),
     "type": (GOOD.replace('type="revolute"', 'type="rotary"'), "joint 'elbow' has the type 'rotary'"),
     "same links": (robot(link("a"), link("a")), "several links are named 'a'"),
     "same joints": (
         robot(*map(link, "abc"), joint("j", "a", "b"), joint("j", "a", "c")),
         "several joints are named 'j'",
     ),
-    "no name": (robot("<link/>"), "a link has no name"),
     "circle": (
         robot(*map(link, "abc"), joint("j", "b", "c"), joint("k", "c", "b")),
         "the joints at link 'b' make a circle",
-    ),
-    "only a circle": (
-        robot(*map(link, "ab"), joint("j", "a", "b"), joint("k", "b", "a")),
-        "a circle of joints",
     ),
     "two roots": (robot(link("a"), link("b")), r"2 root links \(a, b\)"),
     "two parents": (
@@ -71,14 +62,11 @@ BAD = {
         "link 'c' is the child of several joints",
     ),
     "unknown child": (robot(link("a"), joint("j", "a", "b")), "the child of joint 'j' is link 'b', which"),
-    "no link": (robot(), "no link"),
     "not XML": ("<robot name='r'>\n<link name='a'></robot>", "line 2 is not well-formed XML: mismatched tag"),
     "another root": ("<sdf/>", "its root element is <sdf>, expected <robot>"),
     "xacro": (GOOD.replace('value="2"', 'value="${m}"', 1), r"the xacro <mass>.*expand it by `xacro FILE"),
-    "xacro tag": (GOOD.replace("</robot>", "<xacro:leg/></robot>"), "the xacro <xacro:leg>"),
     "entity bomb": (f"{BOMB}]>\n{GOOD.replace('base', '&i;')}", "line 1 has a definition of the entity 'a'"),
     "nested elements": ("<robot name='r'>" + "<a>" * 3000, "elements nested more than 64 deep"),
-    "empty": ("", "no element found"),
     "surrogate": (GOOD.replace("elbow", "\udc80"), "not a text that UTF-8 can hold"),
 }
 
@@ -93,11 +81,6 @@ def test_impossible_robots_are_refused_by_name(case: str, capfd: pytest.CaptureF
     with pytest.raises(ModelError, match=message):
         RobotModel.from_urdf(text)
     assert capfd.readouterr().err == "", "the parser of Pinocchio prints lines of its own"
-
-
-def test_a_possible_robot_passes() -> None:
-    assert RobotModel.from_urdf(GOOD).joint_names == ("elbow",)
-    assert urdf_warnings(GOOD) == []
 
 
 def test_an_inertia_of_no_body_is_a_warning_and_where_it_is_estimated_an_error() -> None:
@@ -142,5 +125,3 @@ def test_a_refused_file_is_named(tmp_path: Path) -> None:
     path.write_bytes(GOOD.replace("elbow", "é").encode("latin-1"))
     with pytest.raises(ModelError, match=rf"'{path}' is not UTF-8: line 1"):
         read_urdf(str(path))
-    with pytest.raises(ModelError, match="parameter 'urdf' is not a usable URDF: link 'base'"):
-        read_urdf(BAD["negative mass"][0])

@@ -82,14 +82,3 @@ def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(robot, motio
     np.testing.assert_allclose(state.M @ a + state.h, oracle, atol=1e-10)
     assert state.mass == pytest.approx(robot.total_mass + 4.0)
     np.testing.assert_allclose(state.com, pin.centerOfMass(loaded, loaded.createData(), q), atol=1e-12)
-
-
-def test_reset_returns_to_the_description_and_the_robot_stays_nominal(robot, motion) -> None:
-    dynamics = WholeBodyDynamics(robot, FRAMES)
-    before = compute(dynamics, *motion)
-    mass = robot.total_mass
-    dynamics.set_inertias({"torso_2_link": LinkInertia("torso_2_link", 40.0, np.zeros(3), np.eye(3))})
-    assert not np.allclose(compute(dynamics, *motion).M, before.M)
-    assert robot.total_mass == mass
-    dynamics.reset_inertias()
-    np.testing.assert_array_equal(compute(dynamics, *motion).M, before.M)

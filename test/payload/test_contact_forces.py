@@ -89,15 +89,6 @@ def test_stated_deviation_is_the_scatter_of_repeated_runs() -> None:
     assert np.all((normalised > 17.9) & (normalised < 73.4)), normalised
 
 
-def test_noise_does_not_keep_it_from_ending_and_its_deviation_tells() -> None:
-    rng = np.random.default_rng(0)
-    method = started(SCENE.com + np.array([0.05, 0.0, 0.0]), settling_time=0.5)
-    step = run(method, lambda _t: noisy(rng, 3.0), 6.0)
-    assert step.done
-    assert np.all(np.abs(step.com_B - SCENE.com)[:2] < 5.0 * step.sigma_B[:2])
-    assert np.all(step.sigma_B[:2] < 0.005)
-
-
 def test_overlapping_windows_state_no_smaller_deviation_than_they_have() -> None:
     """Means over 12 samples repeat their noise: the mean of many is as uncertain as it is."""
     rng, scatter_of_mean = np.random.default_rng(1), []

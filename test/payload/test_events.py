@@ -41,9 +41,7 @@ def told(steps):
         ),
         ([SETTLING, SETTLING, RETURNING | REFUSED, WATCHING | REFUSED, WATCHING | REFUSED], ["refused"]),
         ([COM, WATCHING | REFUSED, SETTLING, WATCHING | REFUSED], ["refused", "refused"]),
-        ([WATCHING, WATCHING | REFUSED, WATCHING | REFUSED], ["refused"]),
         ([COM, RETURNING, RETURNING, WATCHING], ["cancelled"]),
-        ([MASS, SETTLING | LOADED, MASS, COM, RETURNING | DONE], ["loaded", "identified"]),
         (
             [COM, RETURNING | DONE, SETTLING | LOADED, COM, RETURNING, WATCHING],
             ["identified", "loaded", "cancelled"],

@@ -154,14 +154,6 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
     assert_nominal(robot)
 
 
-def test_flickering_rest_does_not_wait_for_ever():
-    robot = Robot(DONE).start()
-    for k in range(104):
-        robot.at_rest = k % 2 == 0
-        robot.run(0.2)
-    assert "for 10 s" in robot.identification.refusal
-
-
 @pytest.mark.parametrize(
     ("last", "words"),
     [
@@ -207,12 +199,6 @@ def test_a_load_that_comes_during_an_identification_begins_it_anew(during):
     robot.run(3.0, until=Phase.RETURNING)
     assert {name for name, _ in robot.made} == {"static_poses"}
     assert robot.identification.trunk.value.mass == pytest.approx(70.0), "not averaged with the mass before"
-
-
-def test_a_gap_begins_the_identification_anew():
-    robot = Robot(step()).start(until=Phase.COM)
-    robot.identification.interrupt()
-    assert robot.phase is Phase.SETTLING
 
 
 def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
@@ -289,11 +275,6 @@ def test_a_robot_whose_legs_are_modelled_wrong_is_identified_once():
     assert (robot.changes, robot.phase) == (["loaded"], Phase.WATCHING)
 
 
-def test_method_of_a_request_holds_this_time_only():
-    robot = Robot(DONE, method="contact_forces").start("static_poses").run(2.0).start().run(2.0)
-    assert [name for name, _ in robot.made] == ["static_poses", "contact_forces"]
-
-
 def test_a_robot_that_stood_tilted_is_given_that_posture_back_not_the_one_a_load_left_it_in():
     slope, sag = (0.02, -0.17), (0.05, -0.3)
     robot = Robot(*[step(tilt=LEVEL)] * 3, step(done=True, tilt=LEVEL))
@@ -307,16 +288,6 @@ def test_a_robot_that_stood_tilted_is_given_that_posture_back_not_the_one_a_load
     assert (robot.asked, robot.phase) == (slope, Phase.RETURNING)
     robot.tilt = slope
     assert robot.run(0.1).identification.converged
-
-
-def test_a_posture_under_a_load_that_was_refused_is_none_to_return_to():
-    robot = Robot(REFUSED).run(0.2)
-    robot.mass, robot.tilt = 70.0, (0.0, 0.2)
-    robot.run(2.0)
-    assert robot.identification.refusal == "no"
-    robot.script = [step(tilt=(0.1, 0.0)), REFUSED]
-    robot.start().run(2.0, until=Phase.RETURNING)
-    assert robot.asked == LEVEL
 
 
 @pytest.mark.parametrize("disturbance", ["load", "gap"])
@@ -340,16 +311,6 @@ def test_a_slow_hand_over_is_waited_for():
     assert not robot.run(20.0).identification.converged, "converged means published"
     robot.arrived = True
     assert robot.run(0.1).identification.converged
-
-
-def test_a_request_repeated_and_cancelled_does_not_hide_a_difference():
-    robot = Robot(step(), start="on_request").start()
-    robot.mass = 70.0
-    assert robot.run(0.2).phase is Phase.MASS
-    robot.start().run(0.2)
-    robot.identification.cancel()
-    robot.run(1.0)
-    assert robot.changes == ["loaded"]
 
 
 def test_a_refused_load_taken_off_again_leaves_nothing_to_identify():

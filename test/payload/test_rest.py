@@ -68,15 +68,6 @@ def test_a_noisy_robot_rests_when_it_does_not_move(speed):
     assert share > 0.9 if speed == 0.0 else share < 0.05
 
 
-def test_realistic_noise_ends_no_rest():
-    scene = StandingHyq(pipeline())
-    scene.run(1.5)
-    at_rest = [estimate.at_rest for estimate in scene.estimates]
-    first = at_rest.index(True)
-    assert first < 60
-    assert all(at_rest[first:])
-
-
 @pytest.mark.parametrize("kind", ["turns", "accelerates"])
 def test_a_base_that_turns_or_gathers_speed_while_it_is_slow_is_not_at_rest(kind):
     scene = StandingHyq(pipeline(), noise=SILENT)
@@ -125,12 +116,3 @@ def test_rows_further_apart_than_the_window_still_give_a_slope_and_no_noise():
     means = window.means()
     assert means.slope[0] == pytest.approx(10.0)
     assert means.noise[0] == 0.0
-
-
-def test_it_is_full_once_rows_have_come_for_its_length():
-    window = filled(4 * np.arange(13), np.zeros((13, 1)))
-    assert not window.full
-    window.append(52 * MS, np.zeros(1))
-    assert window.full
-    window.clear()
-    assert not window.full

@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 from support.standing_robot import HYQ, QUADRUPEDS, Standing, moment_about_base
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import (
     TrunkStatics,
-    net_force,
-    robot_com_across_gravity,
     trunk_com_across_gravity,
     trunk_mass,
     unexplained_moment,
@@ -46,17 +44,6 @@ def test_forces_mass_and_centre_of_mass_are_those_of_the_loaded_robot(kind, grou
     np.testing.assert_allclose(found, scene.com - hidden @ scene.com, atol=1e-9)
 
 
-@given(roll=ANGLE, pitch=ANGLE, along=st.floats(-0.5, 0.5))
-@settings(max_examples=30, deadline=None)
-def test_nothing_is_left_to_explain_anywhere_on_the_vertical_line_through_the_truth(
-    roll, pitch, along
-) -> None:
-    scene = Standing()
-    measurement = scene.measure(scene.statics(), (roll, pitch))
-    somewhere = scene.com + along * measurement.R_WB[2]
-    np.testing.assert_allclose(unexplained_moment(measurement, somewhere, scene.mass), 0.0, atol=1e-8)
-
-
 @given(shift=st.tuples(*3 * [st.floats(-0.3, 0.3)]), roll=ANGLE)
 @settings(max_examples=30, deadline=None)
 def test_unexplained_moment_is_the_weight_of_the_trunk_times_the_shift(shift, roll) -> None:
@@ -67,19 +54,6 @@ def test_unexplained_moment_is_the_weight_of_the_trunk_times_the_shift(shift, ro
     expected = weight * np.array([-lever_W[1], lever_W[0], 0.0])  # c_hat ahead of c: it pitches backward
     moment = unexplained_moment(measurement, scene.com + np.array(shift), scene.mass)
     np.testing.assert_allclose(moment, expected, atol=1e-7)
-
-
-def test_yaw_turns_all_vectors_and_changes_no_result() -> None:
-    scene = Standing(spread=0.2)
-    statics = scene.statics()
-    first, turned = (scene.measure(statics, (0.1, 0.2), yaw) for yaw in (0.0, 1.3))
-    Rz = turned.R_WB @ first.R_WB.T
-    np.testing.assert_allclose(net_force(turned), Rz @ net_force(first), atol=1e-9)
-    np.testing.assert_allclose(moment_about_base(turned), Rz @ moment_about_base(first), atol=1e-9)
-    whole = robot_com_across_gravity(first)
-    np.testing.assert_allclose(robot_com_across_gravity(turned), Rz @ whole, atol=1e-9)
-    trunk = trunk_com_across_gravity(first, scene.mass)
-    np.testing.assert_allclose(trunk_com_across_gravity(turned, scene.mass), trunk, atol=1e-9)
 
 
 @BOTH
@@ -96,28 +70,6 @@ def test_three_feet_carry_the_robot_and_the_lifted_one_nothing(ground_forces) ->
     np.testing.assert_allclose(measurement.forces_W[3], 0.0, atol=1e-9)
     found = trunk_com_across_gravity(measurement, trunk_mass(measurement))
     np.testing.assert_allclose(found[:2], everyone.com[:2], atol=1e-9)
-
-
-def test_wrong_leg_masses_shift_the_trunk_by_what_they_weigh() -> None:
-    """Heavier legs than believed: the trunk is charged with the excess, robot and balance stay right."""
-    scene = Standing()
-    heavier = scene.robot.model.copy()
-    for j in range(2, heavier.njoints):
-        inertia = heavier.inertias[j]
-        heavier.inertias[j] = pin.Inertia(1.1 * inertia.mass, inertia.lever, 1.1 * inertia.inertia)
-    true = Standing()
-    true.sensors._model = heavier.copy()
-    body = scene.robot.link_body("trunk")
-    load = pin.Inertia(10.0, np.array([-0.75, 0.4, 0.0]), np.zeros((3, 3)))
-    true.sensors._model.appendBodyToJoint(body.joint_id, load, body.T_JL)
-    true.sensors._data = true.sensors._model.createData()
-    R_WB, read = true.readings()
-    measurement = scene.statics(ground_forces="measured").measure(R_WB, scene.q, read.wrenches_C)
-    legs = measurement.legs_mass
-    assert trunk_mass(measurement) == pytest.approx(scene.mass + 0.1 * legs, rel=1e-9)
-    found = trunk_com_across_gravity(measurement, trunk_mass(measurement))
-    expected = (scene.mass * scene.com + 0.1 * legs * measurement.legs_com_W) / (scene.mass + 0.1 * legs)
-    np.testing.assert_allclose(found[:2], expected[:2], atol=1e-9)
 
 
 def test_wrench_in_another_frame_with_a_moment_says_the_same() -> None:
@@ -156,33 +108,19 @@ def test_stretched_knee_is_named_and_the_others_stay_right(knee) -> None:
 
 LF_SHANK = ContactFrames("lf_shank", "lf_lowerleg", "lf_lowerleg")
 LF_HIP = ContactFrames("lf_hip", "lf_hipassembly", "lf_hipassembly")
-FL = ContactFrames("fl", "fl_foot", "fl_foot")
 
 
 @pytest.mark.parametrize(
-    ("contacts", "trunk", "error", "words"),
+    ("contacts", "trunk", "words"),
     [
-        (
-            [*Standing().contacts[1:], LF_HIP],
-            "trunk",
-            ConfigurationError,
-            "'lf_hip' has 1 joints.*lf_haa_joint",
-        ),
-        (
-            [*Standing().contacts, LF_SHANK],
-            "trunk",
-            ConfigurationError,
-            "'lf_foot' and 'lf_shank' share joint",
-        ),
-        ([FL], "trunk", ModelError, "no frame 'fl_foot'"),
-        ([], "trunk", ConfigurationError, "no contacts"),
-        (Standing().contacts, "torso", ModelError, "no link 'torso'"),
-        (Standing().contacts, "lf_upperleg", ConfigurationError, "moves against the base"),
+        ([*Standing().contacts[1:], LF_HIP], "trunk", "'lf_hip' has 1 joints.*lf_haa_joint"),
+        ([*Standing().contacts, LF_SHANK], "trunk", "'lf_foot' and 'lf_shank' share joint"),
+        (Standing().contacts, "lf_upperleg", "moves against the base"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(contacts, trunk, error, words) -> None:
+def test_what_cannot_be_measured_is_refused(contacts, trunk, words) -> None:
     robot = Standing().robot
-    with pytest.raises(error, match=words):
+    with pytest.raises(ConfigurationError, match=words):
         TrunkStatics(robot, contacts, trunk)
     if "joint" in words:
         TrunkStatics(robot, contacts, trunk, "measured")

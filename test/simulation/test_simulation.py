@@ -87,25 +87,6 @@ def test_robot_at_rest_reads_gravity_and_its_weight():
     assert truth.total_mass == pytest.approx(simulation.robot.total_mass, rel=1e-12)
 
 
-def test_standing_talos_holds_its_posture_and_weight_for_two_seconds():
-    simulation = talos_simulation(ARMATURE)
-    start = simulation.truth().base.p_WB
-    PostureHold(simulation).run(2.0)
-    truth = simulation.truth()
-    assert not simulation.fallen
-    np.testing.assert_allclose(truth.base.p_WB, start, atol=1e-4)
-    forces = sum(pose_force(simulation, truth, foot) for foot in FEET)
-    np.testing.assert_allclose(forces, [0, 0, truth.total_mass * GRAVITY], atol=1e-3)
-
-
-def pose_force(simulation, truth, foot):
-    model, (q, _) = simulation.robot.model, pinocchio_state(simulation, truth)
-    data = model.createData()
-    pin.framesForwardKinematics(model, data, q)
-    frame = simulation.robot.frame_id({"left_foot": "left_sole_link", "right_foot": "right_sole_link"}[foot])
-    return data.oMf[frame].rotation @ truth.wrenches_C[foot][:3]
-
-
 def test_truth_obeys_the_equation_of_motion_of_pinocchio(waving):
     simulation, truth, _ = waving
     model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)

@@ -1,7 +1,6 @@
 """A small robot and its readings, for the tests of the inputs."""
 
 import numpy as np
-import pytest
 
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.joints import JointNeeds
@@ -86,25 +85,3 @@ def swing(t, k=0, amplitude=0.3, frequency=3.0):
     """Position and velocity of a joint that swings, at a time [s]."""
     angle = frequency * t + k
     return amplitude * np.sin(angle), amplitude * frequency * np.cos(angle)
-
-
-@pytest.fixture(scope="module")
-def store():
-    """Message types of ROS 2, without ROS."""
-    typesys = pytest.importorskip("rosbags.typesys")
-    return typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-
-
-def empty(store, name):
-    """A message with zeros, empty strings and sequences."""
-    kind = store.types[name]
-    fields = {}
-    for field, (node, what) in store.fielddefs[name][1]:
-        if int(node) == 1:  # of a base type: name and size
-            kinds = {"string": "", "bool": False, "float32": 0.0, "float64": 0.0}
-            fields[field] = kinds.get(what[0], 0)
-        elif int(node) == 2:
-            fields[field] = empty(store, what)
-        else:
-            fields[field] = np.zeros(what[1], dtype=np.float64) if what[0][1][0] != "string" else []
-    return kind(**fields)

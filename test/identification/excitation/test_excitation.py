@@ -69,11 +69,10 @@ def test_the_optimiser_improves_on_its_best_start_and_on_random_motions(objectiv
     assert chosen < np.percentile(random, 10.0)
 
 
-@pytest.mark.parametrize("objective", ["condition", "max-variance", "log-det"])
-def test_chosen_poses_beat_the_median_of_random_ones(objective: str) -> None:
-    design = designed("poses", objective)
-    random = [motion.precision.objectives[objective] for motion in design.random]
-    assert design.chosen.precision.objectives[objective] < np.median(random)
+def test_chosen_poses_beat_the_median_of_random_ones() -> None:
+    design = designed("poses")
+    random = [motion.precision.objectives["condition"] for motion in design.random]
+    assert design.chosen.precision.objectives["condition"] < np.median(random)
 
 
 def test_promised_deviations_are_the_spread_of_least_squares_on_identification_rows() -> None:
@@ -159,11 +158,6 @@ def test_torques_are_those_of_inverse_dynamics() -> None:
     np.testing.assert_allclose(design.rows.torques(q, v, a), expected, atol=1e-9)
 
 
-def test_more_torque_than_the_motors_have_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"need more than 0\.95 of a torque limit"):
-        design_excitation(arm_identification(), config(), arm_urdf(effort=0.01))
-
-
 def test_gradient_by_states_against_differences() -> None:
     rng = np.random.default_rng(0)
     rows = DesignRows(design_robot(arm_identification(), arm_urdf()), rng, static=False)
@@ -198,45 +192,18 @@ def test_a_leg_of_a_hung_robot_moves_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("identification", "values", "arguments", "reason"),
+    ("floating", "values", "reason"),
     [
-        ({"floating_base": True}, {}, {}, "the base floats: choose what moves"),
-        ({}, {}, {"joints": ["wrist*"]}, r"no joint matches 'wrist\*'; the model has joint1"),
-        ({}, {"position_margin": 2.8}, {}, "uses up"),
-        ({}, {"duration": 1.0}, {}, "duration of 1 s"),
-        ({}, {"kind": "poses", "poses": 1}, {}, "take more poses"),
+        (True, {}, "the base floats: choose what moves"),
+        (False, {"duration": 1.0}, "duration of 1 s"),
+        (False, {"kind": "poses", "poses": 1}, "take more poses"),
     ],
 )
-def test_bad_input_is_refused(
-    identification: dict[str, object], values: dict[str, object], arguments: dict[str, object], reason: str
-) -> None:
+def test_bad_input_is_refused(floating: bool, values: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
-        design_excitation(
-            arm_identification(**identification), config(**values), arm_urdf(shapes=True), **arguments
-        )
+        design_excitation(arm_identification(floating_base=floating), config(**values), arm_urdf())
 
 
-@pytest.mark.parametrize("kind", ["fourier", "poses"])
-def test_a_robot_that_is_never_free_is_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SelfCollision, "closer_than", lambda *_: True)
-    with pytest.raises(ConfigurationError, match=r"come closer than 0\.015 m .*'link3'|only 0 of .* poses"):
-        design_excitation(arm_identification(), config(kind=kind), arm_urdf(shapes=True))
-
-
-@pytest.mark.parametrize("clearance", [0.2, 0.34])
-def test_a_large_clearance_is_kept(clearance: float) -> None:
-    design = design_excitation(arm_identification(), config(clearance=clearance), arm_urdf(shapes=True))
-    assert design.clearance >= clearance
-
-
-def test_links_that_are_always_near_go_unchecked_with_a_note() -> None:
-    shapes = arm_urdf(shapes=True)
-    never = design_excitation(arm_identification(), config(clearance=1.0, iterations=0), shapes)
-    assert "'link1' and 'link3' are close in nearly every posture: not checked" in never.notes
-
-
-def test_without_geometry_the_notes_say_so() -> None:
-    design = design_excitation(arm_identification(), config(starts=1, iterations=0), arm_urdf())
-    assert any("collisions were not checked" in note for note in design.notes)
-    assert any("acceleration limit of every joint: 5 rad/s^2" in note for note in design.notes)
-    assert design.clearance == np.inf
+def test_a_large_clearance_is_kept() -> None:
+    design = design_excitation(arm_identification(), config(clearance=0.34), arm_urdf(shapes=True))
+    assert design.clearance >= 0.34

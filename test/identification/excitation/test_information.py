@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.precision import (
     covariance,
     objective,
@@ -89,8 +88,3 @@ def test_too_few_rows_are_infinite_not_wrong(base: BaseParameters) -> None:
     assert scaled_condition(M, base) == np.inf
     assert np.all(np.isinf(covariance(M, base, 1.0)))
     assert all(np.isfinite(objective(name, M, base)[0]) for name in ("condition", "max-variance", "log-det"))
-
-
-def test_rows_on_which_nothing_acts_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no unknown acts"):
-        base_parameters(np.zeros((10, 3)))

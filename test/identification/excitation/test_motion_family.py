@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.design_scenes import arm_urdf
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.excitation.trajectory import MotionFamily
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
@@ -50,14 +49,6 @@ def test_limits_hold_between_the_samples_and_one_of_them_is_reached(seed: int) -
     assert np.all(used.max(0) > 0.93)
 
 
-def test_it_rests_at_both_ends() -> None:
-    motions = family()
-    q, v, a = motions.motion(motions.random(np.random.default_rng(0))).at(np.array([0.0, 8.0]))
-    np.testing.assert_allclose(v, 0.0, atol=1e-12)
-    np.testing.assert_allclose(a, 0.0, atol=1e-11)
-    np.testing.assert_allclose(q[0], q[1], atol=1e-12)
-
-
 def test_velocity_and_acceleration_are_derivatives() -> None:
     motions = family()
     motion = motions.motion(motions.random(np.random.default_rng(1)))
@@ -97,10 +88,3 @@ def test_smaller_gain_moves_less() -> None:
     z = motions.random(np.random.default_rng(5))
     full, half = motions.samples(z), motions.samples(motions.smaller(z, 0.5))
     np.testing.assert_allclose(half.v, 0.5 * full.v, atol=1e-12)
-
-
-def test_a_duration_without_two_periods_is_refused() -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"duration of 2 s holds 1\.2 periods .* 3\.33333 s or longer"
-    ):
-        family(duration=2.0)
