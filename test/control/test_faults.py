@@ -137,18 +137,6 @@ def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, stat
     assert controller_health(talos, later).level is HealthLevel.OK
 
 
-def test_joints_are_damped_by_their_own_speeds_while_impossible_readings_go_on(talos) -> None:
-    answer(talos, 0)
-    for tick in range(1, 100):  # longer than a required input may be lost
-        v = np.full(32, 0.5 * np.cos(0.1 * tick))
-        bad = home(talos)
-        bad[0] = np.nan
-        tau = answer(talos, tick, q=bad, v=v)
-        assert talos.last.state is ControlState.DAMPING
-        assert (tau[6:] * v[6:] < 0.0).all()
-        assert controller_health(talos, tick).level is HealthLevel.ERROR
-
-
 def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talos) -> None:
     def tilted(angle: float) -> np.ndarray:
         return quaternion_from_rotation(exp_so3(np.array([0.0, angle, 0.0])))

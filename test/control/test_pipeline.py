@@ -11,7 +11,6 @@ from inertial_estimation.control.pipeline import STOPPED, ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import FALLBACK_DAMPING
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.inputs.joints import VELOCITY_WINDOW_NS
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.signals import (
     BaseState,
@@ -107,15 +106,6 @@ def test_the_orientation_of_the_base_is_that_of_its_message(fresh) -> None:
         (sample,) = fresh.inputs.ready()
         found = fresh._sensed.base(sample).quaternion_xyzw
         assert abs(found @ quaternion) == pytest.approx(1.0, abs=1e-12)
-
-
-def test_joint_states_are_thinned_to_the_rate(fresh) -> None:
-    stamps = [k * 1_000_000 for k in range(31)]
-    answered = []
-    for stamp in stamps:
-        push_state(fresh, stamp, home(fresh))
-        answered += [command.stamp_ns for command in fresh.tick(stamp)]
-    assert answered == stamps[::3]
 
 
 def test_after_a_jump_back_of_the_stamps_it_begins_anew(fresh) -> None:
@@ -305,22 +295,3 @@ def test_it_does_not_matter_whether_a_wrench_comes_before_or_after_its_joint_sta
     assert found[0] == found[1]
     assert "swing of left_foot" in found[0]
     assert found[0][-1] == "transfer to both"  # the force ended the swing
-
-
-def test_without_velocities_nothing_is_answered_until_they_are_derived_then_as_with_them(fresh) -> None:
-    q0, v, answers = home(fresh), np.linspace(-0.4, 0.4, 32), []
-    for sent in (True, False):
-        fresh.reset()
-        commands = []
-        for k in range(60):
-            q = q0 + 1e-9 * k * TICK_NS * v
-            push_state(fresh, k * TICK_NS, q, v, send_velocity=sent)
-            commands += fresh.tick(k * TICK_NS)
-        answers.append(commands)
-    measured, derived = answers
-    assert len(measured) == 60
-    assert derived[0].stamp_ns == -(-VELOCITY_WINDOW_NS // TICK_NS) * TICK_NS
-    said = {h.name: h.values for h in fresh.health(59 * TICK_NS)}
-    assert said["controller"]["joint velocities"] == "derived from positions"
-    assert int(said["joint_states"]["dropped: no velocity yet"]) < 10
-    np.testing.assert_allclose(derived[-1].tau, measured[-1].tau, rtol=0.02, atol=0.5)

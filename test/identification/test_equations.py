@@ -28,14 +28,6 @@ def folded():
     return rows, stack, rng
 
 
-def test_residuals_of_any_solution_by_row(folded):
-    rows, stack, rng = folded
-    for x in (np.zeros(8), rng.normal(size=8)):
-        error = rows.value - rows.regressor @ x
-        assert stack.residual_squares(x) == pytest.approx((error**2).sum(axis=0), rel=1e-10)
-    assert stack.measured_squares() == pytest.approx((rows.measured**2).sum(axis=0))
-
-
 def test_reduced_system_has_the_weighted_least_squares_solution_and_cost(folded):
     rows, stack, _rng = folded
     sigma = np.array([0.5, 2.0, 1.0])

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.offline.identification_setup import identification_config
-
 JOINT, TRUE_NM = "elbow_joint", 30.0  # its effort limit is 150 Nm
 
 
@@ -21,12 +18,6 @@ def test_friction_of_the_size_of_the_drive_is_found_and_a_tight_prior_holds_it(m
         found[share] = report.methods["consistent"].friction[f"{JOINT}/coulomb"]
     assert found[0.1] == pytest.approx(TRUE_NM, rel=0.1)
     assert found[1e-4] < 0.5 * TRUE_NM
-
-
-def test_the_prior_of_the_filters_section_counts(tmp_path):
-    path = tmp_path / "robot.yaml"
-    path.write_text("/**/inertial_ekf: {ros__parameters: {friction: {share: 0.02}}}")
-    assert identification_config(load_config_file(path)).friction.share == 0.02
 
 
 @pytest.mark.parametrize("term", ["stiffness", "balance_sin"])

@@ -135,20 +135,6 @@ def test_an_arm_without_noise_finds_its_payload_to_a_thousandth(panda_with_a_wei
     assert estimates[-1].row_names == pipeline.robot.joint_names
 
 
-def test_joint_states_in_two_messages_find_the_weight_as_one(panda_with_a_weight, panda_learned):
-    _start, stream = panda_with_a_weight
-    parts = []
-    for topic, sample in stream:
-        for half in (slice(0, 4), slice(4, 7)) if isinstance(sample, JointReading) else ():
-            fields = (sample.names, sample.position, sample.velocity, sample.effort)
-            parts.append((topic, JointReading(sample.stamp_ns, *(field[half] for field in fields))))
-    pipeline = panda_pipeline()
-    last = run(pipeline, parts)[-1]
-    assert last.links[0].payload.mass == pytest.approx(panda_learned[1].links[0].payload.mass, rel=1e-3)
-    joints = next(entry for entry in pipeline.health(last.stamp_ns) if entry.name == "joint_states")
-    assert joints.level is HealthLevel.OK
-
-
 def test_how_the_ticks_fall_does_not_change_the_estimates(panda_with_a_weight):
     _start, stream = panda_with_a_weight
     often, seldom = (run(panda_pipeline(), stream[:600], every) for every in (1, 7))

@@ -89,14 +89,6 @@ def test_gaps_are_not_interpolated_over():
     assert 0.59 < max(missing) < 0.605
 
 
-def test_a_timeout_that_is_changed_changes_the_gaps_that_are_interpolated_over():
-    robot = inputs(parameters(inputs__timeout=0.1))
-    robot.aligner.set_timeout(1.0)
-    samples = [sample for one in feed(robot, 1.0, drop=(1,)) for sample in one.ready()]
-    assert len(samples) > 480
-    assert not any(sample.missing for sample in samples)
-
-
 def test_a_step_with_a_window_has_all_rows_up_to_its_end():
     robot = inputs(sources=WRENCHES, steps=Steps(JOINTS, 100.0, 0.02))
     count = 0

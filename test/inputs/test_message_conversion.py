@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,20 +52,11 @@ def reader_of(*arguments):
     return MessageReader(*arguments).read
 
 
-class Rosbags:
-    """The message classes of rosbags."""
-
-    @staticmethod
-    def empty(kind):
-        return empty_message(STORE, kind)
-
-    @staticmethod
-    def serialize(msg, kind):
-        return bytes(STORE.serialize_cdr(msg, kind))
-
-    @staticmethod
-    def deserialize(data, kind):
-        return STORE.deserialize_cdr(data, kind)
+Rosbags = SimpleNamespace(
+    empty=partial(empty_message, STORE),
+    serialize=lambda msg, kind: bytes(STORE.serialize_cdr(msg, kind)),
+    deserialize=STORE.deserialize_cdr,
+)
 
 
 class Rclpy:

@@ -163,16 +163,3 @@ def stacked(state):
     """The same state as the only one of many."""
     names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
     return replace(state, **{name: getattr(state, name)[None] for name in names})
-
-
-def test_noise_that_is_not_stated_follows_from_the_robot_and_stated_noise_does_not():
-    heavy, arm = talos(), RobotModel.from_urdf(read_urdf("example-robot-data:ur5_robot"), floating_base=False)
-    light = RobotModel.from_urdf(read_urdf("example-robot-data:go2"), floating_base=True)
-    largest = MeasurementNoise().for_robot(heavy)
-    assert (largest.torque, largest.base_force, largest.base_moment) == (0.5, 2.0, 1.0)
-    small = MeasurementNoise().for_robot(light)
-    assert small.base_force / largest.base_force == pytest.approx(light.total_mass / 80.0)
-    assert small.torque / small.base_force < largest.torque / largest.base_force  # a shorter lever, too
-    assert MeasurementNoise().for_robot(arm).torque == 0.5  # 150 Nm at its shoulder
-    stated = MeasurementNoise(0.1, 0.0, 0.3, 0.0, 0.0)
-    assert stated.for_robot(light) == stated.for_robot(arm) == stated

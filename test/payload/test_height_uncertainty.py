@@ -53,16 +53,3 @@ def test_a_level_base_adds_nothing_and_a_tilted_one_height_times_tangent():
     assert tilted[0] == pytest.approx(0.1 * np.tan(0.2), rel=1e-4)
     assert tilted[1] == pytest.approx(NOISE[1])
     assert np.isinf(tilted[2])
-
-
-def test_a_known_height_adds_nothing():
-    measured = np.array([1e-4, 1e-4, 2e-3])
-    up_B = rotation_from_roll_pitch_yaw(0.1, 0.2, 0.0)[2]
-    np.testing.assert_array_equal(deviation_with_height(measured, np.zeros(3), up_B, 0.1), measured)
-
-
-def test_a_trunk_without_load_has_no_unknown_height():
-    rng = np.random.default_rng(1)
-    loaded, _error = identified(5.0, [0.1, 0.0, 0.1], (0.1, 0.1), rng)
-    bare, _error = identified(1e-9, [0.1, 0.0, 0.1], (0.1, 0.1), rng)
-    assert bare.com_sigma_B[0] < 0.2 * loaded.com_sigma_B[0]

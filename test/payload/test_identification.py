@@ -215,27 +215,6 @@ def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
     assert robot.identification.converged
 
 
-def test_a_reset_while_the_base_is_tilted_asks_it_back():
-    robot = Robot(step(tilt=(0.1, 0.0))).run(0.1).start(until=Phase.COM).run(DT)
-    assert robot.asked == (0.1, 0.0)
-    robot.identification.reset()
-    assert robot.asked == LEVEL
-    robot.identification.reset()
-    assert robot.asked is None, "nothing was asked since"
-
-
-def test_a_load_up_high_does_not_shift_by_the_tilt_that_is_asked_for():
-    robot = Robot(*[step(tilt=(0.3, 0.0))] * 20, DONE, start="on_request")
-    robot.com_B = NOMINAL_COM + np.array([0.0, 0.0, 0.2])  # 0.2 sin(0.3) is twice what counts as a shift
-    robot.start(until=Phase.COM).run(DT)
-    robot.tilt = (0.3, 0.0)
-    robot.run(3.0, until=Phase.RETURNING)
-    robot.tilt = LEVEL
-    robot.run(1.0)
-    assert robot.changes == []
-    assert robot.identification.converged
-
-
 def test_a_base_at_rest_in_its_old_posture_is_not_taken_for_one_in_the_new():
     robot = Robot(step(tilt=(0.1, 0.0))).start(until=Phase.COM).run(0.5)
     assert len(robot.method.steps) == 1, "the controller has not even begun to tilt"
@@ -266,13 +245,6 @@ def test_a_second_look_that_fails_leaves_the_first_result_in_force():
     assert robot.identification.trunk.target.mass == pytest.approx(70.0)
     assert robot.identification.load_changes.unidentified is None
     assert robot.changes == ["loaded"]
-
-
-def test_a_robot_whose_legs_are_modelled_wrong_is_identified_once():
-    robot = Robot(DONE)
-    robot.mass, robot.com_B = 70.0, FOUND + np.array([0.05, 0.0, 0.0])  # not what the method says
-    robot.run(10.0)
-    assert (robot.changes, robot.phase) == (["loaded"], Phase.WATCHING)
 
 
 def test_a_robot_that_stood_tilted_is_given_that_posture_back_not_the_one_a_load_left_it_in():
@@ -311,14 +283,3 @@ def test_a_slow_hand_over_is_waited_for():
     assert not robot.run(20.0).identification.converged, "converged means published"
     robot.arrived = True
     assert robot.run(0.1).identification.converged
-
-
-def test_a_refused_load_taken_off_again_leaves_nothing_to_identify():
-    robot = Robot(REFUSED).run(0.2)
-    robot.mass = 70.0
-    assert robot.run(2.0).identification.refusal == "no"
-    robot.mass = NOMINAL_MASS
-    robot.run(2.0)
-    assert robot.changes == ["loaded", "unloaded"]
-    assert len(robot.made) == 1
-    assert robot.identification.refusal == ""

@@ -121,24 +121,6 @@ def test_noiseless_readings_give_the_exact_trunk_on_a_tilted_base():
     np.testing.assert_allclose(last.estimate.com_L, com_B, atol=1e-3)
 
 
-def test_how_ticks_fall_changes_no_estimate():
-    def estimates(every):
-        scene = StandingHyq(pipeline(**FAST), seed=5)
-        scene.ticking = False
-        scene.put_on(LOAD)
-        for _ in range(9 * every):
-            scene.run(0.12 / every)
-            scene.estimates += scene.pipe.tick(scene.stamp_ns)
-        return scene.estimates
-
-    often, rarely = estimates(30), estimates(1)
-    assert len(often) == len(rarely) > 200
-    for a, b in zip(often, rarely, strict=True):
-        assert (a.stamp_ns, a.phase, a.at_rest) == (b.stamp_ns, b.phase, b.at_rest)
-        assert a.trunk.mass == b.trunk.mass
-        np.testing.assert_array_equal(a.estimate.com_L, b.estimate.com_L)
-
-
 def test_reset_returns_to_nominal_and_finds_the_load_again():
     scene = StandingHyq(pipeline(**FAST))
     scene.put_on(LOAD)
@@ -203,20 +185,6 @@ def test_a_robot_is_not_held_for_an_input_that_does_not_come_back(impatient, los
     assert not scene.pipe.identification.hold
     scene.silent, scene.alter_joints = set(), lambda reading: reading
     assert "input is missing" in scene.run(0.3).refusal
-
-
-@pytest.mark.parametrize(
-    ("alter", "words"),
-    [
-        (without_torque_of("lh"), "effort of lh_haa_joint is nan"),
-        (lambda reading: replace(reading, effort=None), "no effort, but joint torques are needed"),
-    ],
-)
-def test_a_leg_without_torque_is_named(alter, words):
-    scene = StandingHyq(pipeline())
-    scene.alter_joints = alter
-    assert scene.run(0.2) is None
-    assert words in scene.health()["payload"].message
 
 
 def sign_of(leg):
@@ -284,19 +252,6 @@ def test_a_wrench_that_reads_nothing_is_no_load_and_is_named():
     assert kinds(scene) == ["loaded"]
 
 
-def test_on_request_a_load_is_told_once_and_stays_a_warning_until_identified():
-    scene = StandingHyq(pipeline(start="on_request", **FAST))
-    scene.put_on(LOAD)
-    scene.run(1.0)
-    assert kinds(scene) == ["loaded"]
-    entry = scene.health()["payload"]
-    assert entry.level is HealthLevel.WARN
-    assert "not identified: loaded" in entry.message
-    assert "contact_forces" in scene.pipe.identify()
-    assert_found(identified(scene), LOAD)
-    assert scene.health()["payload"].level is HealthLevel.OK
-
-
 def test_parameters_change_while_running_and_bad_ones_do_not():
     scene = StandingHyq(pipeline())
     scene.pipe.set_parameter("method", "static_poses")
@@ -318,12 +273,3 @@ def test_a_robot_that_moves_up_and_down_is_weighed_with_its_acceleration():
     scene.run(0.5)
     assert kinds(scene) == ["loaded"]
     assert scene.changes[0].mass_measured == pytest.approx(loaded_trunk(LOAD)[0], abs=3.0)
-
-
-def test_a_load_is_found_without_joint_velocities():
-    scene = StandingHyq(pipeline(), seed=3)
-    scene.alter_joints = lambda reading: replace(reading, velocity=None)
-    scene.run(0.3)
-    scene.put_on(LOAD)
-    assert_found(identified(scene), LOAD)
-    assert scene.health()["payload"].values["joint velocities"] == "derived from positions"

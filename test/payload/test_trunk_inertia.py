@@ -9,7 +9,6 @@ from support.standing_robot import HYQ, LOAD_POINT, Standing
 
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.payload.trunk import payload_inertia, trunk_inertia
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 NOMINAL = Standing(HYQ).nominal.made_consistent("trunk")
 COMPONENT = st.floats(-2.0, 2.0)
@@ -51,13 +50,6 @@ def test_lighter_trunk_keeps_its_radii() -> None:
     radii = [np.linalg.eigvalsh(b.inertia_Fcm) / b.mass for b in (NOMINAL, body)]
     np.testing.assert_allclose(radii[1], radii[0], rtol=1e-12)
     assert payload_inertia("trunk", NOMINAL, body).mass == pytest.approx(-0.5 * NOMINAL.mass)
-
-
-def test_payload_and_trunk_add_up() -> None:
-    body = trunk_inertia(NOMINAL, 66.0, np.array([0.02, 0.03, 0.1]))
-    load = payload_inertia("trunk", NOMINAL, body)
-    both = NOMINAL.vector + InertialParameters(load.mass, load.com_L, load.inertia_Lcm).vector
-    np.testing.assert_allclose(both, body.vector, atol=1e-9)
 
 
 def test_no_load_is_no_number_that_is_not_finite() -> None:

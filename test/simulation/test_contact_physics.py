@@ -6,7 +6,7 @@ from support.simulated_robots import GRAVITY, IN_THE_AIR, MASS, ON_GROUND, SIDE,
 
 from inertial_estimation.simulation.config import GroundConfig
 from inertial_estimation.simulation.disturbances import Push
-from inertial_estimation.simulation.ground import Ramp, RoughGround, Terrain, terrain_from_config
+from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 WEIGHT = MASS * GRAVITY
@@ -113,14 +113,3 @@ def test_normal_is_across_the_slope_of_the_height(terrain):
         slope = (ground.surface(xy + shift)[0] - ground.surface(xy - shift)[0]) / (2 * e)
         np.testing.assert_allclose(normals[:, axis] / normals[:, 2], -slope, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0)
-
-
-def test_terrain_is_flat_before_it_begins_and_continuous_there():
-    for ground in (Ramp(0.3, 0.5), RoughGround(0.1, 0.2, 0.5, np.random.default_rng(1)), Terrain()):
-        y = np.linspace(-3.0, 3.0, 50)
-        height, normals = ground.surface(np.column_stack([np.full(50, 0.399), y]))
-        np.testing.assert_array_equal(height, 0.0)
-        np.testing.assert_array_equal(normals[:, 2], 1.0)
-        x = np.linspace(0.0, 2.0, 4001)
-        height, _ = ground.surface(np.column_stack([x, np.zeros_like(x)]))
-        assert np.abs(np.diff(height)).max() < 5e-4 * 2.0

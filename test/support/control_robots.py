@@ -57,13 +57,12 @@ def push_state(
     quaternion: np.ndarray = UPRIGHT,
     position: np.ndarray | None = None,
     twist: np.ndarray | None = None,
-    send_velocity: bool = True,
 ) -> None:
     """Push joints and the base state of the same stamp; velocities all zero would not be believed."""
     v = np.full_like(q, 1e-9) if v is None else v
     twist = np.zeros(6) if twist is None else twist
     position = np.zeros(3) if position is None else position
-    pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v if send_velocity else None))
+    pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v))
     if pipeline.robot.floating_base:
         pipeline.push_base_state(BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.parameters import build_config
 from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.simulation import Simulation
+from support.control_robots import config_of
 
 GRAVITY = 9.81
 MASS, SIDE = 8.0, 0.2
@@ -46,14 +45,10 @@ def panda_urdf() -> str:
     return read_urdf("example-robot-data:panda")
 
 
-def talos_config(values: dict[str, object] | None = None) -> SimulationConfig:
-    file = load_config_file(Path(__file__).resolve().parents[2] / "config" / "talos.yaml")
-    known = {spec.name for spec in iterate_parameters(SimulationConfig)}
-    return build_config(SimulationConfig, {**file.values("simulator", known), **(values or {})})
-
-
 def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
-    return Simulation(talos_config(values), talos_urdf(), disturbances)
+    return Simulation(
+        config_of(SimulationConfig, "talos", "simulator", values or {}), talos_urdf(), disturbances
+    )
 
 
 def panda_simulation(

@@ -18,18 +18,8 @@ ROBOT = RobotModel.from_urdf(URDF)
 FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
 PERIOD_NS = 4_000_000
 START_NS = 1_700_000_000_000_000_000
-STANCE = {"haa": -0.2, "hfe": 0.75, "kfe": -1.5}
+STANCE = np.tile([-0.2, 0.75, -1.5, -0.2, -0.75, 1.5], 2)  # a front leg and a hind leg on either side
 VALUES = {"contacts": FEET, "trunk": "trunk"}
-
-
-def stance():
-    """Return the joints of HyQ's stance, in the model's order."""
-    q = []
-    for name in ROBOT.joint_names:
-        leg, joint, _ = name.split("_")
-        sign = -1.0 if leg[1] == "h" and joint != "haa" else 1.0
-        q.append(sign * STANCE[joint])
-    return np.array(q)
 
 
 def config(**changes):
@@ -82,14 +72,13 @@ class StandingHyq:
         self.stamp_ns = START_NS
         self.estimates = []
         self.tilt = (0.0, 0.0)
-        self.q = stance()
+        self.q = STANCE.copy()
         self.load = None
         self.joint_speed = 0.0
         self.base_velocity, self.base_rate = np.zeros(3), np.zeros(3)
         self.alter_joints = lambda reading: reading
         self.alter_wrench = lambda contact, wrench: wrench
         self.silent = set()
-        self.ticking = True
         self._ideal = None
         self._lift = lambda: (0.0, 0.0)
 
@@ -163,11 +152,10 @@ class StandingHyq:
         """Go on for a time; stop once `until` is true of an estimate. Returns the last estimate."""
         for _ in range(round(duration_s * 1e9 / PERIOD_NS)):
             self.push()
-            if self.ticking:
-                new = self.pipe.tick(self.stamp_ns)
-                self.estimates += new
-                if until is not None and any(until(estimate) for estimate in new):
-                    break
+            new = self.pipe.tick(self.stamp_ns)
+            self.estimates += new
+            if until is not None and any(until(estimate) for estimate in new):
+                break
         return self.estimates[-1] if self.estimates else None
 
     def health(self):

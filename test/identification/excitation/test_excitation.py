@@ -99,15 +99,6 @@ def test_promised_deviations_are_the_spread_of_least_squares_on_identification_r
     np.testing.assert_allclose(spread / np.sqrt(repeat), promised, rtol=0.06)
 
 
-def test_variance_goes_down_with_the_samples_and_up_when_slower() -> None:
-    chosen = designed().chosen
-    x, variance = chosen.by_samples.x, chosen.by_samples.variance
-    assert variance[-1] / variance[-2] == pytest.approx(x[-2] / x[-1], rel=0.1)
-    assert chosen.by_speed is not None
-    assert chosen.by_speed.variance[-1] == pytest.approx(variance[-1], rel=1e-6)
-    assert chosen.by_speed.variance[0] > 10.0 * variance[-1]
-
-
 def test_the_same_seed_gives_the_same_trajectory_and_another_another() -> None:
     def trajectory(seed: int) -> np.ndarray:
         quick = config(starts=2, iterations=3)

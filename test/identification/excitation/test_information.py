@@ -44,16 +44,6 @@ def test_condition_is_that_of_the_singular_values(base: BaseParameters) -> None:
     assert objective("condition", A.T @ A, base)[0] == pytest.approx(np.log(scaled[0] / scaled[2]), rel=1e-9)
 
 
-def test_covariance_is_the_spread_of_least_squares(base: BaseParameters) -> None:
-    A, rng, noise = rows(4), np.random.default_rng(5), 0.3
-    B = A[:, base.columns]
-    estimates = np.linalg.lstsq(B, noise * rng.normal(size=(len(B), 4000)), rcond=None)[0]
-    sigma = np.sqrt(np.diag(covariance(A.T @ A, base, noise)))
-    np.testing.assert_allclose(estimates.std(axis=1), sigma, rtol=0.05)
-    worst = objective("max-variance", A.T @ A, base)[0]
-    assert noise**2 * np.exp(worst) == pytest.approx(float(sigma.max()) ** 2, rel=1e-9)
-
-
 def test_log_det_is_the_determinant(base: BaseParameters) -> None:
     B = rows(6)[:, base.columns]
     A = rows(6)
