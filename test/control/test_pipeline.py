@@ -108,24 +108,6 @@ def test_the_orientation_of_the_base_is_that_of_its_message(fresh) -> None:
         assert abs(found @ quaternion) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_after_a_jump_back_of_the_stamps_it_begins_anew(fresh) -> None:
-    torques(fresh, 0)
-    q = home(fresh)
-    push_state(fresh, 10**10, q, np.full(32, 0.2))
-    fresh.tick(10**10)
-    fresh.push_inertia(10**10, heavy("torso_2_link", fresh.robot, 6.0))
-    fresh.push_inertia(10**10, heavy(FOREARM, fresh.robot, 3.0))
-    push_state(fresh, 10**10 + TICK_NS, q)
-    fresh.tick(10**10 + TICK_NS)
-    commands = []
-    for k in range(1, 60):
-        push_state(fresh, k * TICK_NS, q)
-        commands += fresh.tick(k * TICK_NS)
-    assert [command.stamp_ns for command in commands] == [k * TICK_NS for k in range(1, 60)]
-    fresh.reset()
-    np.testing.assert_allclose(commands[0].tau, torques(fresh, TICK_NS), atol=1e-3)
-
-
 def heavy(link: str, robot, extra: float) -> LinkInertia:
     body = robot.link_body(link)
     own = body.T_JL.actInv(body.nominal_J)

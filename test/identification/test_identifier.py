@@ -8,9 +8,7 @@ import pytest
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, MeasurementError
 from inertial_estimation.identification.identifiability import Identifiability
-from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
-from inertial_estimation.parameters import build_config
 
 
 def recorded(scene, **options):
@@ -143,19 +141,3 @@ def test_measured_velocities_serve_as_well_as_positions(make_scene, random_devia
         identifier.push(scene.recording(identifier, x, 1, seconds=1.5))
         found.append(identifier.report(["nullspace-prior"]).methods["nullspace-prior"].x)
     assert found[0] == pytest.approx(found[1], abs=1e-3)
-
-
-def test_mirrored_links_get_mirrored_parameters(make_scene, random_deviation):
-    scene = make_scene("hyq_no_sensors", contact_wrenches="measured", symmetry=["lf_=rf_", "lh_=rh_"])
-    both = build_config(IdentificationConfig, {**scene.robot_values, "symmetry": []})
-    identifier = scene.identifier()
-    assert len(identifier.parameters.unknowns) == 10 + 6 * 10
-    assert len(Identifier(both, scene.urdf).parameters.unknowns) == 10 + 12 * 10
-    x = random_deviation(identifier, np.random.default_rng(0))
-    bodies = {b.link: i for i, b in enumerate(identifier.parameters.bodies)}
-    phi = identifier.parameters.standard(x)
-    left, right = (identifier.parameters.body(phi, bodies[f"{side}_upperleg"]) for side in ("lf", "rf"))
-    # HyQ's legs have the same axes at their links, mirrored in z of the upper leg: even in z, odd across
-    assert right[0] == pytest.approx(left[0])
-    assert np.abs(right) == pytest.approx(np.abs(left), abs=1e-9)
-    assert not np.allclose(right, left)

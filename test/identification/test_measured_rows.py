@@ -56,25 +56,3 @@ def test_rows_are_those_of_the_equation(hyq, mode, links):
         assert pytest.approx(equation.regressor, abs=1e-9) == A
         assert value == pytest.approx(equation.value, abs=1e-9)
         assert measured == pytest.approx(equation.measured, abs=1e-9)
-
-
-def test_projected_rows_change_smoothly_with_the_posture(hyq):
-    """Which a basis of the null space need not: rows can be filtered in time."""
-    rows_of = DynamicsMeasurement(
-        hyq,
-        estimated_bodies(hyq, ("trunk",)),
-        RowsConfig(contact_wrenches="projected", point_contacts=True),
-        MeasurementNoise(),
-        FEET,
-    ).rows
-    states = random_states(hyq, 400)
-    steps = 1e-4 * np.arange(400)[:, None] * np.ones(hyq.n_joints)
-    still = MeasuredState(
-        **{
-            name: np.repeat(getattr(states, name)[:1], 400, axis=0)
-            for name in ("v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
-        },
-        q=states.q[0] + steps,
-    )
-    A = rows_of(still).regressor
-    assert np.abs(np.diff(A, axis=0)).max() < 0.02 * np.abs(A).max()

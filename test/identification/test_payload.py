@@ -1,12 +1,8 @@
 """A load on an arm's last link, identified with the arm's own parameters; its deviation covers its error."""
 
-import json
-
 import numpy as np
 import pytest
 
-from inertial_estimation.files.outputs import json_text
-from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -65,32 +61,6 @@ def test_the_deviations_cover_the_errors(make_scene):
         errors = [found.inertia.mass - LARGE.mass, *(found.inertia.com_F - LARGE.com_F)]
         scores += list(np.array(errors) / [found.mass_sigma, *found.com_sigma])
     assert 8.1 < np.sum(np.square(scores)) < 51.2  # 24 degrees of freedom
-
-
-def test_the_description_holds_the_load_as_a_link_of_its_own(noisy):
-    arm, report = noisy
-    found = report.methods["consistent"].payload
-    text = arm.identifier.urdf(report.methods["consistent"])
-    model, bare = (robot_from_config(arm.config.robot, urdf).robot.model for urdf in (text, arm.scene.urdf))
-    carrier, frame = (model.frames[model.getFrameId(name)] for name in (LINK, f"{LINK}_payload"))
-    assert (carrier.placement.inverse() * frame.placement).isIdentity(1e-12)
-    assert model.njoints == bare.njoints
-    body = next(b for b in report.methods["consistent"].bodies if b.link == LINK)
-    whole = carrier.placement.actInv(model.inertias[carrier.parentJoint])
-    assert whole.toDynamicParameters() == pytest.approx(body.inertia.vector + found.inertia.vector, abs=1e-9)
-    values = json.loads(json_text(report.values()))["methods"]["consistent"]["payload"]
-    assert values["link"] == LINK
-    assert values["mass"] == found.inertia.mass
-    assert values["mass_sigma"] == found.mass_sigma > 0.0
-
-
-def test_a_load_hidden_in_a_small_link_is_a_but_and_a_load_of_its_own_is_none(noisy):
-    arm, report = noisy
-    assert report.cost_least_squares == pytest.approx(1.0, abs=0.1)
-    assert not any("least squares" in text for text in result_diagnostics(report))
-    hidden = arm.scene.identifier(mass_deviation=0.05)
-    hidden.push(arm.loaded)
-    assert any("--payload" in text for text in result_diagnostics(hidden.report(["consistent"])))
 
 
 def test_one_recording_is_a_but_and_covers_its_error(noisy):

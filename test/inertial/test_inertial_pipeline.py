@@ -11,7 +11,6 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.dynamics_measurement import MeasuredState
-from inertial_estimation.models.friction import CoulombDirection, NominalFriction
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import (
@@ -242,64 +241,3 @@ def test_names_that_do_not_exist_are_refused_at_construction():
         talos_pipeline(imu_frame="")
     with pytest.raises(ConfigurationError, match="fixed to the world"):
         panda_pipeline(links=("panda_link0",))
-
-
-@pytest.mark.parametrize("presliding", [0.0, 0.02])
-def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
-    panda_with_a_weight, panda_learned, presliding
-):
-    start_ns, plain = panda_with_a_weight
-    known, offset, gain = {"coulomb": 1.5, "viscous": 0.7}, 0.2, 50.0
-    sent, direction, last_ns = (
-        [],
-        CoulombDirection(NominalFriction(smoothing_speed=0.05, presliding=presliding)),
-        start_ns,
-    )
-    for topic, sample in plain:
-        if isinstance(sample, JointReading) and sample.effort is not None:
-            sign = direction.after(sample.velocity, 1e-9 * (sample.stamp_ns - last_ns))
-            friction = known["coulomb"] * sign + known["viscous"] * sample.velocity
-            sample = replace(
-                sample, position=sample.position - offset, effort=(sample.effort + friction) / gain
-            )
-            last_ns = sample.stamp_ns
-        sent.append((topic, sample))
-    joints = tuple(f"panda_joint{i}" for i in range(1, 8))
-    corrected = panda_pipeline(
-        **{
-            "joint_offsets.joints": joints,
-            "joint_offsets.values": 7 * (offset,),
-            "drive_gains.joints": joints,
-            "drive_gains.values": 7 * (gain,),
-            "nominal_friction.joints": joints,
-            "nominal_friction.terms": ("coulomb", "viscous"),
-            "nominal_friction.values": 7 * (known["coulomb"],) + 7 * (known["viscous"],),
-            "nominal_friction.smoothing_speed": 0.05,
-            "nominal_friction.presliding": presliding,
-        }
-    )
-    without = panda_learned[1].links[0].estimate.mass
-    known_mass, unknown_mass = (
-        run(pipeline, sent)[-1].links[0].estimate.mass for pipeline in (corrected, panda_pipeline())
-    )
-    assert known_mass == pytest.approx(without, rel=1e-6)
-    assert abs(unknown_mass / without - 1.0) > 0.1
-
-
-def test_a_weight_is_found_without_joint_velocities(talos_handed_a_weight, talos_estimates):
-    _start, stream = talos_handed_a_weight
-    stripped = [
-        (topic, replace(sample, velocity=None) if isinstance(sample, JointReading) else sample)
-        for topic, sample in stream
-    ]
-    pipeline = talos_pipeline()
-    estimates, measured = run(pipeline, stripped), talos_estimates
-    final = estimates[-1].links[0]
-    assert final.payload.mass == pytest.approx(5.44, rel=0.05)
-    assert final.payload.mass == pytest.approx(measured[-1].links[0].payload.mass, abs=0.05)
-    values = pipeline.health(estimates[-1].stamp_ns)[-1].values
-    assert values["joint velocities"] == "derived from positions"
-    pipeline.reset()
-    again = run(pipeline, stripped[: len(stripped) // 3])
-    assert len(again) > 150
-    assert [e.nis for e in again] == [e.nis for e in estimates[: len(again)]]

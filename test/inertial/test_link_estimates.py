@@ -74,18 +74,6 @@ def test_payload_is_the_difference_to_nominal_and_covariance_that_of_samples():
     assert np.abs((sample - link.covariance) / scale).max() < 0.05
 
 
-def test_parameter_covariance_undoes_the_central_jacobian():
-    scene = ArmScene()
-    pi_C = np.array(scene.truth)
-    factors = scene.rng.normal(size=(len(pi_C), 10, 10))
-    covariance_C = factors @ factors.transpose(0, 2, 1)
-    links = reported(scene.bodies, pi_C, covariance_C)
-    for body, link, P in zip(scene.bodies, links, covariance_C, strict=True):
-        expected = body.to_link @ P @ body.to_link.T
-        scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
-        assert np.abs((parameter_covariance(link) - expected) / scale).max() < 1e-8
-
-
 @pytest.mark.parametrize("convention", ["rucker", "foster"])
 def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(convention):
     """Monte Carlo through the log-Cholesky map itself; the filter has learned for a while.

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing
+from support.input_scenes import MS, START, imu, inputs, joints, swing
 
 from inertial_estimation.inputs.alignment import Continuity
 from inertial_estimation.inputs.joints import JOINTS
@@ -139,25 +139,3 @@ def test_equal_and_backward_stamps_are_dropped_and_named():
     counts = robot.streams[IMU].drops.counts
     assert counts == {DropReason.EQUAL_STAMP: 1, DropReason.BACKWARD_STAMP: 1}
     assert "0.035 s back" in message(robot, IMU, START + 101 * MS)
-
-
-def test_stamps_of_arrival_in_bursts_are_made_even_in_all_streams():
-    robot, rng = inputs(parameters(inputs__timeout=1.0)), np.random.default_rng(0)
-    true = START + 10 * MS * np.arange(3000)
-    arrival, k = true.copy(), 0
-    while k < 3000:
-        n = int(rng.integers(2, 16)) if rng.random() < 0.15 else 1
-        arrival[k : k + n] = true[min(k + n, 3000) - 1] + 50_000 * np.arange(len(arrival[k : k + n]))
-        k += n
-    samples = []
-    for k, at in enumerate(arrival.tolist()):
-        position, velocity = swing(0.01 * k, frequency=2.0)
-        robot.push_imu(imu(at), at)
-        robot.push_joints(joints(at + 20_000, [position] * 4, [velocity] * 4), at + 20_000)
-        samples += robot.ready()
-    settled = samples[500:-20]
-    assert not any(sample.missing for sample in settled)
-    steps = np.diff([sample.time_ns for sample in settled])
-    assert np.abs(steps - 10 * MS).max() < MS
-    error = [s.rows[JOINTS][0] - swing(1e-9 * (s.time_ns - START), frequency=2.0)[0] for s in settled]
-    assert np.abs(error).max() < 0.002

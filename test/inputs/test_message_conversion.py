@@ -55,7 +55,7 @@ def reader_of(*arguments):
 Rosbags = SimpleNamespace(
     empty=partial(empty_message, STORE),
     serialize=lambda msg, kind: bytes(STORE.serialize_cdr(msg, kind)),
-    deserialize=STORE.deserialize_cdr,
+    deserialize=lambda data, kind: STORE.deserialize_cdr(data, kind),  # named by those who bind it
 )
 
 
@@ -99,7 +99,7 @@ JOINTS = st.lists(TEXT, max_size=5).flatmap(
         STAMPS,
         st.just(tuple(names)),
         vectors(len(names)),
-        *[vectors(len(names)) if names else st.none()] * 2,
+        *[st.none() | vectors(len(names)) if names else st.none()] * 2,
     )
 )
 INERTIAS = st.builds(
@@ -141,32 +141,6 @@ def assert_same(left, right):
             assert one == other
 
 
-def fill(msg, draw):
-    """Give every number and text of a rosbags message a random value; sequences keep their lengths."""
-    for item in dataclasses.fields(msg):
-        value = getattr(msg, item.name, None)
-        if isinstance(value, float):
-            setattr(msg, item.name, draw(NUMBERS))
-        elif isinstance(value, int):
-            setattr(msg, item.name, draw(st.integers(0, 10**9 - 1)))
-        elif isinstance(value, str):
-            setattr(msg, item.name, draw(TEXT))
-        elif isinstance(value, np.ndarray):
-            setattr(msg, item.name, draw(vectors(len(value))))
-        elif dataclasses.is_dataclass(value):
-            fill(value, draw)
-
-
-def random_message(kind, draw):
-    msg = empty_message(STORE, kind)
-    if kind == JOINT_STATE_TYPE:
-        msg.name = draw(st.lists(TEXT, max_size=6))
-        sizes = (len(msg.name), *(len(msg.name) * draw(st.booleans()) for _ in range(2)))
-        msg.position, msg.velocity, msg.effort = map(np.zeros, sizes)
-    fill(msg, draw)
-    return msg
-
-
 @pytest.mark.parametrize("kind", UNSTAMPED)
 @pytest.mark.parametrize("little_endian", [True, False])
 def test_types_without_a_stamp_are_there_and_back(kind, little_endian):
@@ -190,18 +164,6 @@ def test_there_and_back_over_the_wire(family, kind, data):
     assert msg.header.frame_id == ("frame" if kind != INERTIA_TYPE else value.inertia.link)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@given(st.data())
-@settings(max_examples=20, deadline=None)
-def test_reading_bytes_gives_what_converting_the_message_gives(family, kind, data):
-    read = reader_of(kind, partial(family.deserialize, kind=kind))
-    for _ in range(2):  # a decoder may keep what it knows of the message before
-        raw = Rosbags.serialize(random_message(kind, data.draw), kind)
-        expected = CONVERSIONS[kind].from_msg(family.deserialize(raw, kind))
-        assert_same(read(raw), expected)
-        assert_same(read(raw), expected)
-
-
 def refuse(_data):
     pytest.fail("the decoder should have read it")
 
@@ -210,11 +172,13 @@ def refuse(_data):
 @given(st.data())
 @settings(max_examples=5, deadline=None)
 def test_the_decoder_alone_reads_plain_bytes_and_refuses_those_that_end_early(kind, data):
-    value, frame = data.draw(VALUES[kind]), data.draw(st.sampled_from(["", "f", "a_frame"]))
-    raw = Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), frame), kind)
     reader = MessageReader(kind, refuse)
-    assert_same(reader.read(raw), value)
-    assert reader.frame_id == frame or kind == INERTIA_TYPE
+    for _ in range(2):  # a decoder may keep what it knows of the message before
+        value, frame = data.draw(VALUES[kind]), data.draw(st.sampled_from(["", "f", "a_frame"]))
+        raw = Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), frame), kind)
+        for _ in range(2):
+            assert_same(reader.read(raw), value)
+        assert reader.frame_id == frame or kind == INERTIA_TYPE
     for length in range(2, len(raw)):
         with pytest.raises(DamagedMessageError, match=rf"{length} bytes are no {kind}"):
             reader.read(raw[:length])
@@ -253,12 +217,12 @@ def test_joint_arrays_of_another_length_than_the_names_are_refused(family, field
 def test_changed_bytes_are_read_or_refused_and_nothing_else(family, kind, data):
     """A driver may send any bytes: names that are not UTF-8, lengths beyond the end."""
     read = reader_of(kind, partial(family.deserialize, kind=kind))
-    raw = bytearray(Rosbags.serialize(random_message(kind, data.draw), kind))
+    value = data.draw(VALUES[kind])
+    raw = bytearray(Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), "f"), kind))
     for _ in range(data.draw(st.integers(1, 6))):
         raw[data.draw(st.integers(4, len(raw) - 1))] = data.draw(st.integers(0, 255))
     raw = raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
     try:
-        value = read(bytes(raw))
+        assert type(read(bytes(raw))) is type(value)
     except MeasurementError:
         return
-    assert type(value) is type(data.draw(VALUES[kind]))

@@ -1,48 +1,17 @@
 import numpy as np
 import pytest
-from rosbags.typesys import Stores, get_typestore
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, wrench
 
 from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import (
-    CONVERSIONS,
     IMU_TYPE,
-    JOINT_STATE_TYPE,
-    WRENCH_TYPE,
 )
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
-
-
-def test_bytes_messages_and_values_are_the_same_inputs():
-    made = [inputs(sources=FEET) for _ in range(3)]
-    kinds = {IMU: IMU_TYPE, JOINTS: JOINT_STATE_TYPE, **{f"{foot}/wrench": WRENCH_TYPE for foot in FEET}}
-    by_objects, by_bytes = ({name: one.connect(name, kinds[name]) for name in kinds} for one in made[1:])
-    store, rng = get_typestore(Stores.ROS2_JAZZY), np.random.default_rng(0)
-    for k in range(50):
-        stamp = START + 5 * MS * k
-        values = [(IMU, IMU_TYPE, imu(stamp, rng.normal(size=3), rng.normal(size=3)), "turned")]
-        values += [(JOINTS, JOINT_STATE_TYPE, joints(stamp, 0.1 * rng.normal(size=4)), "")]
-        values += [(f"{f}/wrench", WRENCH_TYPE, wrench(stamp, rng.normal(size=3)), "L_cell") for f in FEET]
-        for topic, kind, value, frame in values:
-            message = CONVERSIONS[kind].to_msg(value, empty_message(store, kind), frame)
-            by_objects[topic](message, stamp + MS)
-            by_bytes[topic](bytes(store.serialize_cdr(message, kind)), stamp + MS)
-        made[0].push_imu(values[0][2], stamp + MS, "turned")
-        made[0].push_joints(values[1][2], stamp + MS)
-        for (topic, _kind, value, frame), foot in zip(values[2:], FEET, strict=True):
-            assert topic.startswith(foot)
-            made[0].push_contact(foot, value, stamp + MS, frame)
-    first, *others = (
-        [(s.stamp_ns, s.driver.tobytes(), str(s.rows)) for s in robot.ready()] for robot in made
-    )
-    assert len(first) == 50
-    assert all(other == first for other in others)
 
 
 def test_damaged_bytes_are_counted_and_named():

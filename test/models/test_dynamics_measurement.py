@@ -1,7 +1,5 @@
 """The measurement equation against inverse dynamics with gravity and a moving base, for every row set."""
 
-import copy
-
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -239,18 +237,3 @@ def test_the_mass_matrix_is_that_of_believed_bodies_and_of_nominal_ones_without_
     expected = pin.crba(model, model.createData(), q)
     np.testing.assert_allclose(terms.mass_matrix(q, pi), expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(terms.mass_matrix(q), nominal, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy], ids=["deep", "flat"])
-def test_a_copy_gives_the_equations_of_the_original_at_other_states(panda, copied):
-    """It uses the memory of its own Pinocchio data."""
-    rng, bodies = np.random.default_rng(0), estimated_bodies(panda, all_links(panda)[-2:])
-    one = DynamicsMeasurement(panda, bodies, RowsConfig(), MeasurementNoise())
-    phi = 1.2 * np.concatenate([body.nominal_J.vector for body in bodies])
-    one.equation(simulated(panda, (), rng)[0], phi)
-    other = copied(one)
-    for believed in (None, phi, phi.copy()):
-        state = simulated(panda, (), rng)[0]
-        expected, found = one.equation(state, believed), other.equation(state, believed)
-        for name in ("regressor", "value", "noise"):
-            assert np.array_equal(getattr(found, name), getattr(expected, name)), name

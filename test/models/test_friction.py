@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-import yaml
 from support.example_robots import panda
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.friction import (
     FRICTION_TERMS,
     CoulombDirection,
@@ -17,9 +14,6 @@ from inertial_estimation.models.friction import (
     friction_deviations,
     friction_model,
 )
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.identification_run import friction_parameters
-from inertial_estimation.parameters import build_config
 
 DT = 1e-3
 JOINTS = ("a", "b", "c")
@@ -56,15 +50,6 @@ def test_each_term_acts_on_its_own_joint_by_its_own_signal():
     assert model.regressor(*signals, sign=np.array([0.0, 0.0, 0.25]))[2, 1] == 0.25
 
 
-def test_a_joint_without_limits_has_no_slope():
-    arm = RobotModel.from_urdf(read_urdf("example-robot-data:kinova"), floating_base=False)
-    (turning, *_others) = arm.continuous_joints
-    terms = FrictionConfig((arm.joint_names[turning],), ("coulomb_slope",))
-    friction, _known = friction_model(terms, arm, NominalFriction())
-    q = np.linspace(-3.0, 3.0, arm.n_joints)
-    assert not friction.regressor(q, np.ones_like(q), np.ones_like(q)).any()
-
-
 @pytest.mark.parametrize("joints", [(), ("panda_joint2",), ("*",)])
 @pytest.mark.parametrize(
     "terms", [("coulomb",), ("viscous", "offset"), ("armature", "coulomb_slope", "viscous")]
@@ -86,18 +71,6 @@ def test_the_prior_is_a_share_of_the_limits_of_the_joint():
     )
     found = friction_deviations(friction, PANDA, 0.1)
     assert found == pytest.approx([8.7, 1.2, 8.7 / 2.175, 1.2 / 2.61])  # limits in Nm, over those in rad/s
-
-
-def test_the_file_of_identified_friction_gives_its_torques():
-    config = FrictionConfig(("panda_joint1", "panda_joint7"), ("coulomb", "viscous", "offset"))
-    estimated, _rest = friction_model(config, PANDA, NominalFriction())
-    rng = np.random.default_rng(1)
-    v, a, phi = rng.normal(size=(5, 7)), rng.normal(size=(5, 7)), rng.uniform(0.1, 1.0, estimated.size)
-    identified = dict(zip(estimated.names, phi.tolist(), strict=True))
-    written = friction_parameters(identified, build_config(IdentificationConfig, {}), PANDA)
-    known = build_config(NominalFriction, yaml.safe_load(yaml.safe_dump(written)))
-    _none, back = friction_model(FrictionConfig(), PANDA, known)
-    assert back.torques(v, v, a) == pytest.approx(estimated.regressor(v, v, a) @ phi)
 
 
 def test_mistakes_are_named():

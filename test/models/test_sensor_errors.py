@@ -137,18 +137,6 @@ def test_the_column_of_a_gain_does_not_contain_the_noise_of_the_reading(panda):
     assert np.allclose(gains({}, nominal), case.tau - case.residual(case.equation({})))
 
 
-def test_errors_of_rows_are_those_that_no_error_of_the_accelerometer_makes(talos):
-    case = Case(talos, ("arm_left_5_link",), "measured", imu="imu_link")
-    errors, rng = case.errors, np.random.default_rng(1)
-    values = rng.normal(size=errors.size)
-    values[[name.startswith("acc") for name in errors.names]] = 0.0
-    columns = errors.appended(case.equation({})).regressor[:, 10:]
-    by_row = dict(zip(case.measurement.row_names, columns @ values, strict=True))
-    found, _sigmas = errors.of_rows(values, np.eye(errors.size), case.tau)
-    assert found == pytest.approx([by_row[row] for row in errors.rows])
-    assert errors.rows == case.measurement.row_names
-
-
 def test_a_wrench_on_the_base_adds_to_the_base_rows(talos):
     case = Case(talos, ("torso_2_link",), "measured", imu="imu_link")
     columns = case.errors.appended(case.equation({})).regressor[:, 10:]
