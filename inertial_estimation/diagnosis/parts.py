@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import INDEPENDENT, NOISE, dissipates, log_share, most_probable
+from inertial_estimation.diagnosis.evidence import (
+    INDEPENDENT,
+    NOISE,
+    dissipates,
+    exact_log,
+    log_share,
+    most_probable,
+)
 from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
@@ -415,12 +422,18 @@ def torques(table: Table) -> Part | None:
     # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
     x = np.clip(fit.x, EXPECTED - CREDIBLE * prior, EXPECTED + CREDIBLE * prior)
     rest = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
-    left = np.zeros(table.signals.q.shape[1])
-    left[joints] = np.minimum(rest, 2.0)
     beyond = len(y) * np.log(
         np.maximum(np.minimum(rest, LARGEST_REST), NOISE[0]) / np.maximum(fit.left, NOISE[0])
     )
-    log = INDEPENDENT * float((fit.log - beyond).sum()) + float(dissipates(fit, power, FRICTION_ODDS).sum())
+    # Predictions for a robot that is quiet are as noisy as its efforts, and a constant explains these better.
+    # Where predictions are right as they are, they need no coefficients.
+    exact = rms(y - X[:, :, 0])
+    as_predicted = exact_log(exact, len(y))
+    taken = as_predicted > fit.log - beyond
+    left = np.zeros(table.signals.q.shape[1])
+    left[joints] = np.minimum(np.where(taken, exact, rest), 2.0)
+    log = INDEPENDENT * float(np.where(taken, as_predicted, fit.log - beyond).sum())
+    log += float(dissipates(fit, power, FRICTION_ODDS).sum())
     return Part(log, left)
 
 
