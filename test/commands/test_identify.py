@@ -11,12 +11,14 @@ import pytest
 from support.arm_robot import URDF
 from support.identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS, moving_arm, with_samples
 
+from inertial_estimation.commands import identify
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.identification.identification_result import rounded
+from inertial_estimation.identification.identification_result import PayloadResult, rounded
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 pytest.importorskip("rosbags")
 
@@ -232,3 +234,37 @@ def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, c
     assert "joint_states: not finite (12)" in told
     assert content["training"]["dropped"] == {"joint_states: not finite": 12}
     assert content["validation"] is None
+
+
+def test_a_description_with_impossible_inertias_is_told(folder, bag, capsys):
+    odd = URDF.replace('ixx="0.005" iyy="0.01" izz="0.01"', 'ixx="0.05" iyy="0.01" izz="0.01"')
+    (folder / "odd.urdf").write_text(odd)
+    identified(bag, folder, "of_odd", "--urdf", str(folder / "odd.urdf"))
+    assert "impossible inertias, raised to possible ones: lower" in capsys.readouterr().err
+
+
+def test_massless_bodies_of_the_description_are_refused(folder, bag, capsys):
+    (folder / "massless.urdf").write_text(URDF.replace('<mass value="2"/>', '<mass value="0"/>'))
+    common = ["--config", folder / "robot.yaml", "--urdf", folder / "massless.urdf"]
+    assert "no mass to upper" in refused([bag, *common, "--output", folder / "none"], capsys)
+
+
+def test_a_load_that_may_be_zero_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its centre of mass has a standard deviation of first moments over nearly nothing, kilometres."""
+    inertia = InertialParameters(1e-6, np.zeros(3), 1e-7 * np.eye(3))
+    far = PayloadResult("hand", "hand_payload", inertia, 0.7, np.full(3, 8e4), np.full((3, 3), 0.1), ())
+    identify._print_payload(far)
+    said = capsys.readouterr().out
+    assert "not determined: the mass may be zero" in said
+    assert "80000" not in said
+    known = PayloadResult(
+        "hand",
+        "hand_payload",
+        InertialParameters(1.5, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3)),
+        0.01,
+        np.full(3, 1e-3),
+        np.full((3, 3), 1e-3),
+        (),
+    )
+    identify._print_payload(known)
+    assert "centre of mass [m] 0.1, 0, 0" in capsys.readouterr().out
