@@ -18,7 +18,6 @@ from inertial_estimation.control.balance import (
     edge_distance,
     load_shares,
     nearest_inside,
-    pendulum_frequency,
     region_within,
 )
 from inertial_estimation.control.config import BalanceConfig
@@ -84,11 +83,6 @@ def test_integral_stays_within_its_limit() -> None:
     for error in [np.array([0.01, -0.01])] * 1000 + [np.zeros(2)]:
         reached = feedback.centre_of_pressure(config, error, np.zeros(2), TRIANGLE, OMEGA, 0.01)
     assert np.linalg.norm(reached) == pytest.approx(INTEGRAL_LIMIT)
-
-
-def test_frequency_is_that_of_a_pendulum_of_this_length() -> None:
-    assert pendulum_frequency(9.80665) == pytest.approx(1.0)
-    assert np.isfinite(pendulum_frequency(-1.0))
 
 
 TWO = [np.array([0.0, 0.1]), np.array([0.0, -0.1])]

@@ -1,14 +1,26 @@
 """Controller and simulated robots: what must hold in physics."""
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 import pytest
-from support.control_robots import PANDA_HOME, ClosedLoop, pipeline_of, simulation_of
+from support.control_robots import (
+    PANDA_HOME,
+    TICK_NS,
+    ClosedLoop,
+    home,
+    pipeline_of,
+    push_state,
+    simulation_of,
+)
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import HEIGHT_RATE, JOINT_RATE, WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.signals import BaseReference, JointReading
-from inertial_estimation.simulation.disturbances import MassWaveform, Push
+from inertial_estimation.simulation.disturbances import Attachment, MassWaveform, Push, ball
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")
@@ -121,3 +133,157 @@ def test_an_arm_follows_a_joint_reference() -> None:
 
     assert loop.run(3.0, curl)
     assert np.abs(errors[300:]).max() < 0.03
+
+
+HOLD = (1.2, 2.8)  # begins in the first swing [s]
+TOLD = 2.3  # when the controller is told of the load that was put on at 2 s
+BACKPACK = ball("trunk", 10.2, (-0.75, 0.4, 0.0))
+
+
+class Recorder:
+    """What happens at every tick: truth, phase, errors."""
+
+    def __init__(self, loop: ClosedLoop) -> None:
+        self.loop, self.rows, self.triangles = loop, [], []
+
+    def __call__(self, t: float) -> None:
+        pipeline, truth = self.loop.pipeline, self.loop.simulation.truth()
+        last = pipeline.last
+        if last is None:
+            return
+        swing = last.activity.split()[-1] if last.phase is GaitPhase.SWING else None
+        feet = [name for name in pipeline.contacts if name != swing]
+        if swing is not None:
+            corners = np.array([truth.points_W[name].reshape(-1, 3)[0, :2] for name in feet])
+            shares = np.linalg.solve(np.vstack((corners.T, np.ones(3))), [*truth.com_W[:2], 1.0])
+            loads = [np.linalg.norm(truth.wrenches_C[name][:3]) for name in feet]
+            self.triangles.append((float(shares.min()), float(min(loads))))
+        base, error = truth.base, last.dcm - last.dcm_ref
+        speeds = (
+            np.abs(truth.v[6:]).max() / 0.05,
+            np.linalg.norm(base.v_WB_B) / 0.02,
+            np.linalg.norm(base.w_WB_B) / 0.03,
+            np.linalg.norm(truth.a[:3]) / 0.1,
+        )
+        self.rows.append((t, last.activity, float(np.abs(error).max()), float(max(speeds)), last.state))
+
+    @property
+    def phases(self) -> list[str]:
+        names = [row[1] for row in self.rows]
+        return [names[0], *(b for a, b in pairwise(names) if a != b)]
+
+    def longest_rest(self, phase: str) -> float:
+        """Longest time within one phase in which all speeds are those of rest [s]."""
+        best = run = 0
+        for row in self.rows:
+            run = run + 1 if row[1] == phase and row[3] < 1.0 else 0
+            best = max(best, run)
+        return best * 0.003
+
+
+@pytest.fixture(scope="module")
+def walk() -> Recorder:
+    """Three swings of HyQ; held in the first one, loaded and told of the load meanwhile."""
+    simulation = simulation_of("hyq", (Attachment(BACKPACK, start=2.0),))
+    pipeline = pipeline_of("hyq")
+    loop = ClosedLoop(simulation, pipeline)
+    record = Recorder(loop)
+
+    def each(t: float) -> None:
+        record(t)
+        pipeline.push_hold(HOLD[0] <= t < HOLD[1])
+        if t >= TOLD:
+            pipeline.push_inertia(simulation.stamp_ns, simulation.truth(("trunk",)).inertias["trunk"])
+
+    pipeline.push_walk_command(WalkCommand(3, 0.2))
+    assert loop.run(6.9, each)
+    return record
+
+
+def test_the_feet_swing_in_order_over_a_robot_at_rest_that_follows_its_reference(walk) -> None:
+    """Its centre of mass stays over the feet that stand; it is told of a load in the middle."""
+    made = walk.loop.pipeline.controller.gait.steps_made
+    swings = [phase for phase in walk.phases if phase.startswith("swing")]
+    assert (made, swings) == (3, ["swing of lh_foot", "swing of lf_foot", "swing of rh_foot"])
+    for before, phase in pairwise(walk.phases):
+        assert not phase.startswith("swing") or before == phase.replace("swing", "dwell")
+    for foot in ("lh_foot", "rh_foot"):
+        assert walk.longest_rest(f"dwell of {foot}") >= 0.15
+    shares, loads = np.array(walk.triangles).T
+    assert shares.min() > 0.03
+    assert loads.min() > 20.0
+    assert max(row[2] for row in walk.rows) < 0.01
+    assert {row[4] for row in walk.rows} == {ControlState.CONTROL}
+
+
+def test_a_hold_ends_the_swing_stands_and_goes_on_after(walk) -> None:
+    at = [row[1] for row in walk.rows if HOLD[0] + 0.5 < row[0] < HOLD[1] - 0.01]
+    assert set(at) == {"standing"}
+    during = {row[1] for row in walk.rows if HOLD[0] < row[0] < HOLD[0] + 0.5}
+    assert during == {"swing of lh_foot", "standing"}
+
+
+def test_a_foot_comes_down_when_the_robot_is_pushed_over_and_the_same_foot_tries_again() -> None:
+    push = Push("trunk", np.array([-250.0, 150.0, 0.0]), start=1.15, duration=0.15)
+    loop = ClosedLoop(simulation_of("hyq", (push,)), pipeline_of("hyq", **{"crawl.dwell": 0.25}))
+    record = Recorder(loop)
+    loop.pipeline.push_walk_command(WalkCommand(1, 0.2))
+    assert loop.run(3.4, record)
+    swings = [(a, b) for a, b in pairwise(record.phases) if a.startswith("swing")]
+    assert swings[0] == ("swing of lh_foot", "transfer of lh_foot")
+    assert swings[-1] == ("swing of lh_foot", "standing")
+    assert loop.pipeline.controller.gait.steps_made == 1
+
+
+def test_it_crawls_up_a_ramp_of_ten_degrees_along_its_slope() -> None:
+    slope = np.radians(10.0)
+    ground = {"ground.terrain": "ramp", "ground.slope": slope, "ground.begin": -5.0}
+    loop = ClosedLoop(simulation_of("hyq", **ground), pipeline_of("hyq", **{"walking.follow_slope": 1.0}))
+    record = Recorder(loop)
+    loop.pipeline.push_walk_command(WalkCommand(2, 0.2))
+    assert loop.run(3.2, record)
+    assert loop.pipeline.controller.gait.steps_made == 2
+    assert np.array(record.triangles).min(axis=0)[1] > 20.0
+    x, y, z, w = loop.simulation.truth().base.quaternion_xyzw
+    assert np.arcsin(2.0 * (w * y - z * x)) == pytest.approx(-slope, abs=0.02)
+
+
+def solo12(config: dict[str, Any]) -> dict[str, Any]:
+    legs = [f"{leg}_{joint}" for leg in ("FL", "FR", "HL", "HR") for joint in ("HAA", "HFE", "KFE")]
+    stance = (0.1, 0.8, -1.6, -0.1, 0.8, -1.6, 0.1, -0.8, 1.6, -0.1, -0.8, 1.6)
+    return {
+        "urdf": read_urdf("example-robot-data:solo12"),
+        "imu_frame": "base_link",
+        "contacts": ("fl", "fr", "hl", "hr"),
+        "contact_frames": ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
+        "stance.joints": tuple(legs),
+        "stance.positions": stance,
+        **config,
+    }
+
+
+def test_a_quadruped_of_two_kilograms_crawls_with_the_same_parameters() -> None:
+    pipeline = pipeline_of("hyq", **solo12({"inertias.links": ()}))
+    loop = ClosedLoop(simulation_of("hyq", **solo12({})), pipeline)
+    record = Recorder(loop)
+    pipeline.push_walk_command(WalkCommand(4, 0.1))
+    begin = loop.simulation.truth().base.p_WB[0]
+    assert loop.run(5.6, record)
+    assert pipeline.controller.gait.steps_made == 4
+    assert loop.simulation.truth().base.p_WB[0] - begin == pytest.approx(0.1, abs=0.02)
+    assert np.array(record.triangles).min(axis=0)[0] > 0.0
+    assert max(row[2] for row in record.rows) < 0.01
+
+
+def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on() -> None:
+    talos = pipeline_of("talos")
+    phases = []
+    talos.push_walk_command(WalkCommand(2))
+    for k in range(1950):
+        t = k * TICK_NS * 1e-9
+        talos.push_hold(1.2 <= t < 3.5)
+        push_state(talos, k * TICK_NS, home(talos))
+        talos.tick(k * TICK_NS)
+        phases.append((t, talos.controller.gait.phase.value, talos.controller.gait.steps_made))
+    assert {(phase, made) for t, phase, made in phases if 2.9 < t < 3.49} == {("standing", 1)}
+    assert phases[-1][2] == 2

@@ -10,15 +10,9 @@ from inertial_estimation.control.inverse_dynamics import QpSolver
 from inertial_estimation.control.pipeline import STOPPED, ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import FALLBACK_DAMPING
-from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
-from inertial_estimation.signals import (
-    BaseState,
-    HealthLevel,
-    JointReading,
-    LinkInertia,
-    WrenchSample,
-)
+from inertial_estimation.signals import BaseState, HealthLevel, JointReading, LinkInertia, WrenchSample
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
 pytest.importorskip("example_robot_data")
@@ -227,11 +221,6 @@ def test_impossible_torque_errors_are_refused_in_health(fresh, bad) -> None:
     fresh.torque_errors.push({})
     assert level(fresh, "torque_errors", 0) is HealthLevel.OK
     assert not fresh.torque_errors.errors.any()
-
-
-def test_unknown_names_raise_at_construction() -> None:
-    with pytest.raises(ModelError, match="nose"):
-        pipeline_of("talos", **{"inertias.links": ("nose",)})
 
 
 def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:

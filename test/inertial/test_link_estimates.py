@@ -1,5 +1,7 @@
 """What is reported of a link: about its centre of mass, with a covariance that fits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -7,11 +9,16 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LogCholeskyEkf
 from inertial_estimation.inertial.link_estimates import (
+    BodyEstimates,
+    LinkEstimates,
     PublishedLinks,
     central_jacobian,
     central_parameters,
+    estimate_defect,
     parameter_covariance,
 )
+from inertial_estimation.models.hand_over import central_row, published_defect
+from inertial_estimation.signals import Decision, InertialEstimate, LinkInertia
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
@@ -98,3 +105,36 @@ def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(con
     assert np.abs((sample - covariance) / scale).max() < 0.05
     correlation = covariance / scale - np.eye(10)
     assert np.abs(correlation).max() > 0.3, "a diagonal matrix would pass a test of the variances"
+
+
+BALL = np.array([[2.0, 0.0, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.02]])
+BODY = LinkInertia("hand", 2.0, np.zeros(3), np.diag([0.01, 0.02, 0.02]))
+
+
+def estimate(published=BALL):
+    bodies = BodyEstimates(("hand",), np.eye(10)[None], BALL, BALL, np.eye(10)[None])
+    links, zero = LinkEstimates(bodies, published), np.zeros(2)
+    return InertialEstimate(0, links, ("a", "b"), zero, 1.0, 9.0, True, Decision.ACCEPTED, zero, 0)
+
+
+def test_a_real_body_has_no_defect():
+    assert estimate_defect(estimate()) == published_defect(["arm"], central_row(BODY)[None]) == ""
+
+
+@pytest.mark.parametrize(
+    ("published", "named"),
+    [
+        ({"mass": np.nan}, "not finite"),
+        ({"mass": -1.0}, "no real body"),
+        ({"inertia_Lcm": np.diag([0.01, 0.01, 0.03])}, "no real body"),
+    ],
+)
+def test_an_impossible_body_is_named(published, named):
+    assert named in published_defect([BODY.link], central_row(replace(BODY, **published))[None])
+
+
+def test_what_qualifies_an_estimate_must_be_finite():
+    assert "no real body" in estimate_defect(estimate(-BALL))
+    assert "innovation" in estimate_defect(replace(estimate(), nis=np.inf))
+    assert "information" in estimate_defect(replace(estimate(), information_eigenvalues=np.array([np.nan])))
+    assert "friction" in estimate_defect(replace(estimate(), friction={"knee/coulomb": np.nan}))

@@ -1,9 +1,10 @@
 import numpy as np
+import pinocchio as pin
 import pytest
 from support.input_scenes import MS, START, imu, inputs, parameters, setup, wrench
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, contact_sources
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, SensorAxes, contact_sources
 from inertial_estimation.models.contacts import ContactFrames, WrenchAxes
 from inertial_estimation.signals import ContactSample
 
@@ -117,3 +118,33 @@ def test_readings_of_the_imu_in_another_frame_are_turned(frame_id, turned):
     np.testing.assert_allclose(row[RATE], R @ [0.0, 2.0, 0.0], atol=1e-12)
     said = {"turned": "turned by 90.0 deg", "L_foot": "is on another body", "x": "is no frame of the robot"}
     assert said.get(frame_id, "arriving") in message(robot, IMU)
+
+
+Q = np.array([0.4, -0.7, 0.2, -0.3])
+
+
+def sent_in(frame_id):
+    """The wrenches of both feet in a frame, as the axes turn them, and what is said of them."""
+    robot = setup(wrench_frames=("L_cell", "R_cell"))
+    sources = dict.fromkeys(robot.contact_names, ContactSource.WRENCH)
+    taken = inputs(robot=robot, sources=sources)
+    taken.push_contact("l_foot", wrench(START), START, frame_id)
+    taken.push_contact("r_foot", wrench(START), START, "R_cell")
+    axes = SensorAxes(robot, taken.contacts)
+    rows = np.arange(12.0).reshape(2, 6)
+    return robot.robot, rows, axes.turned(rows, Q), axes.note
+
+
+def test_those_in_the_axes_of_the_base_are_turned_by_the_joints():
+    robot, rows, turned, note = sent_in("base")
+    model, data = robot.model, robot.model.createData()
+    pin.framesForwardKinematics(model, data, robot.configuration(Q))
+    R_BF = data.oMf[robot.frame_id("L_cell")].rotation
+    np.testing.assert_allclose(R_BF @ turned[0, :3], rows[0, :3], atol=1e-12)
+    np.testing.assert_allclose(R_BF @ turned[0, 3:], rows[0, 3:], atol=1e-12)
+    np.testing.assert_array_equal(turned[1], rows[1])
+    assert note == ""
+
+
+def test_those_in_the_axes_of_the_world_are_named():
+    assert "the wrenches of l_foot are in the axes of the world" in sent_in("odom")[3]

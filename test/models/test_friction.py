@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.example_robots import panda
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.friction import (
     FRICTION_TERMS,
     CoulombDirection,
@@ -71,16 +70,6 @@ def test_the_prior_is_a_share_of_the_limits_of_the_joint():
     )
     found = friction_deviations(friction, PANDA, 0.1)
     assert found == pytest.approx([8.7, 1.2, 8.7 / 2.175, 1.2 / 2.61])  # limits in Nm, over those in rad/s
-
-
-def test_mistakes_are_named():
-    with pytest.raises(ConfigurationError, match="no friction term stiction; there are coulomb"):
-        FrictionModel.of(("a",), ("stiction",), JOINTS)
-    short = NominalFriction(("panda_joint1", "panda_joint2"), ("viscous",), (1.0,))
-    with pytest.raises(ConfigurationError, match=r"values.*1 entries.*2 joints and 1 terms"):
-        friction_model(FrictionConfig(), PANDA, short)
-    with pytest.raises(ConfigurationError, match="no joint matches 'elbow'"):
-        friction_model(FrictionConfig(), PANDA, NominalFriction(("elbow",), ("viscous",), (1.0,)))
 
 
 def there_and_back(steps=400):

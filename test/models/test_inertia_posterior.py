@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.estimated_model import (
     LogCholeskyPosterior,
     TruncatedPosterior,
@@ -84,12 +83,3 @@ def test_a_posterior_is_read_as_it_was_written():
         again = posterior_from_values(posterior.values())
         draws = [one.draw(3, np.random.default_rng(7)) for one in (posterior, again)]
         np.testing.assert_array_equal(*draws)
-
-
-@pytest.mark.parametrize(
-    "change", [{"kind": "normal"}, {"mean": [[1.0] * 9]}, {"factor": "x"}, {"start": [np.nan] * 3}]
-)
-def test_a_posterior_that_is_none_is_refused_with_a_line(change):
-    values = TruncatedPosterior(body(np.random.default_rng(1))[None], np.eye(10)[:, :3], np.zeros(3)).values()
-    with pytest.raises(ConfigurationError):
-        posterior_from_values({**values, **change})

@@ -23,8 +23,9 @@ def test_levers_are_slopes_of_the_torque_of_a_joint_by_the_centre_of_mass_it_mov
     before, after = (
         pin.rnea(m, m.createData(), robot.configuration(q), still, still) for m in (robot.model, moved)
     )
-    levers = PredictedForces(robot).at(q, still, still, None).levers
-    assert (after - before)[j] == pytest.approx(levers[j] @ shift, abs=1e-12)
+    forces = PredictedForces(robot)
+    forces.at(q, still, still, None)
+    assert (after - before)[j] == pytest.approx(forces.levers()[j] @ shift, abs=1e-12)
 
 
 def test_torques_of_gravity_of_any_direction_are_those_of_inverse_dynamics():

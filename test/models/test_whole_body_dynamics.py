@@ -33,14 +33,6 @@ def compute(dynamics: WholeBodyDynamics, q: np.ndarray, v: np.ndarray) -> Dynami
     return dynamics.compute(base, dynamics.robot.joint_positions(q), v[6:])
 
 
-def test_mass_matrix_and_bias_force_are_those_of_inverse_dynamics(robot, motion) -> None:
-    q, v = motion
-    state = compute(WholeBodyDynamics(robot, FRAMES), q, v)
-    a = np.random.default_rng(1).standard_normal(robot.model.nv)
-    oracle = pin.rnea(robot.model, robot.model.createData(), q, v, a)
-    np.testing.assert_allclose(state.M @ a + state.h, oracle, atol=1e-10)
-
-
 def test_rotors_add_to_the_joints_alone(robot, motion) -> None:
     plain = compute(WholeBodyDynamics(robot, FRAMES), *motion)
     geared = compute(WholeBodyDynamics(robot, FRAMES, armature=0.2), *motion)

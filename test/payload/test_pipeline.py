@@ -6,17 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.standing_hyq import (
-    FEET,
-    ROBOT,
-    SILENT,
-    StandingHyq,
-    loaded_trunk,
-    pipeline,
-    weight,
-)
+from support.standing_hyq import FEET, ROBOT, SILENT, StandingHyq, loaded_trunk, pipeline, weight
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.payload import identification
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.payload.trunk import HAND_OVER_SHARE
@@ -119,16 +110,6 @@ def test_noiseless_readings_give_the_exact_trunk_on_a_tilted_base():
     mass, com_B = loaded_trunk(load)
     assert last.estimate.mass == pytest.approx(mass, rel=1e-9)
     np.testing.assert_allclose(last.estimate.com_L, com_B, atol=1e-3)
-
-
-def test_reset_returns_to_nominal_and_finds_the_load_again():
-    scene = StandingHyq(pipeline(**FAST))
-    scene.put_on(LOAD)
-    identified(scene)
-    scene.pipe.reset()
-    assert scene.run(0.2).trunk.mass == pytest.approx(NOMINAL)
-    assert_found(identified(scene), LOAD)
-    assert kinds(scene) == ["loaded", "loaded"]
 
 
 def test_steps_of_the_clock_either_way_keep_the_trunk_and_a_load_taken_off_meanwhile_is_found():
@@ -250,16 +231,6 @@ def test_a_wrench_that_reads_nothing_is_no_load_and_is_named():
     scene.put_on(weight(mass=10.0, com=(0.35, 0.2, 0.1)))  # even near a corner it loads more than one foot
     scene.run(0.4)
     assert kinds(scene) == ["loaded"]
-
-
-def test_parameters_change_while_running_and_bad_ones_do_not():
-    scene = StandingHyq(pipeline())
-    scene.pipe.set_parameter("method", "static_poses")
-    scene.pipe.identify()
-    assert scene.run(0.1).method == "static_poses"
-    for name, value in (("method", "guess"), ("trunk", "base")):
-        with pytest.raises(ConfigurationError, match=name):
-            scene.pipe.set_parameter(name, value)
 
 
 def test_a_robot_that_moves_up_and_down_is_weighed_with_its_acceleration():

@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.standing_robot import HYQ, QUADRUPEDS, Standing, moment_about_base
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contacts import ContactFrames
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import (
     TrunkStatics,
     trunk_com_across_gravity,
@@ -124,14 +122,3 @@ def test_what_cannot_be_measured_is_refused(contacts, trunk, words) -> None:
         TrunkStatics(robot, contacts, trunk)
     if "joint" in words:
         TrunkStatics(robot, contacts, trunk, "measured")
-
-
-def test_a_leg_with_joints_enough_for_a_sole_and_a_fixed_base_are_refused() -> None:
-    talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
-    sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
-    with pytest.raises(ConfigurationError, match=r"'left' has 6 joints.*fewer than the 6 of a sole"):
-        TrunkStatics(talos, sole, "base_link")
-    TrunkStatics(talos, sole, "base_link", "measured")
-    fixed = RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"), floating_base=False)
-    with pytest.raises(ConfigurationError, match="floating base"):
-        TrunkStatics(fixed, Standing().contacts, "trunk")

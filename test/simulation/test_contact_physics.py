@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.simulated_robots import GRAVITY, IN_THE_AIR, MASS, ON_GROUND, SIDE, block_simulation
+from support.simulated_robots import GRAVITY, MASS, ON_GROUND, SIDE, block_simulation
 
 from inertial_estimation.simulation.config import GroundConfig
 from inertial_estimation.simulation.disturbances import Push
@@ -89,17 +89,6 @@ def test_ground_does_not_hold_on_to_a_block_that_is_lifted():
     # From rest with 2 g upwards; the springs give back what they had stored, and no more.
     lifted = 0.5 * 2 * GRAVITY * 0.2**2
     assert lifted < truth.base.p_WB[2] < lifted + 0.01
-
-
-def test_free_fall_is_parabolic_and_weightless():
-    simulation = block_simulation(IN_THE_AIR)
-    duration, step = 0.5, 1e-3
-    simulation.apply(np.zeros(0))
-    readings = simulation.advance(round(duration * 1e9))
-    truth = simulation.truth()
-    assert truth.base.v_WB_B[2] == pytest.approx(-GRAVITY * duration, rel=1e-9)
-    assert truth.base.p_WB[2] == pytest.approx(-0.5 * GRAVITY * duration**2, abs=GRAVITY * duration * step)
-    np.testing.assert_allclose(readings[-1].imu.specific_force_I, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("terrain", ["ramp", "rough", "stones"])

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from support.leg_robot import Stance, push_stance, tilt_pipeline
-from support.observer_simulation import Body
 
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_names import TILT_NODE
@@ -27,13 +27,18 @@ H = 0.002
 
 @pytest.fixture(scope="module")
 def moving():
-    """Exact means over the steps, and the vertical at their ends."""
-    body, ends = Body(3), H * np.arange(1, 2501)
-    middle = ends - 0.5 * H
-    readings = Intervals(
-        np.full(len(ends), H), body.rate(middle), body.force(middle), body.velocity_I(middle)
-    )
-    return readings, body.vertical(ends)
+    """Exact means over the steps of a body that swings in the world, and the vertical at their ends."""
+    rng, ends, d = np.random.default_rng(3), H * np.arange(1, 2501), 1e-3
+    size, frequency, phase = rng.normal(size=6), rng.uniform(1.0, 4.0, 6), rng.uniform(0.0, 6.28, 6)
+
+    def pose(t):
+        swing = [0.1, 0.1, 0.1, 0.5, 0.5, 0.5] * size * np.sin(np.multiply.outer(t, frequency) + phase)
+        return swing[:, :3], Rotation.from_rotvec(swing[:, 3:])
+
+    (p0, R0), (p, R), (p1, R1) = (pose(ends - 0.5 * H + s) for s in (-d, 0.0, d))
+    w_I, v_I = (R0.inv() * R1).as_rotvec() / (2 * d), R.inv().apply(p1 - p0) / (2 * d)
+    f_I = R.inv().apply((p1 - 2 * p + p0) / d**2 + [0.0, 0.0, 9.80665])
+    return Intervals(np.full(len(ends), H), w_I, f_I, v_I), pose(ends)[1].as_matrix()[:, 2]
 
 
 def angles_deg(a, b):

@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.identification.excitation.precision import (
-    covariance,
-    objective,
-    scaled_condition,
-)
+from inertial_estimation.identification.excitation.precision import covariance, objective, scaled_condition
 from inertial_estimation.identification.identifiability import BaseParameters, base_parameters
 
 UNITS = np.array([1.0, 30.0, 0.01, 5.0, 1.0])

@@ -81,10 +81,3 @@ def test_chain_is_the_derivative_of_the_samples() -> None:
     steps = 1e-6 * np.eye(motions.size)
     numeric = [(total(z + step) - total(z - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(motions.chain(z, *weights), numeric, rtol=1e-4, atol=1e-3)
-
-
-def test_smaller_gain_moves_less() -> None:
-    motions = family()
-    z = motions.random(np.random.default_rng(5))
-    full, half = motions.samples(z), motions.samples(motions.smaller(z, 0.5))
-    np.testing.assert_allclose(half.v, 0.5 * full.v, atol=1e-12)
