@@ -43,7 +43,7 @@ def entries():
         joints = stance.joints(stamp, t)
         velocity = joints.velocity + 0.05 * rng.normal(size=len(joints.names))
         yield entry(topic="/joint_states", sample=replace(joints, velocity=velocity))
-        yield entry(topic="/left/wrench", sample=stance.wrench(stamp, t, 400.0))
+        yield entry(topic="/left/wrench", sample=stance.wrench(stamp, 400.0))
         yield entry(topic="/right/wrench", sample=WrenchSample(stamp, np.zeros(6)))
         yield entry(topic="/imu/data", sample=noisy)
 

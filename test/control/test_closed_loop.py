@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support.control_robots import (
-    PANDA_HOME,
     TICK_NS,
     ClosedLoop,
     home,
@@ -19,7 +18,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import HEIGHT_RATE, JOINT_RATE, WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
-from inertial_estimation.signals import BaseReference, JointReading
+from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.disturbances import Attachment, MassWaveform, Push, ball
 
 pytest.importorskip("example_robot_data")
@@ -118,21 +117,6 @@ def test_a_compliant_elbow_sags_by_the_load_over_its_stiffness_until_the_inertia
     left = abs(loop.simulation.truth().q[joint] - wanted)
     assert sag > 0.3
     assert left < 0.03
-
-
-def test_an_arm_follows_a_joint_reference() -> None:
-    loop = ClosedLoop(simulation_of("panda", **PANDA_HOME), pipeline_of("panda", **PANDA_HOME))
-    joint = loop.pipeline.robot.joint_index("panda_joint4")
-    errors = []
-
-    def curl(t: float) -> None:
-        angle, rate = 0.4 * np.sin(2.0 * t), 0.8 * np.cos(2.0 * t)
-        reference = JointReading(0, ("panda_joint4",), np.array([angle - 1.8]), np.array([rate]))
-        loop.pipeline.push_joint_reference(reference)
-        errors.append(loop.simulation.truth().q[joint] - angle + 1.8)
-
-    assert loop.run(3.0, curl)
-    assert np.abs(errors[300:]).max() < 0.03
 
 
 HOLD = (1.2, 2.8)  # begins in the first swing [s]

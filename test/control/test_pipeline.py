@@ -93,15 +93,6 @@ def test_a_joint_state_is_answered_with_the_base_state_of_its_time(fresh) -> Non
     assert [command.stamp_ns for command in fresh.tick(3 * TICK_NS)] == [2 * TICK_NS], "interpolated"
 
 
-def test_the_orientation_of_the_base_is_that_of_its_message(fresh) -> None:
-    for k, turn in enumerate(([0.0, 0.0, 2.5], [0.3, -0.2, 1.0], [-0.4, 0.5, -3.0])):
-        quaternion = quaternion_from_rotation(exp_so3(np.array(turn)))
-        push_state(fresh, (k + 1) * TICK_NS, home(fresh), quaternion=quaternion)
-        (sample,) = fresh.inputs.ready()
-        found = fresh._sensed.base(sample).quaternion_xyzw
-        assert abs(found @ quaternion) == pytest.approx(1.0, abs=1e-12)
-
-
 def heavy(link: str, robot, extra: float) -> LinkInertia:
     body = robot.link_body(link)
     own = body.T_JL.actInv(body.nominal_J)

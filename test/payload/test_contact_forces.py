@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.standing_robot import Standing
 
-from inertial_estimation.payload.com_methods import ContactForceRecursion, SampleScatter, recursion_gain
+from inertial_estimation.payload.com_methods import ContactForceRecursion, SampleScatter
 
 H = 0.004
 SCENE = Standing()
@@ -27,13 +27,6 @@ def run(method, measured, duration, h=H):
 
 def started(com=(0.0, 0.0, 0.0), settling_time=1.0) -> ContactForceRecursion:
     return ContactForceRecursion(settling_time, np.array(com), SCENE.mass)
-
-
-@given(beta=st.floats(1e-4, 0.99), h=st.floats(1e-3, 1.0))
-def test_gain_is_that_of_the_settling_time_and_leaves_five_percent(beta, h) -> None:
-    t_a = -3.0 * h / math.log1p(-beta)  # T III-B
-    assert recursion_gain(t_a, h) == pytest.approx(beta, rel=1e-9)
-    assert (1.0 - beta) ** (t_a / h) == pytest.approx(0.05, abs=0.001)
 
 
 @given(steps=st.lists(st.floats(1e-3, 0.2), min_size=3, max_size=12))

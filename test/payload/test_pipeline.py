@@ -104,7 +104,7 @@ def test_measured_forces_give_the_same_trunk():
 def test_noiseless_readings_give_the_exact_trunk_on_a_tilted_base():
     load = weight(com=(-0.2, 0.1, ROBOT.link_body("trunk").nominal_J.lever[2]))  # keeps the trunk's height
     scene = StandingHyq(pipeline(**FAST), noise=SILENT)
-    scene.stand((0.12, -0.08))
+    scene.tilt = (0.12, -0.08)
     scene.put_on(load)
     last = identified(scene)
     mass, com_B = loaded_trunk(load)

@@ -35,12 +35,12 @@ def feet_motion() -> FlatFeetData:
 
 
 @cache
-def touching_postures(count: int = 40) -> Array:
+def touching_postures() -> Array:
     """Postures of the arm with the hand flush on a tilted plane, by inverse kinematics."""
     robot, rng = panda(), np.random.default_rng(2)
     data, found = robot.model.createData(), []
     middle = 0.5 * (robot.model.lowerPositionLimit + robot.model.upperPositionLimit)
-    while len(found) < count:
+    while len(found) < 40:
 
         def error(q: Array) -> Array:
             pin.framesForwardKinematics(robot.model, data, q)
@@ -56,16 +56,15 @@ def touching_postures(count: int = 40) -> Array:
     return np.array(found)
 
 
-def plane_scene(rng: np.random.Generator, *, joint_noise: float = 0.0, size: float = 0.08) -> Scene:
-    q = touching_postures()
-    offsets = rng.uniform(-size, size, 7)
-    measured = q - offsets + joint_noise * rng.standard_normal(q.shape)
+def plane_scene(rng: np.random.Generator) -> Scene:
+    offsets = rng.uniform(-0.08, 0.08, 7)
     kinematics = ChainKinematics(panda(), reference="panda_link0", frames=["panda_link8"])
-    return Scene(PlaneProblem(CalibratedChain(kinematics, measured, CalibrationConfig())), offsets)
+    chain = CalibratedChain(kinematics, touching_postures() - offsets, CalibrationConfig())
+    return Scene(PlaneProblem(chain), offsets)
 
 
 def marker_scene(
-    rng: np.random.Generator, *, noise: float = 0.0, count: int = 40, size: float = 0.08, sigma: float = 0.2
+    rng: np.random.Generator, *, noise: float = 0.0, count: int = 40, size: float = 0.08
 ) -> Scene:
     robot = panda()
     middle = 0.5 * (robot.model.lowerPositionLimit + robot.model.upperPositionLimit)
@@ -78,7 +77,7 @@ def marker_scene(
         points.append(T_CW * data.oMf[robot.frame_id("panda_link7")] * np.array([0.05, 0.08, 0.12]))
     measured = np.array(points) + noise * rng.standard_normal((count, 3))
     kinematics = ChainKinematics(robot, reference="panda_link0", frames=["panda_link7"])
-    chain = CalibratedChain(kinematics, q - offsets, CalibrationConfig(offset_sigma=sigma))
+    chain = CalibratedChain(kinematics, q - offsets, CalibrationConfig())
     return Scene(MarkerProblem(chain, measured), offsets)
 
 
@@ -87,17 +86,15 @@ def feet_scene(
     *,
     imus: tuple[str, ...] = ("base_link", "torso_2_link"),
     imu_noise: float = 0.0,
-    joint_noise: float = 0.0,
     use_yaw: bool = True,
-    frames: tuple[str, ...] = FEET,
 ) -> Scene:
     """TALOS on both feet; IMU orientations from Pinocchio's placements."""
     robot, motion = talos(), feet_motion()
-    kinematics = ChainKinematics(robot, reference="base_link", frames=[*frames, *imus])
+    kinematics = ChainKinematics(robot, reference="base_link", frames=[*FEET, *imus])
     columns = [robot.joint_index(name) for name in kinematics.joints]
     offsets = rng.uniform(-0.17, 0.17, len(columns))
     q = motion.q.copy()
-    q[:, columns] += joint_noise * rng.standard_normal((len(q), len(columns))) - offsets
+    q[:, columns] -= offsets
     data, measured = robot.model.createData(), np.empty((len(imus), len(q), 3, 3))
     for k, row in enumerate(motion.q):
         pin.framesForwardKinematics(robot.model, data, robot.configuration(row))
@@ -106,5 +103,4 @@ def feet_scene(
             measured[i, k] = exp_so3(imu_noise * rng.standard_normal(3)) @ R
     chain = CalibratedChain(kinematics, q, CalibrationConfig())
     orientations = [ImuOrientations(R_WI, use_yaw) for R_WI in measured]
-    soles = [SOLE] * len(frames)
-    return Scene(FlatFeetProblem(chain, soles, orientations), offsets)
+    return Scene(FlatFeetProblem(chain, [SOLE] * len(FEET), orientations), offsets)

@@ -62,22 +62,12 @@ def tilt_pipeline(**values):
     return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, **values}), URDF)
 
 
-def push_stance(
-    pipeline,
-    stance,
-    stamp,
-    t,
-    *,
-    load=(400.0, 0.0),
-    bias=(0.0, 0.0, 0.0),
-    sent=lambda joints: joints,
-    spoil=lambda imu: imu,
-):
-    """Push all readings of one instant; the joint state and the IMU sample may be altered."""
-    pipeline.push_joints(sent(stance.joints(stamp, t)))
-    pipeline.push_wrench("left", stance.wrench(stamp, t, load[0]))
-    pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, load[1], 0, 0, 0]))
-    pipeline.push_imu(spoil(stance.imu(stamp, t, bias)))
+def push_stance(pipeline, stance, stamp, t, *, spoil=lambda imu: imu):
+    """Push all readings of one instant; the IMU sample may be altered."""
+    pipeline.push_joints(stance.joints(stamp, t))
+    pipeline.push_wrench("left", stance.wrench(stamp, 400.0))
+    pipeline.push_wrench("right", WrenchSample(stamp, np.zeros(6)))
+    pipeline.push_imu(spoil(stance.imu(stamp, t)))
 
 
 @functools.lru_cache(maxsize=12)
@@ -87,41 +77,21 @@ def _readings_of(*_motion):
 
 
 class Stance:
-    """Joints follow sinusoids; one point of the left sole stays where it is in the world.
+    """Joints follow sinusoids; the left sole stays where it is in the world.
 
     Args:
         size: Amplitude of the joints [rad].
         foot: Orientation of the sole in the world.
         still_until: When the motion begins [s].
-        pivot: The point of the sole that stays, in its frame [m].
-        roll: Amplitude of the rotation of the sole about that point [rad].
     """
 
-    def __init__(
-        self,
-        seed=0,
-        size=0.2,
-        foot=(0.0, 0.0, 0.0),
-        still_until=0.0,
-        pivot=(0.0, 0.0, 0.0),
-        roll=(0.0, 0.0, 0.0),
-    ):
+    def __init__(self, seed=0, size=0.2, foot=(0.0, 0.0, 0.0), still_until=0.0):
         rng = np.random.default_rng(seed)
         self._phase, self._speed = rng.uniform(0, 6.28, len(NAMES)), rng.uniform(2, 5, len(NAMES))
         self._size, self._still = size, still_until
         self._T_WF = pin.SE3(pin.exp3(np.array(foot)), np.array([0.3, -0.2, 0.0]))
-        self._T_FP = pin.SE3(np.eye(3), np.array(pivot))
-        self._roll = np.array(roll)
         self._data = MODEL.createData()
-        self._readings = _readings_of(seed, size, tuple(foot), still_until, tuple(pivot), tuple(roll))
-
-    def sole(self, t):
-        """Pose of the left sole in the world."""
-        if not self._roll.any():
-            return self._T_WF
-        s = max(t - self._still, 0.0)
-        turn = pin.exp3(self._roll * (1.0 - np.exp(-(s**3))) * np.sin(3.0 * s))
-        return self._T_WF * self._T_FP * pin.SE3(turn, np.zeros(3)) * self._T_FP.inverse()
+        self._readings = _readings_of(seed, size, tuple(foot), still_until)
 
     def q(self, t):
         s = max(t - self._still, 0.0)
@@ -135,23 +105,21 @@ class Stance:
         configuration = np.concatenate(([0, 0, 0, 0, 0, 0, 1.0], self.q(t)))
         pin.framesForwardKinematics(MODEL, self._data, configuration)
         T_BF = self._data.oMf[MODEL.getFrameId("left_sole")]
-        return self.sole(t) * T_BF.inverse() * self._data.oMf[MODEL.getFrameId(frame)]
+        return self._T_WF * T_BF.inverse() * self._data.oMf[MODEL.getFrameId(frame)]
 
-    def velocity(self, frame, t, d=1e-5):
-        """Velocity of a frame's origin and angular velocity, in the frame."""
-        before, now, after = (self.pose(frame, t + s) for s in (-d, 0.0, d))
-        v = now.rotation.T @ (after.translation - before.translation) / (2 * d)
-        w = pin.log3(before.rotation.T @ after.rotation) / (2 * d)
-        return v, w
+    def rate(self, t, d=1e-5):
+        """Angular velocity of the IMU, in its frame."""
+        before, after = (self.pose("imu", t + s).rotation for s in (-d, d))
+        return pin.log3(before.T @ after) / (2 * d)
 
     def force(self, t, d=1e-3):
         before, now, after = (self.pose("imu", t + s) for s in (-d, 0.0, d))
         a = (after.translation - 2 * now.translation + before.translation) / d**2
         return now.rotation.T @ (a + G)
 
-    def imu(self, stamp_ns, t, bias=(0.0, 0.0, 0.0)):
+    def imu(self, stamp_ns, t):
         force, rate, _, _ = self._at(t)
-        return ImuSample(stamp_ns, force, rate + bias)
+        return ImuSample(stamp_ns, force, rate)
 
     def joints(self, stamp_ns, t):
         _, _, q, v = self._at(t)
@@ -160,14 +128,10 @@ class Stance:
     def _at(self, t):
         """Specific force, angular rate, joint positions and velocities."""
         if t not in self._readings:
-            self._readings[t] = self.force(t), self.velocity("imu", t)[1], self.q(t), self.v(t)
+            self._readings[t] = self.force(t), self.rate(t), self.q(t), self.v(t)
         return self._readings[t]
 
-    def wrench(self, stamp_ns, t, newtons, *, point=(0.0, 0.0, 0.0), frame="left_sole"):
-        """Vertical force at a point of the left sole, in its frame [m], as a sensor in a frame sees it."""
-        f = self.sole(t).rotation.T @ np.array([0.0, 0.0, newtons])
-        about_sole = pin.Force(f, pin.skew(np.array(point)) @ f)
-        if frame == "left_sole":
-            return WrenchSample(stamp_ns, about_sole.vector)
-        T_FS = self.pose("left_sole", t).actInv(self.pose(frame, t))
-        return WrenchSample(stamp_ns, T_FS.actInv(about_sole).vector)
+    def wrench(self, stamp_ns, newtons):
+        """Vertical force at the left sole, in its frame."""
+        f = self._T_WF.rotation.T @ np.array([0.0, 0.0, newtons])
+        return WrenchSample(stamp_ns, np.append(f, np.zeros(3)))

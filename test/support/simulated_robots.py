@@ -66,18 +66,17 @@ def panda_simulation(
 class PostureHold:
     """A PD controller on every joint about posture and torques of the start, on the true joint states."""
 
-    def __init__(self, simulation: Simulation, stiffness: float = 800.0, damping: float = 15.0) -> None:
+    def __init__(self, simulation: Simulation) -> None:
         truth = simulation.truth()
         self.simulation, self.q, self.tau = simulation, truth.q.copy(), truth.tau_link.copy()
-        self.stiffness, self.damping = stiffness, damping
 
-    def run(self, duration_s: float, offset: Callable[[float], np.ndarray] | None = None) -> list:
-        """Hold, or follow an offset to the posture in time; returns all readings."""
+    def run(self, duration_s: float, offset: Callable[[float], np.ndarray]) -> list:
+        """Follow an offset to the posture in time; returns all readings."""
         simulation, readings = self.simulation, []
         begin_ns = simulation.stamp_ns
         while (time := (simulation.stamp_ns - begin_ns) * 1e-9) < duration_s - 1e-9:
             truth = simulation.truth()
-            q = self.q if offset is None else self.q + offset(time)
-            simulation.apply(self.tau + self.stiffness * (q - truth.q) - self.damping * truth.v)
+            q = self.q + offset(time)
+            simulation.apply(self.tau + 800.0 * (q - truth.q) - 15.0 * truth.v)
             readings += simulation.advance(simulation.period_ns)
         return readings

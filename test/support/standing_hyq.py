@@ -86,10 +86,6 @@ class StandingHyq:
         self.load = load
         self._ideal = None
 
-    def stand(self, tilt=(0.0, 0.0)):
-        self.tilt = tilt
-        self._ideal = None
-
     def ideal(self):
         """Return what ideal sensors read; constant while nothing changes."""
         velocity, acceleration = self._lift()

@@ -80,7 +80,7 @@ def without(*names):
         if "joints" not in names:
             pipeline.push_joints(stance.joints(stamp, t))
         if "feet" not in names:
-            pipeline.push_wrench("left", stance.wrench(stamp, t, 400.0))
+            pipeline.push_wrench("left", stance.wrench(stamp, 400.0))
             pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, 0, 0, 0, 0]))
         pipeline.push_imu(stance.imu(stamp, t))
 

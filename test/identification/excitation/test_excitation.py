@@ -193,8 +193,3 @@ def test_a_leg_of_a_hung_robot_moves_alone() -> None:
 def test_bad_input_is_refused(floating: bool, values: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         design_excitation(arm_identification(floating_base=floating), config(**values), arm_urdf())
-
-
-def test_a_large_clearance_is_kept() -> None:
-    design = design_excitation(arm_identification(), config(clearance=0.34), arm_urdf(shapes=True))
-    assert design.clearance >= 0.34
