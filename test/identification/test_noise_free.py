@@ -17,6 +17,10 @@ CASES = {
             "friction.joints": ["elbow*", "wrist_1*"],
         },
     ),
+    "springs": (
+        "ur10_joint_limited_robot",
+        {"friction.terms": ["coulomb", "viscous", "stiffness", "balance_sin"], "friction.joints": ["elbow*"]},
+    ),
     "measured wrenches": ("hyq_no_sensors", {"contact_wrenches": "measured"}),
     "projected wrenches": ("hyq_no_sensors", {"contact_wrenches": "projected"}),
     "no torques": ("hyq_no_sensors", {"contact_wrenches": "measured", "torque_rows": []}),
@@ -82,16 +86,3 @@ def test_friction_of_the_size_of_the_drive_is_found_and_a_tight_prior_holds_it(m
         found[share] = report.methods["consistent"].friction[f"{JOINT}/coulomb"]
     assert found[0.1] == pytest.approx(TRUE_NM, rel=0.1)
     assert found[1e-4] < 0.5 * TRUE_NM
-
-
-@pytest.mark.parametrize("term", ["stiffness", "balance_sin"])
-def test_a_spring_is_identified(term, make_scene):
-    scene = make_scene(
-        "ur10_joint_limited_robot", links=["wrist_3_link"], friction__terms=["coulomb", "viscous", term]
-    )
-    identifier = scene.identifier()
-    x = np.zeros(len(identifier.parameters.unknowns))
-    x[identifier.parameters.unknowns.index(f"{JOINT}/{term}")] = 20.0
-    identifier.push(scene.recording(identifier, x, 1, seconds=2.0))
-    found = identifier.report(["consistent"]).methods["consistent"].friction[f"{JOINT}/{term}"]
-    assert found == pytest.approx(20.0, rel=1e-2)

@@ -47,21 +47,10 @@ COMMENTED = """<?xml version="1.0" encoding="utf-8"?>
 """
 
 
-@pytest.fixture(scope="module")
-def urdf() -> str:
-    pytest.importorskip("example_robot_data")
-    return read_urdf("example-robot-data:talos_reduced")
-
-
-@pytest.fixture(scope="module")
-def robot(urdf: str) -> RobotModel:
-    return RobotModel.from_urdf(urdf)
-
-
-def test_perturbed_robot_is_possible_and_off_by_what_was_asked(urdf: str, robot: RobotModel) -> None:
-    other = RobotModel.from_urdf(
-        perturbed_urdf(urdf, np.random.default_rng(3), mass_sigma=0.03, com_sigma=0.003)
-    )
+def test_perturbed_robot_is_possible_and_off_by_what_was_asked() -> None:
+    urdf = read_urdf("example-robot-data:talos_reduced")
+    changed = perturbed_urdf(urdf, np.random.default_rng(3), mass_sigma=0.03, com_sigma=0.003)
+    robot, other = RobotModel.from_urdf(urdf), RobotModel.from_urdf(changed)
     single = [j for j in range(2, robot.model.njoints) if robot.model.inertias[j].mass > 0.5]
     logs = [np.log(other.model.inertias[j].mass / robot.model.inertias[j].mass) for j in single]
     assert 0.01 < np.std(logs) < 0.06

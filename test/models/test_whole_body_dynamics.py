@@ -4,8 +4,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import LinkInertia
 
@@ -15,17 +13,12 @@ STEP = 1e-6
 
 
 @pytest.fixture(scope="module")
-def robot() -> RobotModel:
-    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
-
-
-@pytest.fixture(scope="module")
-def motion(robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+def motion(talos) -> tuple[np.ndarray, np.ndarray]:
     """A random configuration of the whole robot and its velocity."""
     rng = np.random.default_rng(0)
-    q = pin.integrate(robot.model, pin.neutral(robot.model), 0.4 * rng.standard_normal(robot.model.nv))
+    q = pin.integrate(talos.model, pin.neutral(talos.model), 0.4 * rng.standard_normal(talos.model.nv))
     q[:3] = 0.0
-    return q, rng.standard_normal(robot.model.nv)
+    return q, rng.standard_normal(talos.model.nv)
 
 
 def compute(dynamics: WholeBodyDynamics, q: np.ndarray, v: np.ndarray) -> DynamicsState:
@@ -33,18 +26,18 @@ def compute(dynamics: WholeBodyDynamics, q: np.ndarray, v: np.ndarray) -> Dynami
     return dynamics.compute(base, dynamics.robot.joint_positions(q), v[6:])
 
 
-def test_rotors_add_to_the_joints_alone(robot, motion) -> None:
-    plain = compute(WholeBodyDynamics(robot, FRAMES), *motion)
-    geared = compute(WholeBodyDynamics(robot, FRAMES, armature=0.2), *motion)
-    added = np.diag(np.r_[np.zeros(6), np.full(robot.n_joints, 0.2)])
+def test_rotors_add_to_the_joints_alone(talos, motion) -> None:
+    plain = compute(WholeBodyDynamics(talos, FRAMES), *motion)
+    geared = compute(WholeBodyDynamics(talos, FRAMES, armature=0.2), *motion)
+    added = np.diag(np.r_[np.zeros(6), np.full(talos.n_joints, 0.2)])
     np.testing.assert_allclose(geared.M - plain.M, added, atol=1e-12)
 
 
-def test_velocities_and_drifts_are_derivatives(robot, motion) -> None:
+def test_velocities_and_drifts_are_derivatives(talos, motion) -> None:
     q, v = motion
-    dynamics = WholeBodyDynamics(robot, FRAMES)
+    dynamics = WholeBodyDynamics(talos, FRAMES)
     state = compute(dynamics, q, v)
-    before, after = (compute(dynamics, pin.integrate(robot.model, q, s * STEP * v), v) for s in (-1.0, 1.0))
+    before, after = (compute(dynamics, pin.integrate(talos.model, q, s * STEP * v), v) for s in (-1.0, 1.0))
     for frame, earlier, later in zip(
         (*state.frames, state.base), (*before.frames, before.base), (*after.frames, after.base), strict=True
     ):
@@ -58,19 +51,19 @@ def test_velocities_and_drifts_are_derivatives(robot, motion) -> None:
     np.testing.assert_allclose(state.com_motion.jacobian @ v, state.com_velocity, atol=1e-12)
 
 
-def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(robot, motion) -> None:
+def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(talos, motion) -> None:
     link = "arm_left_5_link"
-    body = robot.link_body(link)
+    body = talos.link_body(link)
     load = pin.Inertia(4.0, np.array([0.03, 0.0, -0.1]), np.diag([0.02, 0.025, 0.015]))
-    loaded = robot.model.copy()
+    loaded = talos.model.copy()
     loaded.appendBodyToJoint(body.joint_id, load, body.T_JL)
     whole = body.T_JL.actInv(body.nominal_J) + load  # the link's body with the load, in the link's frame
-    dynamics = WholeBodyDynamics(robot, FRAMES)
+    dynamics = WholeBodyDynamics(talos, FRAMES)
     dynamics.set_inertias({link: LinkInertia(link, whole.mass, whole.lever, whole.inertia)})
     q, v = motion
     state = compute(dynamics, q, v)
-    a = np.random.default_rng(2).standard_normal(robot.model.nv)
+    a = np.random.default_rng(2).standard_normal(talos.model.nv)
     oracle = pin.rnea(loaded, loaded.createData(), q, v, a)
     np.testing.assert_allclose(state.M @ a + state.h, oracle, atol=1e-10)
-    assert state.mass == pytest.approx(robot.total_mass + 4.0)
+    assert state.mass == pytest.approx(talos.total_mass + 4.0)
     np.testing.assert_allclose(state.com, pin.centerOfMass(loaded, loaded.createData(), q), atol=1e-12)
