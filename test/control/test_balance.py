@@ -9,7 +9,6 @@ from scipy.optimize import minimize, nnls
 from scipy.spatial import ConvexHull
 
 from inertial_estimation.control.balance import (
-    INTEGRAL_GAIN,
     INTEGRAL_LIMIT,
     DcmFeedback,
     PressureSegment,
@@ -47,17 +46,11 @@ def test_reference_integrated_forwards_ends_on_the_last_pressure_point() -> None
     assert dcm_of_plan([PressureSegment((0.0, 0.0), (0.3, 0.1), 0.0)], OMEGA) == (0.3, 0.1)
 
 
-def simulate(
-    config: BalanceConfig,
-    offset: float,
-    shift: np.ndarray,
-    seconds: float = 8.0,
-    integral: float = INTEGRAL_GAIN,
-):
+def simulate(config: BalanceConfig, offset: float, shift: np.ndarray, integral: float):
     """Error of a pendulum whose true centre of mass is off along x from the measured one."""
     feedback, h = DcmFeedback(integral), 0.003
     com, velocity, errors = shift.copy(), np.zeros(2), []
-    for _ in range(int(seconds / h)):
+    for _ in range(int(8.0 / h)):
         xi = com - [offset, 0.0] + velocity / OMEGA
         errors.append(np.abs(xi).max())
         p = feedback.centre_of_pressure(config, xi, np.zeros(2), SQUARE, OMEGA, h)

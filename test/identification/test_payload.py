@@ -15,17 +15,14 @@ class LoadedArm:
     """An arm unlike its description, with a load and without."""
 
     def __init__(self, make_scene, load, *, noise, seed=0):
-        self.load = load
         scene = make_scene("ur10_joint_limited_robot")
-        self.bare = scene.identifier()
-        self.identifier = scene.identifier(payload=LINK)
-        self.config, self.scene = scene.config, scene
-        given = self.bare.parameters
+        bare, self.identifier = scene.identifier(), scene.identifier(payload=LINK)
+        given = bare.parameters
         x = np.full(len(given.unknowns), 0.3)  # friction
         for i, share in enumerate(np.random.default_rng(3).uniform(-0.3, 0.3, len(given.bodies))):
             x[10 * i : 10 * i + 10] = share * given.body(given.nominal, i)  # another density
         x_loaded = np.concatenate((x, load.vector))
-        self.unloaded = scene.recording(self.bare, x, 10 + seed, seconds=1.5, torque_noise=noise)
+        self.unloaded = scene.recording(bare, x, 10 + seed, seconds=1.5, torque_noise=noise)
         self.loaded = scene.recording(self.identifier, x_loaded, 20 + seed, seconds=1.5, torque_noise=noise)
 
     def report(self, *methods):
@@ -46,12 +43,6 @@ def test_two_recordings_without_noise_give_the_load_exactly(make_scene, load):
         assert result.relative_error < 1e-4
 
 
-@pytest.fixture(scope="module")
-def noisy(make_scene):
-    arm = LoadedArm(make_scene, LARGE, noise=0.3)
-    return arm, arm.report("consistent")
-
-
 def test_the_deviations_cover_the_errors(make_scene):
     """Chi-square of mass and centre of mass over independent noise, two-sided at 99.8 %."""
     scores = []
@@ -63,11 +54,10 @@ def test_the_deviations_cover_the_errors(make_scene):
     assert 8.1 < np.sum(np.square(scores)) < 51.2  # 24 degrees of freedom
 
 
-def test_one_recording_is_a_but_and_covers_its_error(noisy):
-    arm, _report = noisy
-    identifier = arm.scene.identifier(payload=LINK)
-    identifier.push(arm.loaded)
-    report = identifier.report(["consistent", "least-squares"])
+def test_one_recording_is_a_but_and_covers_its_error(make_scene):
+    arm = LoadedArm(make_scene, LARGE, noise=0.3)
+    arm.identifier.push(arm.loaded)
+    report = arm.identifier.report(["consistent", "least-squares"])
     found = report.methods["consistent"].payload
     assert abs(found.inertia.mass - LARGE.mass) < 3.0 * found.mass_sigma
     assert found.mass_sigma > 0.1

@@ -18,10 +18,10 @@ def line(t, k):
     return 0.1 * k + 0.2 * t
 
 
-def feed(robot, until, rates=(500, 200, 100), late=(0.0, 0.001, 0.003), shuffle=None, drop=()):
+def feed(robot, until, drop=()):
     """Messages of an IMU, joint states and wrenches with delays, in the order of their arrival."""
     messages = []
-    for kind, (rate, delay) in enumerate(zip(rates, late, strict=True)):
+    for kind, (rate, delay) in enumerate(((500, 0.0), (200, 0.001), (100, 0.003))):
         for k in range(int(until * rate)):
             t = k / rate
             messages.append((t + delay, kind, round(t * 1e9)))

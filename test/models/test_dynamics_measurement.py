@@ -70,7 +70,7 @@ def simulated(robot, contacts, rng, *, point=False):
     return state, links, tau
 
 
-def true_vector(robot, bodies, links):
+def true_vector(bodies, links):
     return np.concatenate([links[body.joint_id].vector for body in bodies])
 
 
@@ -98,7 +98,7 @@ def test_true_parameters_leave_no_residual_in_any_row_set(talos, base, joints, m
     for _ in range(5):
         state, links, _tau = simulated(talos, FEET, rng)
         equation = measurement.equation(state)
-        residual = equation.value - equation.regressor @ true_vector(talos, bodies, links)
+        residual = equation.value - equation.regressor @ true_vector(bodies, links)
         assert len(equation.value) == len(measurement.row_names) > 0
         assert np.abs(residual).max() < 1e-8
         assert np.abs(equation.regressor).max() > 0.1
@@ -113,7 +113,7 @@ def test_point_feet_of_a_quadruped_leave_no_residual(hyq, mode):
     measurement = DynamicsMeasurement(hyq, bodies, rows, MeasurementNoise(), feet)
     state, links, _tau = simulated(hyq, feet, rng, point=True)
     equation = measurement.equation(state)
-    residual = equation.value - equation.regressor @ true_vector(hyq, bodies, links)
+    residual = equation.value - equation.regressor @ true_vector(bodies, links)
     assert np.abs(residual).max() < 1e-8
 
 
@@ -123,7 +123,7 @@ def test_a_fixed_arm_uses_the_same_code(panda):
     measurement = DynamicsMeasurement(panda, bodies, RowsConfig(), MeasurementNoise())
     state, links, tau = simulated(panda, (), rng)
     equation = measurement.equation(state)
-    assert np.allclose(equation.regressor @ true_vector(panda, bodies, links), tau, atol=1e-10)
+    assert np.allclose(equation.regressor @ true_vector(bodies, links), tau, atol=1e-10)
     assert measurement.row_names == panda.joint_names
 
 

@@ -10,8 +10,8 @@ from inertial_estimation.models.robot_model import RobotModel
 HALF = 0.03  # half the width of the boxes
 
 
-def checker(urdf: str, locked: tuple[str, ...] = (), margin: float = 0.0) -> SelfCollision:
-    robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
+def checker(urdf: str, margin: float = 0.0) -> SelfCollision:
+    robot = RobotModel.from_urdf(urdf, floating_base=False)
     return SelfCollision.from_urdf(robot, urdf, [], np.random.default_rng(0), margin)
 
 

@@ -101,7 +101,7 @@ class SpringTrunk:
         self.sign = -1.0 if other_way else 1.0
         self.mass, self.inertia, self.gravity = 71.0, 8.0, 9.81
         self.R, self.w, self.summed = np.eye(3), np.zeros(3), np.zeros(3)
-        self.reference, self.believed, self.used = np.zeros(2), np.zeros(3), None
+        self.reference = np.zeros(2)
         self.time, self.rng = 0.0, np.random.default_rng(0)
         self.tilts = []
 
