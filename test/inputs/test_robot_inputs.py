@@ -55,7 +55,6 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
     robot.push_contact("l_foot", wrench(START - 3600_000 * MS), START + 246 * MS)
     assert "its stamps are now -3600.05 s off" in robot.health(START + 246 * MS)[2].message
     assert health["r_foot/wrench"].message == "waiting for the first reading"
-    assert health[IMU].values["received"] == "50"
 
 
 class Pipeline:

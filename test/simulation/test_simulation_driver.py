@@ -136,18 +136,6 @@ def test_as_fast_as_possible_holds_only_after_the_hoist():
     assert bench.simulation.stamp_ns - begin == 10 * bench.driver.pace.tick_ns
 
 
-def test_reset_hangs_the_robot_up_again():
-    bench = Bench().release()
-    for _ in range(30):
-        bench.command([0.0, 0.0])
-        bench.wait()
-    assert np.abs(bench.q).max() > 1e-3
-    bench.driver.reset()
-    assert not bench.simulation.released
-    np.testing.assert_array_equal(bench.q, 0.0)
-    bench.release()
-
-
 def test_a_controller_at_a_fraction_of_the_sensors_rate_has_its_own_tick():
     assert len(Bench(command_rate=0.5 / TICK).wait()) == 2
     with pytest.raises(ConfigurationError, match=r"333 Hz, expected the sensors' rate, 500 Hz"):
@@ -193,4 +181,6 @@ def test_a_motion_that_diverges_stops_the_simulation_until_a_reset_and_health_sa
     assert (report.level, "diverges" in report.message) == (HealthLevel.ERROR, True)
     assert not bench.wait(10.0)
     bench.driver.reset()
+    assert not bench.simulation.released
+    np.testing.assert_array_equal(bench.q, 0.0)
     assert bench.release().health("simulation").level == HealthLevel.OK
