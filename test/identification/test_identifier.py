@@ -78,6 +78,25 @@ def test_good_data_give_no_warning_but_of_the_joint_outside_its_limits(make_scen
     assert np.isnan(report.methods["consistent"].cost_validation)
 
 
+def test_known_friction_is_part_of_the_nominal_torque(make_scene, random_deviation):
+    scene = make_scene("panda")
+    identifier = scene.identifier()
+    x = np.zeros(len(identifier.parameters.unknowns))
+    x[70:] = random_deviation(identifier, np.random.default_rng(0))[70:]
+    block = scene.recording(identifier, x, 1, seconds=0.5)
+    names = identifier.robot.joint_names
+    known = {
+        "nominal_friction__joints": names,
+        "nominal_friction__terms": ("coulomb", "viscous", "offset", "armature"),
+        "nominal_friction__values": tuple(x[70:]),
+    }
+    given = scene.identifier(**known, friction__joints=[])
+    assert np.abs(given.rows(block).value).max() < 1e-5
+    start = scene.identifier(**known)
+    assert start.parameters.nominal[70:] == pytest.approx(x[70:])
+    assert np.abs(start.rows(block).value).max() < 1e-5
+
+
 def test_fewer_equations_than_unknowns(make_scene):
     scene = make_scene("panda")
     identifier, block = recorded(scene, seconds=0.16)

@@ -11,6 +11,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import MeasuredState
+from inertial_estimation.models.friction import CoulombDirection, NominalFriction
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Decision, HealthLevel, JointReading
@@ -226,6 +227,48 @@ def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
 
 ON_S, OFF_S, END_S = 2.2, 2.7, 3.1
 FOREARM = "arm_left_5_link"
+
+
+@pytest.mark.parametrize("presliding", [0.0, 0.02])
+def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(
+    panda_with_a_weight, panda_learned, presliding
+):
+    start_ns, plain = panda_with_a_weight
+    known, offset, gain = {"coulomb": 1.5, "viscous": 0.7}, 0.2, 50.0
+    sent, direction, last_ns = (
+        [],
+        CoulombDirection(NominalFriction(smoothing_speed=0.05, presliding=presliding)),
+        start_ns,
+    )
+    for topic, sample in plain:
+        if isinstance(sample, JointReading) and sample.effort is not None:
+            sign = direction.after(sample.velocity, 1e-9 * (sample.stamp_ns - last_ns))
+            friction = known["coulomb"] * sign + known["viscous"] * sample.velocity
+            sample = replace(
+                sample, position=sample.position - offset, effort=(sample.effort + friction) / gain
+            )
+            last_ns = sample.stamp_ns
+        sent.append((topic, sample))
+    joints = tuple(f"panda_joint{i}" for i in range(1, 8))
+    corrected = panda_pipeline(
+        **{
+            "joint_offsets.joints": joints,
+            "joint_offsets.values": 7 * (offset,),
+            "drive_gains.joints": joints,
+            "drive_gains.values": 7 * (gain,),
+            "nominal_friction.joints": joints,
+            "nominal_friction.terms": ("coulomb", "viscous"),
+            "nominal_friction.values": 7 * (known["coulomb"],) + 7 * (known["viscous"],),
+            "nominal_friction.smoothing_speed": 0.05,
+            "nominal_friction.presliding": presliding,
+        }
+    )
+    without = panda_learned[1].links[0].estimate.mass
+    known_mass, unknown_mass = (
+        run(pipeline, sent)[-1].links[0].estimate.mass for pipeline in (corrected, panda_pipeline())
+    )
+    assert known_mass == pytest.approx(without, rel=1e-6)
+    assert abs(unknown_mass / without - 1.0) > 0.1
 
 
 def motion_of(duration_s, rest_s):

@@ -404,3 +404,19 @@ def test_rows_are_those_of_the_equation(hyq, mode, links):
         assert pytest.approx(equation.regressor, abs=1e-9) == A
         assert value == pytest.approx(equation.value, abs=1e-9)
         assert measured == pytest.approx(equation.measured, abs=1e-9)
+
+
+def test_noise_that_is_not_stated_follows_from_the_robot_and_stated_noise_does_not():
+    heavy, arm = (
+        talos_with_sensors(),
+        RobotModel.from_urdf(read_urdf("example-robot-data:ur5_robot"), floating_base=False),
+    )
+    light = RobotModel.from_urdf(read_urdf("example-robot-data:go2"), floating_base=True)
+    largest = MeasurementNoise().for_robot(heavy)
+    assert (largest.torque, largest.base_force, largest.base_moment) == (0.5, 2.0, 1.0)
+    small = MeasurementNoise().for_robot(light)
+    assert small.base_force / largest.base_force == pytest.approx(light.total_mass / 80.0)
+    assert small.torque / small.base_force < largest.torque / largest.base_force  # a shorter lever, too
+    assert MeasurementNoise().for_robot(arm).torque == 0.5  # 150 Nm at its shoulder
+    stated = MeasurementNoise(0.1, 0.0, 0.3, 0.0, 0.0)
+    assert stated.for_robot(light) == stated.for_robot(arm) == stated

@@ -168,6 +168,14 @@ def test_a_robot_is_not_held_for_an_input_that_does_not_come_back(impatient, los
     assert "input is missing" in scene.run(0.3).refusal
 
 
+def test_wrenches_are_waited_for_only_where_forces_are_measured():
+    for source, expected in (("estimated", True), ("measured", False)):
+        scene = StandingHyq(pipeline(ground_forces=source))
+        scene.silent = {"lh_foot"}
+        assert (scene.run(0.2) is not None) == expected
+    assert "lh_foot/wrench" in scene.health()["payload"].message
+
+
 def sign_of(leg):
     """Torques and wrench of one leg with the wrong sign."""
     flipped = np.array([-1.0 if name.startswith(leg) else 1.0 for name in ROBOT.joint_names])
