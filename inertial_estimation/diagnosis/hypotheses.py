@@ -126,7 +126,6 @@ def offset_hypotheses(table: Table) -> Iterator[Hypothesis]:
                 size * DEGREES,
                 "deg",
                 fix=Fix(joint_offsets={joint: round(size, 4)}),
-                leaves=0.8,
             )
 
 

@@ -2,9 +2,12 @@
 
 Nothing is done between two steps. Where health is asked for, new rows are copied out of the rings of the
 inputs; once they span five seconds, one call judges all of them, which a node lets another process execute.
+What it finds is a suspicion until the next five seconds confirm it: a load that is handed over meanwhile, or
+a hand on the robot, fits no description, but not twice in the same way.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -16,7 +19,7 @@ from inertial_estimation.inputs.robot_streams import RobotStreams, StreamCollect
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
-from inertial_estimation.signals import Health
+from inertial_estimation.signals import Health, HealthLevel
 
 SPAN_S = 5.0  # of the data that are judged
 SLACK_NS = 50_000_000  # the other inputs may arrive later than the joint states by this
@@ -52,6 +55,10 @@ class LiveChecks:
 
     def begin(self) -> None:
         """Check the data that come from now on, until there are enough."""
+        self._suspected: Results = []  # what the first five seconds have shown
+        self._begin_span()
+
+    def _begin_span(self) -> None:
         self._rows = StreamCollector(self._robot[0], SPAN_S)
         self._taken = {name: self._inputs.streams[name].ring.newest_ns for name in self._names()}
         self._clears = self._inputs.streams[JOINTS].ring.clears
@@ -64,16 +71,30 @@ class LiveChecks:
             return health_of([], "not checked here")
         if self._pending is None and self._results is None:
             self._collect(self.execute)
-        if self._pending is not None:
-            self._results = self._pending()
-            self._pending = self._pending if self._results is None else None
+        if self._pending is not None and (results := self._pending()) is not None:
+            self._pending = None
+            self._conclude(results)
         if self._results is not None:
             return health_of(self._results)
+        if self._suspected:
+            suspicion = health_of(self._suspected)
+            return replace(
+                suspicion, level=HealthLevel.WARN, message=f"suspected, checked again: {suspicion.message}"
+            )
         if self._pending is not None:
             return health_of([], "the data are being checked")
         if not self._rows.duration_s:
             return health_of([], "waiting for data")
         return health_of([], f"{self._rows.duration_s:.0f} s of data, they are checked after {SPAN_S:g} s")
+
+    def _conclude(self, results: Results) -> None:
+        """Take what was found, or begin again to confirm it."""
+        if not self._suspected and any(one.failed for one in results):
+            self._suspected = results
+            self._begin_span()
+            return
+        failed = {(one.check, one.subject) for one in self._suspected if one.failed}
+        self._results = [one for one in results if not one.failed or (one.check, one.subject) in failed]
 
     def _names(self) -> dict[str, str]:
         """Return the names of the inputs that are judged, by those of their rows."""

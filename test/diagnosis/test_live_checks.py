@@ -25,7 +25,7 @@ class Recorded:
 
     def __init__(self, name, payload_time_s=None):
         self.spec = synthetic_robot(name)
-        timing = Timing(7.0, 100.0)
+        timing = Timing(12.0, 100.0)
         truth = synthetic_truth(name, timing, np.random.default_rng(1), payload_time_s=payload_time_s)
         recording = measure(truth, REALISTIC, np.random.default_rng(2), self.spec.config)
         self.entries = [(entry.topic, entry.sample) for entry in recording.messages]
@@ -88,12 +88,21 @@ def test_clean_data_are_checked_once_and_found_right(panda, talos):
         assert said[-1].message.endswith("checks ok")
 
 
-def test_an_error_is_named_after_five_seconds(panda, talos):
+def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda, talos):
     arm, walk = panda.feed(panda.arm(), opposed), talos.feed(talos.legged(), in_g)
-    assert [entry.level for entry in arm] == [HealthLevel.OK] * 5 + [HealthLevel.ERROR] * 2
+    levels = [entry.level for entry in arm]
+    assert levels == [HealthLevel.OK] * 5 + [HealthLevel.WARN] * 5 + [HealthLevel.ERROR] * 2
+    assert arm[6].message.startswith("suspected, checked again: ")
     assert "effort sign" in str(arm[-1].values)
     assert walk[-1].level is HealthLevel.ERROR
     assert "in g?" in walk[-1].message
+
+
+def test_an_error_that_does_not_last_is_not_confirmed(panda):
+    changed = panda.begin_ns + 4 * NANOSECONDS
+    said = panda.feed(panda.arm(), lambda sample: opposed(sample) if sample.stamp_ns < changed else sample)
+    assert said[6].level is HealthLevel.WARN
+    assert said[-1].level is HealthLevel.OK
 
 
 def test_data_are_judged_by_one_call_and_again_on_request(panda):
@@ -109,6 +118,6 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
     assert len(calls) == 1
     assert said[-1].message == "the data are being checked"
     checks.begin()
-    said = panda.feed(pipeline, opposed, shift_ns=8 * NANOSECONDS)
-    assert len(calls) == 2
+    said = panda.feed(pipeline, opposed, shift_ns=13 * NANOSECONDS)
+    assert len(calls) == 3, "the second one confirms it"
     assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
