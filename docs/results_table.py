@@ -38,7 +38,8 @@ def table(part: str, rows: list[Row], commit: str, seed: int) -> str:
     wrong = [row for row in rows if row["unit"] == "right" and not row["value"]]
     answered = [row for row in rows if row["unit"] == "right"]
     if answered:
-        head += f"\n{len(answered) - len(wrong)} of {len(answered)} cases are right. The others:\n"
+        others = " The others:" if wrong else ""
+        head += f"\n{len(answered) - len(wrong)} of {len(answered)} cases are right.{others}\n"
     subjects: dict[str, dict[str, Row]] = {}
     for row in [row for row in rows if row not in answered] + wrong:
         subject, _, quantity = str(row["key"]).rpartition(": ")
