@@ -56,13 +56,6 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence
     return Fit(log[best, every], left, taken + mean, linear_algebra.inv(A[best, every]))
 
 
-def exact_log(left: Array, count: int) -> Array:
-    """Return the log evidence of a prediction without coefficients that leaves some rms, shape (n,)."""
-    variances = np.square(NOISE)[:, None]
-    best: Array = (-0.5 * count * (np.log(variances) + left**2 / variances)).max(axis=0)
-    return best
-
-
 def peak(below: float, at: float, above: float) -> float:
     """Return where the parabola through values at -1, 0 and 1 is highest; NaN where it is nowhere."""
     bend = 2.0 * at - below - above

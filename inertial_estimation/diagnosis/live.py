@@ -2,8 +2,8 @@
 
 Nothing is done between two steps. Where health is asked for, new rows are copied out of the rings of the
 inputs; once they span five seconds, one call judges all of them, which a node lets another process execute.
-What it finds is a suspicion until the next five seconds confirm it: a load that is handed over meanwhile, or
-a hand on the robot, fits no description, but not twice in the same way.
+What it finds is a suspicion, and the next five seconds are judged in its place: a load that is handed over
+meanwhile, or a hand on the robot, fits no description, but not for long.
 """
 
 from collections.abc import Callable
@@ -88,13 +88,12 @@ class LiveChecks:
         return health_of([], f"{self._rows.duration_s:.0f} s of data, they are checked after {SPAN_S:g} s")
 
     def _conclude(self, results: Results) -> None:
-        """Take what was found, or begin again to confirm it."""
-        if not self._suspected and any(one.failed for one in results):
-            self._suspected = results
-            self._begin_span()
+        """Take what was found, or judge another span where the first one fails."""
+        if self._suspected or not any(one.failed for one in results):
+            self._results = results
             return
-        failed = {(one.check, one.subject) for one in self._suspected if one.failed}
-        self._results = [one for one in results if not one.failed or (one.check, one.subject) in failed]
+        self._suspected = results
+        self._begin_span()
 
     def _names(self) -> dict[str, str]:
         """Return the names of the inputs that are judged, by those of their rows."""

@@ -12,14 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import (
-    INDEPENDENT,
-    NOISE,
-    dissipates,
-    exact_log,
-    log_share,
-    most_probable,
-)
+from inertial_estimation.diagnosis.evidence import INDEPENDENT, NOISE, dissipates, log_share, most_probable
 from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
@@ -427,12 +420,11 @@ def torques(table: Table) -> Part | None:
     )
     # Predictions for a robot that is quiet are as noisy as its efforts, and a constant explains these better.
     # Where predictions are right as they are, they need no coefficients.
-    exact = rms(y - X[:, :, 0])
-    as_predicted = exact_log(exact, len(y))
-    taken = as_predicted > fit.log - beyond
+    exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
+    taken = exact.log > fit.log - beyond
     left = np.zeros(table.signals.q.shape[1])
-    left[joints] = np.minimum(np.where(taken, exact, rest), 2.0)
-    log = INDEPENDENT * float(np.where(taken, as_predicted, fit.log - beyond).sum())
+    left[joints] = np.minimum(np.where(taken, exact.left, rest), 2.0)
+    log = INDEPENDENT * float(np.where(taken, exact.log, fit.log - beyond).sum())
     log += float(dissipates(fit, power, FRICTION_ODDS).sum())
     return Part(log, left)
 

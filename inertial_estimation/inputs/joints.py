@@ -64,7 +64,8 @@ class JumpCheck:
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._jump, self._returns, self.remark = "", 0, ""  # the last joint state was dropped for it
+        self._jump = ""  # for which the last joint state was dropped
+        self._returns, self.remark = 0, ""
 
     def fault(self, ring: Ring, time_ns: int, q: Array, v: Array) -> Fault | None:
         """Return why a joint state at a time [ns] must not be used.
@@ -74,6 +75,7 @@ class JumpCheck:
         """
         newest, m = ring.newest_ns, len(q)
         if newest is None or not 0 < time_ns - newest <= self._gap_ns:
+            self._jump = ""
             return None
         before, h = ring.rows[ring.end - 1], seconds(time_ns - newest)
         off = q - before[:m] - 0.5 * h * (before[m : 2 * m] + v)
