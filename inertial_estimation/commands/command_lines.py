@@ -118,7 +118,7 @@ HOW: dict[str, dict[str, Any]] = {  # what else the parser has to know of them
 
 
 def shared(parser: Parser, options: str, **changed: Any) -> None:
-    """Declare options of `SHARED`, separated by blanks, with changes of what the parser is told of them."""
+    """Declare options of `SHARED`, separated by blanks, with changes of how the parser takes them."""
     for option in options.split():
         add(parser, option, *SHARED[option], **{**HOW.get(option, {}), **changed})
 

@@ -104,9 +104,8 @@ class DemoRun:
         self._processes.check()
         self._listener.take()
         if not self._simulating and all(self._record.reports[node] for node in ANSWERING):
-            self._start(
-                SIMULATOR_NODE
-            )  # a filter that started later would learn the weight as part of the robot
+            # A filter that started later would learn the weight as part of the robot.
+            self._start(SIMULATOR_NODE)
             self._simulating = True
         self._advance(time.monotonic())
         if self.over:

@@ -160,8 +160,8 @@ def unwound_by_signals() -> Iterator[None]:
     """
     main_thread = threading.current_thread() is threading.main_thread()
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main_thread else ()
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    before = {n: handler for n in signals if (handler := signal.getsignal(n)) in usual}
+    default = (signal.SIG_DFL, signal.default_int_handler)
+    before = {n: handler for n in signals if (handler := signal.getsignal(n)) in default}
     raised: list[BaseException] = []
 
     def unwind(number: int, _frame: FrameType | None) -> None:

@@ -148,13 +148,13 @@ def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
     for i, link in enumerate(rows.links):
         described = float(rows.masses[i])
         mass = max(MASS_PRIOR * described, MASS_FLOOR * total)
-        usual = max(described, LEAST_MASS * total) * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
+        allowed = max(described, LEAST_MASS * total) * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
         bounds = max(OF_LINK * described, OF_ROBOT * total), min(WRONG_LINK * described, WRONG_ROBOT * total)
         columns, prior = rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3)
-        yield Kind.LINK, link, columns[..., :4], prior, usual, bounds
+        yield Kind.LINK, link, columns[..., :4], prior, allowed, bounds
         spin, prior = float(rows.spins[i]), np.full(6, mass * rows.extent**2)
-        usual, bounds = np.full(6, SPIN_TOLERANCE * max(spin, 1e-6)), (SPIN_MATTERS * spin, math.inf)
-        yield Kind.SPIN, link, columns[..., 4:], prior, usual, bounds
+        allowed, bounds = np.full(6, SPIN_TOLERANCE * max(spin, 1e-6)), (SPIN_MATTERS * spin, math.inf)
+        yield Kind.SPIN, link, columns[..., 4:], prior, allowed, bounds
     yield Kind.WHOLE, "all", rows.whole[..., None], scale[0], None, scale[1]
     weight = robot.weight
     for i, contact in enumerate(rows.contacts):
@@ -172,12 +172,19 @@ def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
     if len(rows.joints) > 1:
         yield Kind.EFFORT, "all", rows.gains.sum(axis=2)[..., None], scale[0], None, scale[1]
     if rows.gravity.shape[2]:
-        prior, usual = np.full(3, GRAVITY_PRIOR), np.full(3, GRAVITY_TOLERANCE)
-        yield Kind.MOUNTING, "description", rows.gravity, prior, usual, (OF_GRAVITY, WRONG_GRAVITY)
+        prior, allowed = np.full(3, GRAVITY_PRIOR), np.full(3, GRAVITY_TOLERANCE)
+        yield Kind.MOUNTING, "description", rows.gravity, prior, allowed, (OF_GRAVITY, WRONG_GRAVITY)
     first = rows.geometry.shape[2] - len(rows.turning)
     if first:
-        prior, usual = np.full(3, DIRECTION_PRIOR), np.full(3, DIRECTION_TOLERANCE)
-        yield Kind.IMU, "imu/data", rows.geometry[:, :, :first], prior, usual, (OF_DIRECTION, WRONG_DIRECTION)
+        prior, allowed = np.full(3, DIRECTION_PRIOR), np.full(3, DIRECTION_TOLERANCE)
+        yield (
+            Kind.IMU,
+            "imu/data",
+            rows.geometry[:, :, :first],
+            prior,
+            allowed,
+            (OF_DIRECTION, WRONG_DIRECTION),
+        )
     for j, joint in enumerate(rows.turning):
         column = rows.geometry[:, :, first + j, None]
         yield Kind.OFFSET, joint, column, np.array([OFFSET_PRIOR]), None, (OF_OFFSET, WRONG_OFFSET)

@@ -44,7 +44,7 @@ class Diagnosis:
 
 def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConfig) -> Diagnosis:
     """Check the data of a robot against its description."""
-    with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
+    with np.errstate(all="ignore"):  # numbers out of range are judged by the checks
         return _diagnosed(streams, Robot(setup), config)
 
 
