@@ -102,19 +102,12 @@ def _same(a: LinkInertia, b: LinkInertia) -> bool:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """How a short run ended.
+    """How a short run ended."""
 
-    Attributes:
-        fallen: Whether the robot fell.
-        drift: Largest distance of a joint from the stance at the end [rad or m].
-        joint: That joint.
-        tilt_rms: Tilt error [rad]; NaN without a tilt observer.
-    """
-
-    fallen: bool
-    drift: float
-    joint: str
-    tilt_rms: float
+    fallen: bool  # whether the robot fell
+    drift: float  # largest distance of a joint from the stance at the end [rad or m]
+    joint: str  # that joint
+    tilt_rms: float  # tilt error [rad]; NaN without a tilt observer
 
 
 def try_robot(file: str) -> TrialRun:

@@ -22,19 +22,12 @@ COUNTED_OPTIONS = ("start", "hold_out", "settle", "reference", "trusted", "split
 
 
 class Row(NamedTuple):
-    """A value of every result.
+    """A value of every result."""
 
-    Attributes:
-        name: What it is.
-        unit: Its unit.
-        values: Of each result, None where it has none.
-        best: Places of the best results; empty where there is no better or worse.
-    """
-
-    name: str
-    unit: str
-    values: tuple[Value | None, ...]
-    best: tuple[int, ...]
+    name: str  # what it is
+    unit: str  # its unit
+    values: tuple[Value | None, ...]  # of each result, None where it has none
+    best: tuple[int, ...]  # places of the best results; empty where there is no better or worse
 
     def change(self, place: int) -> float | None:
         """Return the relative change from the first result, of errors in magnitude; None for none."""
@@ -49,33 +42,20 @@ class Row(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A setting, file or version that is not the same in all results.
+    """A setting, file or version that is not the same in all results."""
 
-    Attributes:
-        group: What it belongs to: one of `GROUPS`, or an estimator that did not run everywhere.
-        name: What it is.
-        values: Of each result, as text; empty where it has none.
-    """
-
-    group: str
-    name: str
-    values: tuple[str, ...]
+    group: str  # what it belongs to: one of `GROUPS`, or an estimator that did not run everywhere
+    name: str  # what it is
+    values: tuple[str, ...]  # of each result, as text; empty where it has none
 
 
 class Comparison(NamedTuple):
-    """Results side by side.
+    """Results side by side."""
 
-    Attributes:
-        results: The results.
-        rows: Their values.
-        differences: What differs in where they come from.
-        warnings: Why their values may not be comparable, a sentence each.
-    """
-
-    results: tuple[RunResult, ...]
-    rows: tuple[Row, ...]
-    differences: tuple[Difference, ...]
-    warnings: tuple[str, ...]
+    results: tuple[RunResult, ...]  # the results
+    rows: tuple[Row, ...]  # their values
+    differences: tuple[Difference, ...]  # what differs in where they come from
+    warnings: tuple[str, ...]  # why their values may not be comparable, a sentence each
 
     @property
     def names(self) -> tuple[str, ...]:

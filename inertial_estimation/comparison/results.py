@@ -21,19 +21,12 @@ COMMANDS = {METRICS_FILE: "replay", JSON_FILE: "identify"}
 
 
 class Value(NamedTuple):
-    """A value of a result.
+    """A value of a result."""
 
-    Attributes:
-        value: The number, or a word.
-        unit: Its unit.
-        sigma: Its standard deviation, None where there is none.
-        smaller_is_better: Whether a smaller magnitude is a better result.
-    """
-
-    value: float | str
-    unit: str = ""
-    sigma: float | None = None
-    smaller_is_better: bool = False
+    value: float | str  # the number, or a word
+    unit: str = ""  # its unit
+    sigma: float | None = None  # its standard deviation, None where there is none
+    smaller_is_better: bool = False  # whether a smaller magnitude is a better result
 
 
 def value_text(value: Value | None) -> str:
@@ -46,21 +39,13 @@ def value_text(value: Value | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """A result folder.
+    """A result folder."""
 
-    Attributes:
-        name: What to call it.
-        folder: The folder.
-        kind: Command that wrote it: ``replay`` or ``identify``.
-        values: What is compared, by name.
-        provenance: Where it came from.
-    """
-
-    name: str
-    folder: Path
-    kind: str
-    values: Mapping[str, Value]
-    provenance: Mapping[str, Any]
+    name: str  # what to call it
+    folder: Path  # the folder
+    kind: str  # command that wrote it: ``replay`` or ``identify``
+    values: Mapping[str, Value]  # what is compared, by name
+    provenance: Mapping[str, Any]  # where it came from
 
     def table(self, file: str) -> dict[str, Array]:
         """Return a table of numbers by the names of its columns.

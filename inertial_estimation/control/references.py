@@ -21,15 +21,10 @@ LARGEST_POSITION = 1e3  # of a joint or its target, which matters where it has n
 
 @dataclass(frozen=True, slots=True)
 class WalkCommand:
-    """Steps to take from now on; replaces what is left of an earlier command.
+    """Steps to take from now on; replaces what is left of an earlier command."""
 
-    Attributes:
-        steps: Number of steps; 0 stops after the step that is under way.
-        length: Distance of one step forward [m]; 0: in place. The last step closes the feet.
-    """
-
-    steps: int
-    length: float = 0.0
+    steps: int  # number of steps; 0 stops after the step that is under way
+    length: float = 0.0  # distance of one step forward [m]; 0: in place. The last step closes the feet.
 
     def __post_init__(self) -> None:
         if self.steps < 0 or not np.isfinite(self.length):

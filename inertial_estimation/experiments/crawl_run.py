@@ -43,29 +43,19 @@ class CrawlSchedule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawlRun:
-    """What one run gave; times from the release [s], NaN for what did not happen.
+    """What one run gave; times from the release [s], NaN for what did not happen."""
 
-    Attributes:
-        load_s: When the load came.
-        found_s: When it was found.
-        resumed_s: When the robot, identified, might walk on.
-        fell_s: When it fell.
-        ended_s: When the run ended.
-        swings: Feet that landed after the load came.
-        refusals: Why identifications were given up.
-        columns: By name, shape (n,) each: time [s]; ahead (of the base against the start) [m]; roll, pitch
-            (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon of the
-            loaded feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link frame)
-            [m, kg]; x_hat, y_hat, z_hat, mass_hat (estimated); x_used ... (in the controller); hold (0 or 1).
-    """
-
-    load_s: float
-    found_s: float
-    resumed_s: float
-    fell_s: float
-    ended_s: float
-    swings: int
-    refusals: tuple[str, ...]
+    load_s: float  # when the load came
+    found_s: float  # when it was found
+    resumed_s: float  # when the robot, identified, might walk on
+    fell_s: float  # when it fell
+    ended_s: float  # when the run ended
+    swings: int  # feet that landed after the load came
+    refusals: tuple[str, ...]  # why identifications were given up
+    # by name, shape (n,) each: time [s]; ahead (of the base against the start) [m]; roll, pitch (true) [rad];
+    # margin (distance of the true centre of mass from the edge of the polygon of the loaded feet, seen from
+    # above, negative outside) [m]; x, y, z, mass (true trunk in its link frame) [m, kg]; x_hat, y_hat, z_hat,
+    # mass_hat (estimated); x_used ... (in the controller); hold (0 or 1).
     columns: dict[str, Array]
 
     def error_xy(self, kind: str = "hat") -> Array:

@@ -70,18 +70,13 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentificationTrial:
-    """What one identification gave.
+    """What one identification gave."""
 
-    Attributes:
-        converged: Whether it came to its end.
-        refusal: Why it was given up; empty if it was not.
-        columns: By name, shape (n,) each: time (since the request) [s]; x, y, z, mass (of the true
-            trunk with its load, trunk frame) [m, kg]; x_hat, y_hat, z_hat, mass_hat (identified); roll, pitch
-            (of the true base) [rad]; phase (its place among the phases).
-    """
-
-    converged: bool
-    refusal: str
+    converged: bool  # whether it came to its end
+    refusal: str  # why it was given up; empty if it was not
+    # by name, shape (n,) each: time (since the request) [s]; x, y, z, mass (of the true trunk with its load,
+    # trunk frame) [m, kg]; x_hat, y_hat, z_hat, mass_hat (identified); roll, pitch (of the true base) [rad];
+    # phase (its place among the phases)
     columns: dict[str, Array]
 
     @property

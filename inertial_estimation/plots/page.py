@@ -36,18 +36,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts.
+    """Rows of texts."""
 
-    Attributes:
-        columns: Their names; none where the rows speak for themselves.
-        rows: The rows.
-        text: Numbers of the columns that are aligned to the left.
-        groups: Names above the columns, each with the number of columns below it.
-    """
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | Cell]]
-    text: Sequence[int] = (0,)
+    columns: Sequence[str]  # their names; none where the rows speak for themselves
+    rows: Sequence[Sequence[str | Cell]]  # the rows
+    text: Sequence[int] = (0,)  # numbers of the columns that are aligned to the left
+    # names above the columns, each with the number of columns below it
     groups: Sequence[tuple[str, int]] = ()
 
 
@@ -81,21 +75,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What a report says.
+    """What a report says."""
 
-    Attributes:
-        title: Its title.
-        lead: The first sentence: the news.
-        tone: Whether it is good.
-        cards: The most important numbers.
-        sections: The rest, listed in the contents.
-    """
-
-    title: str
-    lead: str
-    tone: str
-    cards: Sequence[Card]
-    sections: Sequence[Section]
+    title: str  # its title
+    lead: str  # the first sentence: the news
+    tone: str  # whether it is good
+    cards: Sequence[Card]  # the most important numbers
+    sections: Sequence[Section]  # the rest, listed in the contents
 
 
 def write_page(path: Path, page: Page) -> Path:

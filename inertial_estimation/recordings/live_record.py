@@ -8,18 +8,13 @@ from inertial_estimation.signals import LinkInertia
 
 @dataclass
 class LiveRecord:
-    """Received messages, in order.
+    """Received messages, in order."""
 
-    Attributes:
-        inertias: Published inertia of each link, with its stamp [ns].
-        joints: Position of each watched joint [rad], with its stamp [ns].
-        complaints: Diagnostics above OK, last message by part.
-        facts: Values of the diagnostics, newest by part and key.
-        reports: Number of diagnostics of each node.
-    """
-
+    # published inertia of each link, with its stamp [ns]
     inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
+    # position of each watched joint [rad], with its stamp [ns]
     joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    complaints: dict[str, str] = field(default_factory=dict)
+    complaints: dict[str, str] = field(default_factory=dict)  # diagnostics above OK, last message by part
+    # values of the diagnostics, newest by part and key
     facts: dict[tuple[str, str], str] = field(default_factory=dict)
-    reports: Counter[str] = field(default_factory=Counter)
+    reports: Counter[str] = field(default_factory=Counter)  # number of diagnostics of each node

@@ -50,15 +50,10 @@ class MarkerPace:
 
 
 class MarkerTypes(NamedTuple):
-    """Constructors of the messages that markers are made of.
+    """Constructors of the messages that markers are made of."""
 
-    Attributes:
-        marker: Makes an empty visualization_msgs/Marker.
-        point: Makes an empty geometry_msgs/Point.
-    """
-
-    marker: Callable[[], Any]
-    point: Callable[[], Any]
+    marker: Callable[[], Any]  # makes an empty visualization_msgs/Marker
+    point: Callable[[], Any]  # makes an empty geometry_msgs/Point
 
 
 def tilt_markers(

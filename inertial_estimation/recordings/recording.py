@@ -42,17 +42,11 @@ EXPECTED = "a rosbag2 folder, an .mcap or .db3 file, or a .bag file of ROS 1"
 
 
 class RecordedMessage(NamedTuple):
-    """One message of a recording as an input takes it.
+    """One message of a recording as an input takes it."""
 
-    Attributes:
-        topic: Name of the topic, with its leading slash.
-        log_ns: When the message was recorded [ns].
-        content: The serialised message of a bag, the signal of a recording in memory.
-    """
-
-    topic: str
-    log_ns: int
-    content: Any
+    topic: str  # name of the topic, with its leading slash
+    log_ns: int  # when the message was recorded [ns]
+    content: Any  # the serialised message of a bag, the signal of a recording in memory
 
 
 class BagFile:

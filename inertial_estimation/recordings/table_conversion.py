@@ -45,19 +45,12 @@ ACCELERATIONS = {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": 1e-3 * STANDARD_GRAV
 
 
 class FieldKind(NamedTuple):
-    """What a field of a topic is.
+    """What a field of a topic is."""
 
-    Attributes:
-        topic: Topic; NAME stands for what precedes the slash in the field.
-        message_type: Type of its messages.
-        sizes: Numbers of columns that it may have; empty: one for each joint.
-        units: SI values of the units.
-    """
-
-    topic: str
-    message_type: str
-    sizes: Sequence[int]
-    units: Mapping[str, float]
+    topic: str  # topic; NAME stands for what precedes the slash in the field
+    message_type: str  # type of its messages
+    sizes: Sequence[int]  # numbers of columns that it may have; empty: one for each joint
+    units: Mapping[str, float]  # SI values of the units
 
 
 FIELDS: Mapping[str, FieldKind] = {
@@ -80,23 +73,14 @@ NEEDED = {  # fields without which there is no message of a type
 
 
 class Column(NamedTuple):
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        path: File of the table.
-        name: Its name: of the header, else its number from 1.
-        cells: Its cells, stripped, shape (k,).
-        lines: Line of the file on which each is.
-        joint: What the asterisk of a pattern stands for in its name, else its name.
-        factor: From its numbers to SI units.
-    """
-
-    path: Path
-    name: str
-    cells: NDArray[np.str_]
-    lines: Sequence[int]
-    joint: str
-    factor: float = 1.0
+    path: Path  # file of the table
+    name: str  # its name: of the header, else its number from 1
+    cells: NDArray[np.str_]  # its cells, stripped, shape (k,)
+    lines: Sequence[int]  # line of the file on which each is
+    joint: str  # what the asterisk of a pattern stands for in its name, else its name
+    factor: float = 1.0  # from its numbers to SI units
 
     def numbers(self) -> Array:
         """Return the numbers in SI units, NaN for an empty cell, shape (k,).

@@ -19,25 +19,17 @@ INERTIAS = "inertias"
 
 @dataclass(frozen=True, eq=False)
 class InertiaStep:
-    """The true inertia of a body from a time on.
+    """The true inertia of a body from a time on."""
 
-    Attributes:
-        time_s: Since the start of the recording [s].
-        inertia: Of the body of a link, loads included.
-    """
-
-    time_s: float
-    inertia: LinkInertia
+    time_s: float  # since the start of the recording [s]
+    inertia: LinkInertia  # of the body of a link, loads included
 
 
 @dataclass(frozen=True, eq=False)
 class TrueInertias:
-    """True inertias over a recording.
+    """True inertias over a recording."""
 
-    Attributes:
-        steps: By link, in the order of their times; the first one is there from the start.
-    """
-
+    # by link, in the order of their times; the first one is there from the start
     steps: Mapping[str, Sequence[InertiaStep]]
 
     def at_end(self, link: str) -> LinkInertia | None:

@@ -13,39 +13,25 @@ SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report
 
 
 class InputState(NamedTuple):
-    """State of one input as reported by the nodes that read it; the worst where they differ.
+    """State of one input as reported by the nodes that read it; the worst where they differ."""
 
-    Attributes:
-        topic: Relative name of the topic.
-        level: Severity.
-        rate_hz: Rate of its stamps [Hz]; None while unknown.
-        age_s: Time since the stamp of the newest reading [s]; None before the first. It grows on when the
-            node stops reporting, and when readings stop together with the clock of a simulation.
-        message: Report of the node about it.
-    """
-
-    topic: str
-    level: HealthLevel
-    rate_hz: float | None
+    topic: str  # relative name of the topic
+    level: HealthLevel  # severity
+    rate_hz: float | None  # rate of its stamps [Hz]; None while unknown
+    # time since the stamp of the newest reading [s]; None before the first. It grows on when the node stops
+    # reporting, and when readings stop together with the clock of a simulation.
     age_s: float | None
-    message: str
+    message: str  # report of the node about it
 
 
 @dataclass
 class NodeRecord:
-    """Record of one node; times are of one steady clock [s].
+    """Record of one node; times are of one steady clock [s]."""
 
-    Attributes:
-        figures: Newest telemetry by name.
-        heard_s: When it came; None before the first.
-        health: Newest report by part.
-        reported_s: When it came; None before the first.
-    """
-
-    figures: Mapping[str, float] = field(default_factory=dict)
-    heard_s: float | None = None
-    health: dict[str, Health] = field(default_factory=dict)
-    reported_s: float | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)  # newest telemetry by name
+    heard_s: float | None = None  # when it came; None before the first
+    health: dict[str, Health] = field(default_factory=dict)  # newest report by part
+    reported_s: float | None = None  # when it came; None before the first
     _counts: deque[tuple[float, int]] = field(default_factory=deque)
     _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, heard when, age then
 
@@ -106,12 +92,9 @@ class NodeRecord:
 
 @dataclass
 class WatchRecord:
-    """Record of all nodes.
+    """Record of all nodes."""
 
-    Attributes:
-        nodes: By full name without the leading slash, in the order they were found.
-    """
-
+    # by full name without the leading slash, in the order they were found
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeRecord:

@@ -12,25 +12,15 @@ MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 
 
 class PayloadScene(NamedTuple):
-    """The scene of a payload response.
+    """The scene of a payload response."""
 
-    Attributes:
-        joint: Joint that carries the weight.
-        home: Its home position [rad].
-        link: Link the weight is attached to.
-        payload: Mass of the weight [kg].
-        nominal_mass: Mass of the link's body without it [kg].
-        time_s: When it is attached, since the release [s].
-        duration_s: End of the run, since the release [s].
-    """
-
-    joint: str
-    home: float
-    link: str
-    payload: float
-    nominal_mass: float
-    time_s: float
-    duration_s: float
+    joint: str  # joint that carries the weight
+    home: float  # its home position [rad]
+    link: str  # link the weight is attached to
+    payload: float  # mass of the weight [kg]
+    nominal_mass: float  # mass of the link's body without it [kg]
+    time_s: float  # when it is attached, since the release [s]
+    duration_s: float  # end of the run, since the release [s]
 
     def mass(self, t: float) -> float:
         """Return the true mass of the link's body at a time [kg]."""
@@ -38,21 +28,13 @@ class PayloadScene(NamedTuple):
 
 
 class PayloadResponse(NamedTuple):
-    """The response in one run.
+    """The response in one run."""
 
-    Attributes:
-        adaptation: Whether the controller used the estimates.
-        t: Times of the elbow since the release [s], shape (n,).
-        angle: Position of the joint [rad], shape (n,).
-        t_mass: Times of the mass since the release [s], shape (m,).
-        mass: Published mass of the link's body [kg], shape (m,).
-    """
-
-    adaptation: bool
-    t: Array
-    angle: Array
-    t_mass: Array
-    mass: Array
+    adaptation: bool  # whether the controller used the estimates
+    t: Array  # times of the elbow since the release [s], shape (n,)
+    angle: Array  # position of the joint [rad], shape (n,)
+    t_mass: Array  # times of the mass since the release [s], shape (m,)
+    mass: Array  # published mass of the link's body [kg], shape (m,)
 
     def numbers(self, scene: PayloadScene) -> dict[str, float]:
         """Return RMSE of the joint since the weight came, and mean errors of joint and mass at the end.

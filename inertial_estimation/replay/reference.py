@@ -38,21 +38,15 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class ReplayReference:
-    """What a replay is compared with.
+    """What a replay is compared with."""
 
-    Attributes:
-        samples: Reference orientations, with positions where they are of poses; empty: none.
-        trusted: Flags of the samples that are used; None uses all.
-        exact: Whether the samples are the truth of a simulation, not measured ones.
-        truth: True inertias of a simulated or synthetic recording; None where they are not known.
-        settle_s: How long after the first estimate the base is not compared [s].
-    """
-
+    # reference orientations, with positions where they are of poses; empty: none
     samples: Sequence[OrientationSample] = ()
-    trusted: Flags | None = None
-    exact: bool = False
+    trusted: Flags | None = None  # flags of the samples that are used; None uses all
+    exact: bool = False  # whether the samples are the truth of a simulation, not measured ones
+    # true inertias of a simulated or synthetic recording; None where they are not known
     truth: TrueInertias | None = None
-    settle_s: float = 0.0
+    settle_s: float = 0.0  # how long after the first estimate the base is not compared [s]
 
     @property
     def settle_ns(self) -> int:
@@ -113,18 +107,12 @@ def read_trusted(path: Path) -> Flags:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceErrors:
-    """One quantity against a reference after the best constant alignment; n samples.
+    """One quantity against a reference after the best constant alignment; n samples."""
 
-    Attributes:
-        stamps_ns: Stamps [ns], shape (n,).
-        trusted: Whether the reference is trusted there, shape (n,).
-        reference: The reference, aligned, shape (n, k).
-        errors: Estimate minus reference, shape (n, k); of the tilt, the angle between them [rad], shape (n,).
-    """
-
-    stamps_ns: NDArray[np.int64]
-    trusted: Flags
-    reference: Array
+    stamps_ns: NDArray[np.int64]  # stamps [ns], shape (n,)
+    trusted: Flags  # whether the reference is trusted there, shape (n,)
+    reference: Array  # the reference, aligned, shape (n, k)
+    # estimate minus reference, shape (n, k); of the tilt, the angle between them [rad], shape (n,)
     errors: Array
 
     @property

@@ -64,29 +64,18 @@ INTERVAL = 0.95
 
 @dataclass(frozen=True, eq=False)
 class ReplayResults:
-    """Tables and metrics of a replay.
+    """Tables and metrics of a replay."""
 
-    Attributes:
-        time: The time axis of all tables and figures.
-        metrics: What `metrics.json` holds.
-        tables: What the files hold, by their names.
-        links: What is estimated of each link over time.
-        errors: Of tilt, yaw, position and velocity against the reference, as far as it contains them.
-        torques: Rows of the measurement over time, low-passed; None without any.
-        events: Load changes of the trunk, results and refusals, in order.
-        truth: True inertias, None where they are not known.
-        checks: Verdicts on the data.
-    """
-
-    time: TimeAxis
-    metrics: dict[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
-    links: Mapping[str, Table] = field(default_factory=dict)
+    time: TimeAxis  # the time axis of all tables and figures
+    metrics: dict[str, Any] = field(default_factory=dict)  # what `metrics.json` holds
+    tables: Mapping[str, Table] = field(default_factory=dict)  # what the files hold, by their names
+    links: Mapping[str, Table] = field(default_factory=dict)  # what is estimated of each link over time
+    # of tilt, yaw, position and velocity against the reference, as far as it contains them
     errors: Mapping[str, ReferenceErrors] = field(default_factory=dict)
-    torques: TorqueSeries | None = None
-    events: Sequence[PayloadEvent] = ()
-    truth: TrueInertias | None = None
-    checks: Sequence[Finding] = ()
+    torques: TorqueSeries | None = None  # rows of the measurement over time, low-passed; None without any
+    events: Sequence[PayloadEvent] = ()  # load changes of the trunk, results and refusals, in order
+    truth: TrueInertias | None = None  # true inertias, None where they are not known
+    checks: Sequence[Finding] = ()  # verdicts on the data
 
 
 def replay_results(

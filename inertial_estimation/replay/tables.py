@@ -36,18 +36,12 @@ Table = dict[str, Any]
 
 
 class TimeAxis(NamedTuple):
-    """Seconds since the start of the recording, by the clock of the stamps: one axis for all tables.
+    """Seconds since the start of the recording, by the clock of the stamps: one axis for all tables."""
 
-    Attributes:
-        origin_ns: Stamp of the start of the recording [ns].
-        begin_ns: Stamp from which on it was replayed [ns].
-        end_ns: Stamp of its end [ns].
-        hold_out_ns: Stamp from which on the inertial filter no longer learned [ns]; None: it always did.
-    """
-
-    origin_ns: int
-    begin_ns: int
-    end_ns: int
+    origin_ns: int  # stamp of the start of the recording [ns]
+    begin_ns: int  # stamp from which on it was replayed [ns]
+    end_ns: int  # stamp of its end [ns]
+    # stamp from which on the inertial filter no longer learned [ns]; None: it always did
     hold_out_ns: int | None = None
 
     def of(self, stamps_ns: NDArray[np.int64]) -> Array:

@@ -29,18 +29,12 @@ class TorqueSeries(NamedTuple):
     """Rows of the measurement over time; n samples, m rows.
 
     The prediction is the one that each measurement was compared with, before it corrected the estimates.
-
-    Attributes:
-        stamps_ns: Stamps [ns], shape (n,).
-        row_names: Names of the rows.
-        measured: Measured torques [Nm or N], shape (n, m); NaN for rows that are no measured torque.
-        innovations: Measured minus predicted [Nm or N], shape (n, m); NaN where a row is not measured.
     """
 
-    stamps_ns: NDArray[np.int64]
-    row_names: tuple[str, ...]
-    measured: Array
-    innovations: Array
+    stamps_ns: NDArray[np.int64]  # stamps [ns], shape (n,)
+    row_names: tuple[str, ...]  # names of the rows
+    measured: Array  # measured torques [Nm or N], shape (n, m); NaN for rows that are no measured torque
+    innovations: Array  # measured minus predicted [Nm or N], shape (n, m); NaN where a row is not measured
 
     def low_passed(self) -> "TorqueSeries | None":
         """Return them without what is fast, on a uniform grid; None if too few, or not always measured."""

@@ -54,28 +54,18 @@ class MassWaveform:
     from `start` to `stop`; before and after, the nominal mass. The pseudo-inertia scales by m / m_nominal:
     it stays physically consistent and the centre of mass where it is.
 
-    Attributes:
-        link: Name of the link; the body is the link with all that is fixed to it.
-        wave: "sine", "square" or "step".
-        offset: Mean mass [kg].
-        amplitude: Amplitude of the mass [kg].
-        frequency: Frequency of the wave [Hz].
-        phase: Phase of the wave [rad].
-        start: When the wave begins [s].
-        stop: When it ends [s].
-
     Raises:
         ConfigurationError: If the wave is unknown, or the mass does not stay finite and above zero.
     """
 
-    link: str
-    wave: str = "sine"
-    offset: float = 0.0
-    amplitude: float = 0.0
-    frequency: float = 1.0
-    phase: float = 0.0
-    start: float = 0.0
-    stop: float = FOREVER
+    link: str  # name of the link; the body is the link with all that is fixed to it
+    wave: str = "sine"  # "sine", "square" or "step"
+    offset: float = 0.0  # mean mass [kg]
+    amplitude: float = 0.0  # amplitude of the mass [kg]
+    frequency: float = 1.0  # frequency of the wave [Hz]
+    phase: float = 0.0  # phase of the wave [rad]
+    start: float = 0.0  # when the wave begins [s]
+    stop: float = FOREVER  # when it ends [s]
 
     def __post_init__(self) -> None:
         _expect(self.wave in WAVES, f"wave '{self.wave}' of '{self.link}', expected one of {listing(WAVES)}")
@@ -104,18 +94,13 @@ class MassWaveform:
 class Attachment:
     """A body is attached to a link at `start`, and removed at `stop`.
 
-    Attributes:
-        body: Its inertia, in the frame of the link it is attached to.
-        start: When it is attached [s].
-        stop: When it is removed [s].
-
     Raises:
         ConfigurationError: If the body is physically inconsistent; all violations are listed.
     """
 
-    body: LinkInertia
-    start: float = 0.0
-    stop: float = FOREVER
+    body: LinkInertia  # its inertia, in the frame of the link it is attached to
+    start: float = 0.0  # when it is attached [s]
+    stop: float = FOREVER  # when it is removed [s]
 
     def __post_init__(self) -> None:
         _expect_times(self.link, self.start, self.stop)
@@ -142,24 +127,16 @@ class Attachment:
 class Push:
     """A force on a point of a link for a limited time.
 
-    Attributes:
-        link: Name of the link.
-        force: Force [N], shape (3,).
-        start: When it begins [s].
-        duration: How long it lasts [s].
-        point_L: Point of application in the link frame [m], shape (3,).
-        frame: Axes of the force: "world" or "link".
-
     Raises:
         ConfigurationError: If it is not finite, does not last, or the frame is unknown.
     """
 
-    link: str
-    force: Vector
-    start: float
-    duration: float = 0.1
-    point_L: Vector = (0.0, 0.0, 0.0)
-    frame: str = "world"
+    link: str  # name of the link
+    force: Vector  # force [N], shape (3,)
+    start: float  # when it begins [s]
+    duration: float = 0.1  # how long it lasts [s]
+    point_L: Vector = (0.0, 0.0, 0.0)  # point of application in the link frame [m], shape (3,)
+    frame: str = "world"  # axes of the force: "world" or "link"
 
     def __post_init__(self) -> None:
         for name in ("force", "point_L"):

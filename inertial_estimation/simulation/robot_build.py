@@ -25,21 +25,13 @@ _PLACEHOLDER = {
 
 @dataclass(frozen=True, eq=False)
 class BuiltRobot:
-    """A MuJoCo model and its mapping to the robot model.
+    """A MuJoCo model and its mapping to the robot model."""
 
-    Attributes:
-        model: The MuJoCo model.
-        bodies: MuJoCo body of each Pinocchio joint (0: the world).
-        n_base: Number of base velocity coordinates, 6 or 0.
-        qpos: Where each joint's position is, in the order of `RobotModel.joint_names`.
-        dof: Where each joint's velocity is.
-    """
-
-    model: Any
-    bodies: tuple[int, ...]
-    n_base: int
-    qpos: slice | NDArray[np.intp]
-    dof: slice | NDArray[np.intp]
+    model: Any  # the MuJoCo model
+    bodies: tuple[int, ...]  # MuJoCo body of each Pinocchio joint (0: the world)
+    n_base: int  # number of base velocity coordinates, 6 or 0
+    qpos: slice | NDArray[np.intp]  # where each joint's position is, in the order of `RobotModel.joint_names`
+    dof: slice | NDArray[np.intp]  # where each joint's velocity is
 
 
 def build_robot(robot: RobotModel, step: float) -> BuiltRobot:

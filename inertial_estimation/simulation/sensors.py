@@ -19,19 +19,12 @@ from inertial_estimation.spatial.rotations import Vector, add, cross, skew, vect
 
 @dataclass(frozen=True, eq=False)
 class SensorReadings:
-    """Readings that arrive at one stamp; lost ones are None or absent.
+    """Readings that arrive at one stamp; lost ones are None or absent."""
 
-    Attributes:
-        stamp_ns: The stamp of all of them [ns].
-        imu: Reading of the IMU; None without one.
-        joints: Positions, velocities and torques.
-        wrenches: By contact.
-    """
-
-    stamp_ns: int
-    imu: ImuSample | None
-    joints: JointReading | None
-    wrenches: Mapping[str, WrenchSample]
+    stamp_ns: int  # the stamp of all of them [ns]
+    imu: ImuSample | None  # reading of the IMU; None without one
+    joints: JointReading | None  # positions, velocities and torques
+    wrenches: Mapping[str, WrenchSample]  # by contact
 
 
 class SensorErrors:

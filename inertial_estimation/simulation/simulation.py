@@ -29,38 +29,23 @@ class GroundTruth:
 
     Equation of motion, in Pinocchio's coordinates, M and h of `inertias`:
     M a + h = [0; tau_link] + sum of J_C' wrench_C + pushes.
-
-    Attributes:
-        stamp_ns: [ns].
-        base: Pose and twist of the base; the origin for a fixed base.
-        q: Joint positions in the model's order [rad], shape (n_joints,).
-        v: Joint velocities [rad/s], shape (n_joints,).
-        a: Generalised acceleration in Pinocchio's coordinates, shape (nv,).
-        tau_motor: Motor torques, after limits [Nm], shape (n_joints,).
-        tau_link: Torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,).
-        wrenches_C: Wrench of the ground by contact, in its frame [N, Nm], shape (6,) each.
-        depths: Depths of each contact's points [m].
-        points_W: Each contact's points in the world [m], shape (k, 3).
-        inertias: Inertia of the body of every requested link, by link.
-        com_W: Centre of mass in the world [m], shape (3,).
-        com_velocity_W: Its velocity [m/s], shape (3,).
-        total_mass: Mass of the robot with all it carries [kg].
     """
 
-    stamp_ns: int
-    base: BaseState
-    q: Array
-    v: Array
-    a: Array
-    tau_motor: Array
+    stamp_ns: int  # [ns]
+    base: BaseState  # pose and twist of the base; the origin for a fixed base
+    q: Array  # joint positions in the model's order [rad], shape (n_joints,)
+    v: Array  # joint velocities [rad/s], shape (n_joints,)
+    a: Array  # generalised acceleration in Pinocchio's coordinates, shape (nv,)
+    tau_motor: Array  # motor torques, after limits [Nm], shape (n_joints,)
+    # torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,)
     tau_link: Array
-    wrenches_C: Mapping[str, Array]
-    depths: Mapping[str, Array]
-    points_W: Mapping[str, Array]
-    inertias: Mapping[str, LinkInertia]
-    com_W: Array
-    com_velocity_W: Array
-    total_mass: float
+    wrenches_C: Mapping[str, Array]  # wrench of the ground by contact, in its frame [N, Nm], shape (6,) each
+    depths: Mapping[str, Array]  # depths of each contact's points [m]
+    points_W: Mapping[str, Array]  # each contact's points in the world [m], shape (k, 3)
+    inertias: Mapping[str, LinkInertia]  # inertia of the body of every requested link, by link
+    com_W: Array  # centre of mass in the world [m], shape (3,)
+    com_velocity_W: Array  # its velocity [m/s], shape (3,)
+    total_mass: float  # mass of the robot with all it carries [kg]
 
     def __post_init__(self) -> None:
         for name in ("q", "v", "a", "tau_motor", "tau_link", "com_W", "com_velocity_W"):

@@ -24,27 +24,16 @@ from inertial_estimation.synthetic.synthetic_truth import (
 
 @dataclass(frozen=True)
 class SyntheticRobot:
-    """How a robot is simulated.
+    """How a robot is simulated."""
 
-    Attributes:
-        urdf: Where its description comes from; empty: it must be given.
-        floating_base: Whether it stands or is bolted down.
-        locked_joints: Joints frozen at zero.
-        imu_link: Link of the IMU.
-        contacts: Frame of each contact by its name.
-        motion: How it stands and moves; not used for an arm.
-        payload_link: Link a payload is attached to; empty: the last one.
-        payload_com_L: Where, in the link's frame [m].
-    """
-
-    urdf: str
-    floating_base: bool
-    payload_link: str
-    payload_com_L: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    locked_joints: tuple[str, ...] = ()
-    imu_link: str = ""
-    contacts: dict[str, str] = field(default_factory=dict)
-    motion: StanceMotion = field(default_factory=StanceMotion)
+    urdf: str  # where its description comes from; empty: it must be given
+    floating_base: bool  # whether it stands or is bolted down
+    payload_link: str  # link a payload is attached to; empty: the last one
+    payload_com_L: tuple[float, float, float] = (0.0, 0.0, 0.0)  # where, in the link's frame [m]
+    locked_joints: tuple[str, ...] = ()  # joints frozen at zero
+    imu_link: str = ""  # link of the IMU
+    contacts: dict[str, str] = field(default_factory=dict)  # frame of each contact by its name
+    motion: StanceMotion = field(default_factory=StanceMotion)  # how it stands and moves; not used for an arm
 
     @property
     def config(self) -> RobotConfig:

@@ -55,44 +55,29 @@ class Timing:
 
 @dataclass(frozen=True)
 class StanceMotion:
-    """How a standing robot moves.
+    """How a standing robot moves."""
 
-    Attributes:
-        posture: Joint positions at rest by name [rad]; the others are zero.
-        reach: Largest distance from it by joint name [rad]; joints not named stay still.
-        base_reach: Of the base: x, y, z [m], roll, pitch, yaw [rad].
-    """
-
+    # joint positions at rest by name [rad]; the others are zero
     posture: Mapping[str, float] = field(default_factory=dict)
+    # largest distance from it by joint name [rad]; joints not named stay still
     reach: Mapping[str, float] = field(default_factory=dict)
+    # of the base: x, y, z [m], roll, pitch, yaw [rad]
     base_reach: tuple[float, ...] = (0.01, 0.03, 0.015, 0.03, 0.03, 0.05)
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """A motion with its ideal readings; n samples.
+    """A motion with its ideal readings; n samples."""
 
-    Attributes:
-        robot: The model without payload.
-        imu: The IMU; None for none.
-        contacts: Frame of each contact by the contact's name.
-        times_s: Time since the start [s], shape (n,).
-        stamps_ns: Stamps [ns], shape (n,).
-        states: Configurations, velocities and accelerations.
-        readings: Ideal readings.
-        payload: What is attached from a time on, None for nothing.
-        points: Frames of those contacts that transmit no torque.
-    """
-
-    robot: RobotModel
-    imu: ImuMount | None
-    contacts: Mapping[str, str]
-    times_s: Array
-    stamps_ns: NDArray[np.int64]
-    states: tuple[MotionState, ...]
-    readings: tuple[IdealReadings, ...] = ()
-    payload: Attachment | None = None
-    points: tuple[str, ...] = ()
+    robot: RobotModel  # the model without payload
+    imu: ImuMount | None  # the IMU; None for none
+    contacts: Mapping[str, str]  # frame of each contact by the contact's name
+    times_s: Array  # time since the start [s], shape (n,)
+    stamps_ns: NDArray[np.int64]  # stamps [ns], shape (n,)
+    states: tuple[MotionState, ...]  # configurations, velocities and accelerations
+    readings: tuple[IdealReadings, ...] = ()  # ideal readings
+    payload: Attachment | None = None  # what is attached from a time on, None for nothing
+    points: tuple[str, ...] = ()  # frames of those contacts that transmit no torque
 
     def disturbed(self, disturbances: Sequence[Attachment | Push]) -> "Truth":
         """Return it with loads and pushes, whose effect joints and contacts carry without giving way.

@@ -15,19 +15,12 @@ SIGNIFICANT = 2.0  # standard deviations from which on a difference is one
 
 @dataclass(frozen=True)
 class Division:
-    """A recording cut into parts of equal length, and these into blocks.
+    """A recording cut into parts of equal length, and these into blocks."""
 
-    Attributes:
-        begin_ns: Stamp of the begin [ns].
-        end_ns: Stamp of the end [ns].
-        parts: Number of parts.
-        blocks: Number of blocks in each part.
-    """
-
-    begin_ns: int
-    end_ns: int
-    parts: int
-    blocks: int
+    begin_ns: int  # stamp of the begin [ns]
+    end_ns: int  # stamp of the end [ns]
+    parts: int  # number of parts
+    blocks: int  # number of blocks in each part
 
     @classmethod
     def of(cls, begin_ns: int, end_ns: int, parts: int) -> "Division":
@@ -71,17 +64,11 @@ class Division:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mean difference of scores, block by block.
+    """Mean difference of scores, block by block."""
 
-    Attributes:
-        difference: Mean of the first scores minus the second ones.
-        sigma: Its standard deviation, neighbouring blocks taken as correlated.
-        blocks: Number of blocks that both have.
-    """
-
-    difference: float
-    sigma: float
-    blocks: int
+    difference: float  # mean of the first scores minus the second ones
+    sigma: float  # its standard deviation, neighbouring blocks taken as correlated
+    blocks: int  # number of blocks that both have
 
     @property
     def significant(self) -> bool:

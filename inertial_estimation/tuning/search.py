@@ -25,19 +25,13 @@ SHRINKING = 0.8  # width of a box over that of the last one
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """An estimator that has been run with some values.
+    """An estimator that has been run with some values."""
 
-    Attributes:
-        values: The parameters by name.
-        score: Mean over the blocks; NaN if it did not run.
-        scores: Score of every block, NaN where there is none.
-        failure: Why the estimator did not run with these values; empty if it did.
-    """
-
-    values: Mapping[str, Any]
-    score: float
+    values: Mapping[str, Any]  # the parameters by name
+    score: float  # mean over the blocks; NaN if it did not run
+    # score of every block, NaN where there is none
     scores: Array = field(default_factory=lambda: np.zeros(0))
-    failure: str = ""
+    failure: str = ""  # why the estimator did not run with these values; empty if it did
 
 
 def best_of(trials: Sequence[Trial]) -> Trial | None:

@@ -101,19 +101,12 @@ class TiltTrials(Trials):
 
 
 class Intervals(NamedTuple):
-    """What is measured over each of K intervals, in the frame of the IMU in the middle of each.
+    """What is measured over each of K intervals, in the frame of the IMU in the middle of each."""
 
-    Attributes:
-        h: Their durations [s], shape (K,).
-        w_I: Angular velocity of the IMU, bias removed, mean over each [rad/s], shape (K, 3).
-        f_I: Specific force, mean over each [m/s^2], shape (K, 3).
-        y_v: Velocity of the IMU in its frame from contacts, mean over each [m/s], shape (K, 3); NaN without
-            contact.
-    """
-
-    h: Array
-    w_I: Array
-    f_I: Array
+    h: Array  # their durations [s], shape (K,)
+    w_I: Array  # angular velocity of the IMU, bias removed, mean over each [rad/s], shape (K, 3)
+    f_I: Array  # specific force, mean over each [m/s^2], shape (K, 3)
+    # velocity of the IMU in its frame from contacts, mean over each [m/s], shape (K, 3); NaN without contact
     y_v: Array
 
 

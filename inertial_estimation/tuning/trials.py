@@ -22,19 +22,12 @@ NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING)
 
 @dataclass(frozen=True)
 class Objective:
-    """What a search makes small.
+    """What a search makes small."""
 
-    Attributes:
-        node: Whose parameters it judges.
-        title: What it is, for tables and figures.
-        unit: Unit of the displayed value.
-        squared: Whether scores are mean squares, of which the root is displayed.
-    """
-
-    node: str
-    title: str
-    unit: str = ""
-    squared: bool = False
+    node: str  # whose parameters it judges
+    title: str  # what it is, for tables and figures
+    unit: str = ""  # unit of the displayed value
+    squared: bool = False  # whether scores are mean squares, of which the root is displayed
 
     def displayed(self, score: float) -> float:
         """Return a mean score in the unit that is displayed."""

@@ -86,26 +86,17 @@ def _unpickled(pickled: bytes) -> Sequence[Trials]:
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """Score over the range of one parameter, the others at their tuned values.
+    """Score over the range of one parameter, the others at their tuned values."""
 
-    Attributes:
-        values: Values of the parameter, ascending.
-        scores: Mean score at each; NaN where the estimator does not run.
-        comparisons: Each compared with the tuned value.
-        low: Smallest value that the score does not tell from the tuned one, with the other parameters at
-            their tuned values or, in a trial, at any values.
-        high: Largest such value.
-        at_edge: Whether the tuned value, or the whole range, cannot be told from the edge of the range.
-        hardly_determined: Whether that interval is so wide that the tuned value says little.
-    """
-
-    values: tuple[float, ...]
-    scores: tuple[float, ...]
-    comparisons: tuple[Comparison, ...]
+    values: tuple[float, ...]  # values of the parameter, ascending
+    scores: tuple[float, ...]  # mean score at each; NaN where the estimator does not run
+    comparisons: tuple[Comparison, ...]  # each compared with the tuned value
+    # smallest value that the score does not tell from the tuned one, with the other parameters at their tuned
+    # values or, in a trial, at any values
     low: float
-    high: float
-    at_edge: bool
-    hardly_determined: bool
+    high: float  # largest such value
+    at_edge: bool  # whether the tuned value, or the whole range, cannot be told from the edge of the range
+    hardly_determined: bool  # whether that interval is so wide that the tuned value says little
 
 
 def sensitivity(
@@ -159,34 +150,21 @@ def _reach(shares: Sequence[float], comparisons: Sequence[Comparison], at: int, 
 
 @dataclass(frozen=True, eq=False)
 class TunedParameter:
-    """One parameter after the search.
+    """One parameter after the search."""
 
-    Attributes:
-        variation: What was varied.
-        value: The value found; that in effect where the data do not support another one.
-        changed: Whether it differs from the value in effect.
-        sensitivity: Score over its range, the others at their tuned values.
-    """
-
-    variation: Variation
-    value: float
-    changed: bool
-    sensitivity: Sensitivity
+    variation: Variation  # what was varied
+    value: float  # the value found; that in effect where the data do not support another one
+    changed: bool  # whether it differs from the value in effect
+    sensitivity: Sensitivity  # score over its range, the others at their tuned values
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Tuned and shipped values on the same data.
+    """Tuned and shipped values on the same data."""
 
-    Attributes:
-        tuned: Mean score.
-        shipped: Mean score of the values in effect before.
-        comparison: Of the blocks of both, tuned minus shipped.
-    """
-
-    tuned: float
-    shipped: float
-    comparison: Comparison
+    tuned: float  # mean score
+    shipped: float  # mean score of the values in effect before
+    comparison: Comparison  # of the blocks of both, tuned minus shipped
 
     @classmethod
     def of(cls, tuned: Array, shipped: Array) -> "Judgement":
@@ -199,24 +177,15 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class TuningResult:
-    """Outcome of a search for one estimator.
+    """Outcome of a search for one estimator."""
 
-    Attributes:
-        objective: What was made small.
-        parameters: The parameters, in the order given.
-        trials: All trials.
-        best: The trial with the least score.
-        training: On the parts that were searched on.
-        held_out: On the part that was not.
-        rejected: Values that are better on the parts that were searched on, but not on the held-out one.
-    """
-
-    objective: Objective
-    parameters: tuple[TunedParameter, ...]
-    trials: Sequence[Trial]
-    best: Trial
-    training: Judgement
-    held_out: Judgement
+    objective: Objective  # what was made small
+    parameters: tuple[TunedParameter, ...]  # the parameters, in the order given
+    trials: Sequence[Trial]  # all trials
+    best: Trial  # the trial with the least score
+    training: Judgement  # on the parts that were searched on
+    held_out: Judgement  # on the part that was not
+    # values that are better on the parts that were searched on, but not on the held-out one
     rejected: Mapping[str, Any] = field(default_factory=dict)
 
     @property

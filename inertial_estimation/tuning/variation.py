@@ -21,23 +21,14 @@ DECADE = 10.0  # factor to either side of the present value where no range is gi
 
 @dataclass(frozen=True)
 class Variation:
-    """One parameter and its range; where that is positive, the logarithm is varied.
+    """One parameter and its range; where that is positive, the logarithm is varied."""
 
-    Attributes:
-        node: Node whose parameter it is.
-        name: Its dotted name.
-        shipped: Its value in the parameter files, or its default.
-        low: Smallest value.
-        high: Largest value.
-        unit: Its unit.
-    """
-
-    node: str
-    name: str
-    shipped: float
-    low: float
-    high: float
-    unit: str = ""
+    node: str  # node whose parameter it is
+    name: str  # its dotted name
+    shipped: float  # its value in the parameter files, or its default
+    low: float  # smallest value
+    high: float  # largest value
+    unit: str = ""  # its unit
 
     @property
     def log(self) -> bool:

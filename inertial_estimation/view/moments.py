@@ -25,60 +25,36 @@ FRAME_NS = NANOSECONDS // 30  # between two moments
 
 
 class ShownLink(NamedTuple):
-    """Estimate of one body and how far it is known.
+    """Estimate of one body and how far it is known."""
 
-    Attributes:
-        estimate: The estimate.
-        payload: Estimate minus nominal (its mass may be negative).
-        mass_sigma: Standard deviation of the mass [kg]; infinite where it was never measured.
-        com_sigmas_L: Of the centre of mass along the axes of the link [m], shape (3,), likewise.
-    """
-
-    estimate: LinkInertia
-    payload: LinkInertia
-    mass_sigma: float
-    com_sigmas_L: Array
+    estimate: LinkInertia  # the estimate
+    payload: LinkInertia  # estimate minus nominal (its mass may be negative)
+    mass_sigma: float  # standard deviation of the mass [kg]; infinite where it was never measured
+    com_sigmas_L: Array  # of the centre of mass along the axes of the link [m], shape (3,), likewise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """What is true of the robot at one instant, as far as it is known.
+    """What is true of the robot at one instant, as far as it is known."""
 
-    Attributes:
-        up_B: The vertical in the base frame, unit norm, shape (3,).
-        masses: Masses of bodies by link [kg].
-    """
-
-    up_B: Array | None = None
-    masses: Mapping[str, float] = field(default_factory=dict)
+    up_B: Array | None = None  # the vertical in the base frame, unit norm, shape (3,)
+    masses: Mapping[str, float] = field(default_factory=dict)  # masses of bodies by link [kg]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """State and estimates of the robot at one instant.
+    """State and estimates of the robot at one instant."""
 
-    Attributes:
-        stamp_ns: Stamp of the joint state [ns].
-        q: Joint positions in the model's order [rad or m], shape (n_joints,).
-        base: Estimated base state; None for a fixed base, or before the first estimate.
-        tilt_sigma: Standard deviation of the tilt [rad]; NaN where it is not known.
-        loads: Contact points and ground forces in the base frame.
-        links: Estimated bodies.
-        nis: Largest normalised innovation squared of the inertial filter since the last moment; NaN without
-            one.
-        nis_bound: The gate's bound on it.
-        truth: What is true, as far as it is known.
-    """
-
-    stamp_ns: int
-    q: Array
-    base: BaseState | None = None
-    tilt_sigma: float = math.nan
-    loads: tuple[ContactLoad, ...] = ()
-    links: tuple[ShownLink, ...] = ()
+    stamp_ns: int  # stamp of the joint state [ns]
+    q: Array  # joint positions in the model's order [rad or m], shape (n_joints,)
+    base: BaseState | None = None  # estimated base state; None for a fixed base, or before the first estimate
+    tilt_sigma: float = math.nan  # standard deviation of the tilt [rad]; NaN where it is not known
+    loads: tuple[ContactLoad, ...] = ()  # contact points and ground forces in the base frame
+    links: tuple[ShownLink, ...] = ()  # estimated bodies
+    # largest normalised innovation squared of the inertial filter since the last moment; NaN without one
     nis: float = math.nan
-    nis_bound: float = math.nan
-    truth: Truth = field(default_factory=Truth)
+    nis_bound: float = math.nan  # the gate's bound on it
+    truth: Truth = field(default_factory=Truth)  # what is true, as far as it is known
 
 
 class Moments(ReplayWatcher):

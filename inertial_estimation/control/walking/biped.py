@@ -43,25 +43,16 @@ LOAD_RAMP = 0.3  # share of a transfer in which a landed foot is loaded and one 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class BipedContext(GaitContext):
-    """Data that outlive a phase.
+    """Data that outlive a phase."""
 
-    Attributes:
-        contacts: The contacts; the left one has the index 0.
-        home: Places of the feet at the start, in axes of the heading [m], shape (n, 2).
-        kept: Steps that remain for after the hold.
-        length: Distance of a step forward [m].
-        width: Distance between the feet [m].
-        left: Steps still to be made, the one under way included.
-        closing: Whether the last one closes the feet.
-    """
-
-    contacts: tuple[Contact, ...]
+    contacts: tuple[Contact, ...]  # the contacts; the left one has the index 0
+    # places of the feet at the start, in axes of the heading [m], shape (n, 2)
     home: Array = field(default_factory=lambda: np.zeros((0, 2)))
-    kept: int = 0
-    length: float = 0.0
-    width: float = 0.2
-    left: int = 0
-    closing: bool = True
+    kept: int = 0  # steps that remain for after the hold
+    length: float = 0.0  # distance of a step forward [m]
+    width: float = 0.2  # distance between the feet [m]
+    left: int = 0  # steps still to be made, the one under way included
+    closing: bool = True  # whether the last one closes the feet
 
     def heading(self, state: DynamicsState) -> float:
         """Return the heading of all feet on the ground [rad].

@@ -48,23 +48,14 @@ STAY_MARGIN_SHARE = 0.9  # of the margin: where it has that much, the body does 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class CrawlContext(GaitContext):
-    """Data that outlive a phase.
+    """Data that outlive a phase."""
 
-    Attributes:
-        crawl: Durations, margin.
-        plan: What is left of the walk.
-        ground: Places of the feet.
-        body: Motion of the centre of mass.
-        loads: Share of its full load that each foot takes, shape (n,).
-        tipping: Whether the robot is about to tip over according to the model.
-    """
-
-    crawl: CrawlConfig
-    plan: CrawlPlan
-    ground: WalkingGround
-    body: BodyMotion
-    loads: Array
-    tipping: bool = False
+    crawl: CrawlConfig  # durations, margin
+    plan: CrawlPlan  # what is left of the walk
+    ground: WalkingGround  # places of the feet
+    body: BodyMotion  # motion of the centre of mass
+    loads: Array  # share of its full load that each foot takes, shape (n,)
+    tipping: bool = False  # whether the robot is about to tip over according to the model
 
     @property
     def dwell_duration(self) -> float:

@@ -82,21 +82,13 @@ class StepLimits(NamedTuple):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class GaitContext:
-    """Data of a gait that outlive its phases.
+    """Data of a gait that outlive its phases."""
 
-    Attributes:
-        walking: Durations and heights.
-        limits: Of its steps.
-        asked: Walk requested that the feet have not begun; None: there is none.
-        held: Whether the robot is requested to stand, even during an unfinished walk.
-        made: Swings landed since the last reset.
-    """
-
-    walking: WalkingConfig
-    limits: StepLimits
-    asked: WalkCommand | None = None
-    held: bool = False
-    made: int = 0
+    walking: WalkingConfig  # durations and heights
+    limits: StepLimits  # of its steps
+    asked: WalkCommand | None = None  # walk requested that the feet have not begun; None: there is none
+    held: bool = False  # whether the robot is requested to stand, even during an unfinished walk
+    made: int = 0  # swings landed since the last reset
 
 
 class Gait(ABC):
