@@ -86,6 +86,7 @@ class Aligner:
         self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._required = [stream for stream in others if stream.spec.required]
+        self._waited_for = [stream for stream in self._required if not stream.spec.holds]  # the latest first
         period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
         self._limits = Limits(period_ns, 0, 0, round(NANOSECONDS * steps.half_window))
         self.set_timeout(config.timeout)
@@ -148,11 +149,12 @@ class Aligner:
         # Readings that come in bursts have times far apart and stamps that are not.
         if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._limits.wait:
             return True
-        for stream in self._required:
-            if not (stream.spec.holds or self._reaches(stream, horizon)):
+        for k, stream in enumerate(self._waited_for):
+            if not self._reaches(stream, horizon):
                 known = stream.ring.newest_ns
                 if newest - (self._since_ns if known is None else known) <= self.timeout * NANOSECONDS:
                     self._awaited, self._seen = stream, (ring.total, stream.ring.total)
+                    self._waited_for.insert(0, self._waited_for.pop(k))
                     return False
         return True
 

@@ -8,8 +8,6 @@ time to the less delayed half of them; the line is pulled down by every sample t
 and raised by what all of the last ends of bursts are late.
 """
 
-from collections import deque
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,20 +15,17 @@ from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array
 
 Times = NDArray[np.int64]
-SAMPLES_TO_FIRST_FIT, SAMPLES_FITTED = 20, 1000  # of the period; the next fits come at twice as many each,
-SAMPLES_TO_NEXT_FIT, SAMPLES_TO_NEXT_EVEN_FIT = 1000, 100  # or at these many; the latter while times are even
-SHORT_STEP = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
-AT_ONCE = 0.15  # of a period, between samples that arrive at once; jitter rarely gives such steps
-LATE = 0.6  # of a period, by which the sample before such a step is late: it waited for the next one
-STEPS_JUDGED, BURSTY = 100, 8  # steps at once among those judged, from which stamps are those of arrival
-PROMPT, OFTEN_PROMPT = 0.15, 0.5  # of a period after the line; share of samples that come before, of which
-OFTEN_LATE, OFTEN_SHORT = 0.08, 0.05  # others are late, and shares of late samples and of short steps
-STEPS_WITHOUT_BURST = 2000  # after which times are the stamps again
-SLEW, SHORTEST_STEP = 0.05, 0.1  # of a period: by which the line may rise per sample; between two times
-ENDS_COMPARED, LOST = 20, 0.75  # ends of bursts; of a period, by which all of them are late after a loss
-FAR_LATE, FAR_LATE_ENDS = 3.0, 5  # periods; ends that are so late show a loss sooner
-LEAD = 1.0  # period by which a stamp comes before the line where the rate has risen
-MOST_CORRECTIONS = 3  # losses in a row without a sample on the line, from which the rate has fallen
+FIRST_FIT, MOST_FITTED = 20, 1000  # samples of the first fit of the period, and of a later one
+JUDGED = 100  # samples from one fit to the next; bursts are sought in two such spans
+SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps after a late sample, and between samples that arrive at once
+LATE = 0.6  # of a period, by which a sample is late that the next one comes at once with
+BURSTY = 0.08  # share of samples at once among those judged, or of late ones, from which there are bursts
+PROMPT, OFTEN = 0.15, 0.5  # of a period after the line; share of samples that come before, if others are late
+CALM = 2000  # samples without a burst, after which times are the stamps again
+ENDS, LOST = 10, 0.75  # ends of bursts that are compared; of a period, by which all are late after a loss
+RAISED = 0.05  # of a period, by which jitter may raise the line at most
+MOST_LOSSES = 3  # in a row, from which the rate has fallen
+SHORTEST_STEP = 0.1  # of a period, between two times
 
 
 class EvenTimes:
@@ -45,7 +40,7 @@ class EvenTimes:
 
     def __init__(self, mode: str = "auto") -> None:
         self._mode = mode
-        self._stamps: Times = np.zeros(SAMPLES_FITTED, dtype=np.int64)
+        self._stamps: Times = np.zeros(MOST_FITTED, dtype=np.int64)
         self.reset()
 
     def reset(self) -> None:
@@ -55,143 +50,95 @@ class EvenTimes:
 
     def _begin(self) -> None:
         self.period_ns = 0.0
-        self._line: _Line | None = None  # None: times are the stamps
-        self._count, self._last, self._late = 0, 0, 0.0
-        self._first = 0  # number of the first sample that the period is fitted to
-        self._wait = self._until_fit = SAMPLES_TO_FIRST_FIT
+        self.even = False  # whether times are even, and not the stamps
+        # Number of samples, of the first one that the period is fitted to, and of the one at which it is.
+        self._count, self._first, self._next_fit = 0, 0, FIRST_FIT
         self._last_burst = 0  # number of the last sample at which there were bursts
-        self._at_once: deque[int] = deque(maxlen=BURSTY)  # numbers of the last samples at once
 
     def time_of(self, stamp_ns: int) -> int:
         """Return the time of a sample [ns] by its stamp [ns]; both increase from sample to sample."""
         if self._mode == "as_is":
             return stamp_ns
-        step = stamp_ns - self._last
-        self._stamps[self._count % SAMPLES_FITTED] = stamp_ns
-        self._count, self._last = self._count + 1, stamp_ns
-        if self.period_ns:
-            self._follow(step, self.period_ns)
-        self._until_fit -= 1
-        if self._until_fit <= 0:
+        self._stamps[self._count % MOST_FITTED] = stamp_ns
+        self._count += 1
+        if self._count >= self._next_fit:
             self._fit()
         time, least = stamp_ns, self._time + 1
-        if self._line is not None:
-            found = self._line.next_time(stamp_ns, step, self.period_ns)
-            if found is None:
-                self._begin()
-            else:
-                time, since = found
-                self._first = self._count - since if since else self._first
-                least += int(SHORTEST_STEP * self.period_ns)
+        if self.even:
+            time, least = self._on_line(stamp_ns), least + int(SHORTEST_STEP * self.period_ns)
         self._time = time if time > least else least
         return self._time
 
-    @property
-    def even(self) -> bool:
-        """Whether times are even, and not the stamps."""
-        return self._line is not None
-
-    def _follow(self, step: int, period: float) -> None:
-        """Note how late a sample is, and whether it came at once with a late one."""
-        if step >= SHORT_STEP * period:  # a long step before a regular one was of lost samples
-            self._late = step - period if step > period else 0.0
-            return
-        if self._late >= LATE * period and step < AT_ONCE * period:
-            self._at_once.append(self._count)
-            if self._come_at_once and not self.even:
-                self._until_fit = 0
-        self._late = max(self._late + step - period, 0.0)
-
-    @property
-    def _come_at_once(self) -> bool:
-        return len(self._at_once) == BURSTY and self._count - self._at_once[0] < STEPS_JUDGED
-
     def _fit(self) -> None:
         """Fit the period; begin to make times even, or cease to."""
-        most = SAMPLES_TO_NEXT_EVEN_FIT if self.even else SAMPLES_TO_NEXT_FIT
-        self._until_fit = self._wait = min(2 * self._wait, most)
-        first = max(self._first, self._count - SAMPLES_FITTED)
-        stamps = self._stamps[np.arange(first, self._count) % SAMPLES_FITTED]
-        known, self.period_ns = self.period_ns, _period(stamps)
-        for step in () if known else np.diff(stamps).tolist():
-            self._follow(step, self.period_ns)
+        self._next_fit = self._count + (JUDGED if self._count >= JUDGED else self._count)
+        first = max(self._first, self._count - MOST_FITTED)
+        stamps = self._stamps[np.arange(first, self._count) % MOST_FITTED]
+        self.period_ns = _period(stamps)
         late = (stamps - stamps[0]) - self.period_ns * np.arange(len(stamps))
-        if self._mode == "regularise" or self._come_at_once or self._often_late(stamps, late):
+        if self._mode == "regularise" or _bursts(stamps, late, self.period_ns):
             self._last_burst = self._count
-            if self._line is None:  # the sample before the newest one was on the line below the stamps
-                self._line = _Line(int(stamps[0]) + int(late.min() + self.period_ns * (len(stamps) - 2)))
-        elif self.even and self._count - self._last_burst > STEPS_WITHOUT_BURST:
+            if not self.even:  # the sample before the newest one was on the line below the stamps
+                self.even, self._lag, self._losses = True, 0.0, 0
+                self._ends: list[float] = []  # by how much the last ends of bursts were late
+                self._due = int(stamps[0]) + int(late.min() + self.period_ns * (len(stamps) - 2))
+                self._previous = int(stamps[-2])
+        elif self.even and self._count - self._last_burst > CALM:
             self._begin()
 
-    def _often_late(self, stamps: Times, late: Array) -> bool:
-        """Return whether most samples are prompt, some late [ns], and the next ones make up for it."""
-        period, n = self.period_ns, len(stamps)
-        if n < STEPS_JUDGED:
-            return False
-        late = late - np.sort(late)[n // 10]
-        often_prompt, often_late = np.mean(late < PROMPT * period), np.mean(late > SHORT_STEP * period)
-        often_short = np.mean(np.diff(stamps) < SHORT_STEP * period)
-        return bool(often_prompt >= OFTEN_PROMPT and often_late >= OFTEN_LATE and often_short >= OFTEN_SHORT)
+    def _on_line(self, stamp: int) -> int:
+        """Return the time of the next sample on the line below the stamps; the line ends if the rate changes.
 
-
-class _Line:
-    """The line below the stamps, on which a sample lies that is not late; it ends where the rate changes."""
-
-    def __init__(self, time_ns: int) -> None:
-        """Begin with the time of a sample."""
-        self._time = time_ns  # of the last sample
-        self._ends: deque[float] = deque(maxlen=ENDS_COMPARED)  # lateness of ends of bursts + raised
-        self._raised = self._lag = 0.0
-        self._corrections = 0
-
-    def next_time(self, stamp: int, step: int, period: float) -> tuple[int, int] | None:
-        """Return the time of the next sample, and how many of the last ones came after a loss (0: none).
-
-        There is none where the rate has changed: the line ends.
+        `_due` is that of the last sample, `_lag` by how much it was late.
         """
-        due = self._time + round(period)
+        period, step = self.period_ns, stamp - self._previous
+        due, self._previous = self._due + round(period), stamp
+        if step >= SHORT * period:  # the sample before was the end of a burst, or alone
+            self._ends.append(self._lag)
         lag = stamp - due
-        if step >= SHORT_STEP * period:  # the sample before was the end of a burst, or alone
-            self._ends.append(self._lag + self._raised)
-        if lag < -LEAD * period:
-            return None
-        self._lag = max(lag, 0.0)
-        if lag < LOST * period:
-            self._corrections = 0
-        # A sample that came before it was due shows that the line was too late.
-        found = (stamp, 0) if lag <= 0 else self._raise(due, stamp, period)
-        self._time = stamp if found is None else found[0]
-        return found
+        if len(self._ends) == ENDS:
+            late, self._ends = min(self._ends), []
+            lost = late > LOST * period
+            due += int(late if lost else min(late, RAISED * period))
+            self._losses, self._first = (self._losses + 1, self._count) if lost else (0, self._first)
+            self._next_fit = self._count + JUDGED if lost else self._next_fit
+            lag = stamp - due
+        if lag < -period or self._losses > MOST_LOSSES:
+            self._begin()
+            return stamp
+        if lag < 0:  # it came before it was due: the line was too late
+            due, lag = stamp, 0
+        self._due, self._lag = due, lag
+        return due
 
-    def _raise(self, due: int, stamp: int, period: float) -> tuple[int, int] | None:
-        """Raise the line by what all ends of bursts are late, at once where samples were lost."""
-        ends, far = self._ends, self._lag > FAR_LATE * period
-        enough = FAR_LATE_ENDS if far else ENDS_COMPARED
-        if len(ends) < enough:
-            return due, 0
-        late = min(list(ends)[-enough:]) - self._raised
-        if late <= (FAR_LATE if far else LOST) * period:
-            by = 0.0 if far else max(min(late, SLEW * period), 0.0)
-            self._raised += by
-            return int(due + by), 0
-        ends.clear()
-        self._corrections += 1
-        if self._corrections > MOST_CORRECTIONS:
-            return None
-        self._lag = max(self._lag - late, 0.0)
-        return min(int(due + late), stamp), enough
+
+def _bursts(stamps: Times, late: Array, period: float) -> bool:
+    """Return whether samples arrive at once with late ones, or many late ones among prompt ones.
+
+    They are late by `late` on any line [ns], shape (n,); a period is too [ns].
+    """
+    if len(stamps) < JUDGED:
+        return False
+    late, steps = late - np.quantile(late, 0.1), np.diff(stamps)
+    at_once = (steps < AT_ONCE * period) & (late[:-1] >= LATE * period)
+    prompt, short = late < PROMPT * period, steps < SHORT * period
+    often_late = np.mean(late > SHORT * period) >= BURSTY and np.mean(short) >= 0.5 * BURSTY
+    return bool(at_once[-2 * JUDGED :].mean() >= BURSTY or (prompt.mean() >= OFTEN and often_late))
+
+
+FEWEST_ENDS = 5  # of bursts, that a period is fitted to
 
 
 def _period(stamps: Times) -> float:
     """Return the slope of the line under stamps over their numbers [ns], shape (n,), n >= 2."""
     relative, number = (stamps - stamps[0]).astype(float), np.arange(len(stamps), dtype=float)
-    ends = np.append(np.diff(relative) >= SHORT_STEP * relative[-1] / number[-1], True)
-    if ends.sum() >= FAR_LATE_ENDS:
+    ends = np.append(np.diff(relative) >= SHORT * relative[-1] / number[-1], True)
+    if ends.sum() >= FEWEST_ENDS:
         number, relative = number[ends], relative[ends]
     slope = _slope(number, relative)
     late = relative - slope * number
     prompt = late <= np.median(late)
-    return max(_slope(number[prompt], relative[prompt]) if prompt.sum() >= FAR_LATE_ENDS else slope, 1.0)
+    return max(_slope(number[prompt], relative[prompt]) if prompt.sum() >= FEWEST_ENDS else slope, 1.0)
 
 
 def _slope(x: Array, y: Array) -> float:

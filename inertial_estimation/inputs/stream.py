@@ -92,6 +92,8 @@ class RowRange:
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
         inside = (row >= self._lower) & (row <= self._upper)
+        if inside.all():
+            return None
         inside[self._optional] |= np.isnan(row[self._optional])
         if inside.all():
             return None
