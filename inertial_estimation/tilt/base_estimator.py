@@ -408,7 +408,7 @@ class BaseEstimator:
 
     def calibrate_gyro(self) -> None:
         """Make the gyroscope's bias uncertain, so that the next rest determines it again."""
-        self.observer.doubt_bias()
+        self.observer.inflate_bias()
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:

@@ -7,7 +7,7 @@ accelerometer. Fifty times a second their covariance is, and the filter looks at
    see them now; soles measure the rate: a flat foot on the ground does not turn,
 2. freedom: a body does not fly away, so that without contacts its velocity is bounded,
 3. rest: the rate of a robot that stands still is zero,
-4. judgement: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
+4. test of the bias: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
 
 The mathematics are in `error_state`; equations and their source in docs/tilt_observer.md.
 """
@@ -49,11 +49,11 @@ ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
-JUDGED_TIME = 0.5  # over which corrections of the vertical are summed [s]
+TESTED_TIME = 0.5  # over which corrections of the vertical are summed [s]
 LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
-DOUBT = 12.0  # times the expected square of that sum, from which the gyroscope's bias is doubted
-DOUBTED_BIAS = 0.05  # standard deviation of a bias that is doubted [rad/s]
-DOUBTED_TIME = 0.5  # for which it has been wrong when it is doubted [s]
+BIAS_GATE = 12.0  # times the expected square of that sum, from which the gyroscope's bias has stepped
+STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [rad/s]
+FOUND_AFTER = 0.5  # time from such a step to the test that finds it [s]
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
 
@@ -190,7 +190,7 @@ class TiltFilter(TiltObserver):
         self._carried, self._interval = Carried.of(None, ORIGIN), 0.0
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation = np.zeros(2)
-        self.residual, self.doubt = np.zeros(3), math.inf
+        self.residual, self.since_bias_step = np.zeros(3), math.inf
 
     def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step; see `TiltObserver.step`."""
@@ -209,7 +209,7 @@ class TiltFilter(TiltObserver):
                 self._carry(feet)
             self._measure_freedom(imu.time)
             self._measure_rest(imu)
-            self._judge(imu.time)
+            self._test_bias(imu.time)
 
     def _align(self, h: float, reading: Array, look: Look | None) -> None:
         """Collect readings and contact velocities, and begin with their vertical when the time is over."""
@@ -320,28 +320,28 @@ class TiltFilter(TiltObserver):
             variance = np.minimum(variance, SOLE_NOISE * self._interval)
         state.covariance[3:6, 3:6] += np.diag(variance)
 
-    def _judge(self, time: float) -> None:
-        """Doubt the bias where corrections of the vertical have one direction for longer than by noise."""
+    def _test_bias(self, time: float) -> None:
+        """Find a step of the bias: corrections of the vertical have one direction for longer than by noise."""
         turn, expected = self._turns
-        forgotten = math.exp(-time / JUDGED_TIME)
+        forgotten = math.exp(-time / TESTED_TIME)
         turn *= forgotten
         expected *= forgotten**2
-        self.doubt += time
+        self.since_bias_step += time
         x = vector(turn)
-        if dot(x, times(inverse(matrix(expected), LEAST_TURN**2), x)) / 3.0 > DOUBT:
-            self._doubt_bias(turn)
-            turn[:], expected[:], self.doubt = 0.0, 0.0, 0.0
+        if dot(x, times(inverse(matrix(expected), LEAST_TURN**2), x)) / 3.0 > BIAS_GATE:
+            self._take_bias_step(turn)
+            turn[:], expected[:], self.since_bias_step = 0.0, 0.0, 0.0
 
-    def _doubt_bias(self, turn: Array) -> None:
+    def _take_bias_step(self, turn: Array) -> None:
         """Let the bias have been wrong for a while: then the vertical is off by its error times that while.
 
         What contacts showed meanwhile was no noise of theirs, so that it is measured anew.
         """
-        P, wrong = self.state.covariance, DOUBTED_BIAS**2 * np.eye(3)
+        P, wrong = self.state.covariance, STEP_OF_BIAS**2 * np.eye(3)
         P[0:3, 0:3] += float(self.residual @ self.residual) * np.eye(3)
-        P[3:6, 3:6] += DOUBTED_TIME**2 * wrong + float(turn @ turn) * np.eye(3)
-        P[3:6, 6:9] -= DOUBTED_TIME * wrong
-        P[6:9, 3:6] -= DOUBTED_TIME * wrong
+        P[3:6, 3:6] += FOUND_AFTER**2 * wrong + float(turn @ turn) * np.eye(3)
+        P[3:6, 6:9] -= FOUND_AFTER * wrong
+        P[6:9, 3:6] -= FOUND_AFTER * wrong
         P[6:9, 6:9] += wrong
         self._noise_level, self._correlation = LEAST_CONTACT_NOISE**2, np.zeros(2)
 
@@ -351,7 +351,7 @@ class TiltFilter(TiltObserver):
         if feet is not None and feet.shares.any():
             self._alone = 0.0
 
-    def doubt_bias(self) -> None:
+    def inflate_bias(self) -> None:
         """Make the gyroscope's bias as uncertain as at the start."""
         self.state.covariance[6:9, 6:9] += self.config.gyro_bias**2 * np.eye(3)
 

@@ -55,14 +55,14 @@ class TiltObserver(ABC):
         state: Velocity, vertical and bias, with the covariance of their errors; changed in place.
         aligning: Whether the vertical at the start is still being determined, and there is no estimate.
         residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
-        doubt: Time since the gyroscope's bias was doubted [s]; infinite: never.
+        since_bias_step: Time since a step of the gyroscope's bias was found [s]; infinite: never.
         interval: Time between two looks [s].
     """
 
     state: TiltState
     aligning: bool
     residual: Array
-    doubt: float
+    since_bias_step: float
     interval = 0.0
 
     @abstractmethod
@@ -84,7 +84,7 @@ class TiltObserver(ABC):
         """
 
     @abstractmethod
-    def doubt_bias(self) -> None:
+    def inflate_bias(self) -> None:
         """Make the gyroscope's bias as uncertain as at the start."""
 
     @property

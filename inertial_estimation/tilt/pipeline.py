@@ -27,7 +27,7 @@ from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.initial_alignment import STARTUP
 
 FLIGHT = 0.5  # without contact, beyond which a gait with flight does not explain it [s]
-DOUBTED = 3.0  # for which a doubt of the gyroscope's bias is reported [s]
+BIAS_REPORTED = 3.0  # for which a step of the gyroscope's bias is reported [s]
 WIDE = np.radians(3.0)  # standard deviation of a tilt that a controller should not trust [rad]
 
 
@@ -52,7 +52,7 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     elif estimator.feet.without_contact_s > FLIGHT and not estimator.imu_alone:
         found.append("no contact carries the robot: the accelerometer alone corrects the tilt")
         level = HealthLevel.WARN
-    if observer.doubt < DOUBTED:
+    if observer.since_bias_step < BIAS_REPORTED:
         found.append(
             "the tilt was corrected more than noise explains: the bias of the gyroscope is determined anew"
         )

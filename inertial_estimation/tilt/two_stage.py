@@ -126,7 +126,7 @@ class TwoStageObserver(TiltObserver):
         config: Its gains; they may be changed.
     """
 
-    residual, doubt, contact_noise = np.zeros(3), math.inf, CONTACT_NOISE
+    residual, since_bias_step, contact_noise = np.zeros(3), math.inf, CONTACT_NOISE
 
     def __init__(self, config: TwoStageConfig, radius: float = 0.0) -> None:
         """Begin with the alignment of the start.
@@ -184,7 +184,7 @@ class TwoStageObserver(TiltObserver):
             self.state.velocity[:], self._intermediate, _shown = alignment.solve()
             self.state.vertical[:], self.aligning = self._intermediate, False
 
-    def doubt_bias(self) -> None:
+    def inflate_bias(self) -> None:
         """Make the bias as uncertain as at the start."""
         self._bias_sigma = UNKNOWN_BIAS
 
