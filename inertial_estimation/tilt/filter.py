@@ -51,7 +51,7 @@ SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that st
 LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
 TESTED_TIME = 0.5  # over which corrections of the vertical are summed [s]
 LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
-BIAS_GATE = 12.0  # times the expected square of that sum, from which the gyroscope's bias has stepped
+BIAS_GATE = 12.0  # times the expected square of that sum, from which the bias has stepped
 STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [rad/s]
 FOUND_AFTER = 0.5  # time from such a step to the test that finds it [s]
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
@@ -321,7 +321,7 @@ class TiltFilter(TiltObserver):
         state.covariance[3:6, 3:6] += np.diag(variance)
 
     def _test_bias(self, time: float) -> None:
-        """Find a step of the bias: corrections of the vertical have one direction for longer than by noise."""
+        """Find a step of the bias: corrections of the vertical that have one direction for too long."""
         turn, expected = self._turns
         forgotten = math.exp(-time / TESTED_TIME)
         turn *= forgotten
