@@ -7,7 +7,7 @@ accelerometer. Fifty times a second their covariance is, and the filter looks at
    see them now; soles measure the rate: a flat foot on the ground does not turn,
 2. freedom: a body does not fly away, so that without contacts its velocity is bounded,
 3. rest: the rate of a robot that stands still is zero,
-4. test of the bias: corrections of the vertical that add up in one direction speak against the gyroscope's bias.
+4. test of the bias: corrections of the vertical that add up in one direction show that it has stepped.
 
 The mathematics are in `error_state`; equations and their source in docs/tilt_observer.md.
 """
