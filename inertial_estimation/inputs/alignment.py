@@ -108,19 +108,21 @@ class Aligner:
         self._since_ns: int | None = None  # time of the first one, from which streams may be missing
         self._averaged = 0
         self._mean[:] = 0.0
-        self._awaited: Stream | None = None  # stream that the next step waits for
-        self._seen = (0, 0)  # rows that the driver and it had when it was looked for
+        # What the next step waits for: a stream, and the rows that the driver and it had then.
+        self._awaited: tuple[Stream, int, int] | None = None
 
     def ready(self) -> list[AlignedSample]:
         """Return the samples that are complete, or have waited long enough, in order of time."""
         ring = self.driver.ring
-        if self._awaited is not None and (ring.total, self._awaited.ring.total) == self._seen:
-            return []  # after most messages
+        if self._awaited is not None:
+            stream, driver_rows, rows = self._awaited
+            if driver_rows == ring.total and rows == stream.ring.total:
+                return []  # after most messages
         if ring.clears != self._clears:
             anew = self._continuity is Continuity.RESTARTED or self.driver.clocks.begins_anew
             self._begin(Continuity.RESTARTED if anew else Continuity.AFTER_GAP)
         samples: list[AlignedSample] = []
-        self._awaited, self._seen = self.driver, (ring.total, ring.total)
+        self._awaited = self.driver, ring.total, ring.total
         while self._next < ring.total:
             index = self._next - ring.moved
             if index < ring.begin:
@@ -153,7 +155,7 @@ class Aligner:
             if not self._reaches(stream, horizon):
                 known = stream.ring.newest_ns
                 if newest - (self._since_ns if known is None else known) <= self.timeout * NANOSECONDS:
-                    self._awaited, self._seen = stream, (ring.total, stream.ring.total)
+                    self._awaited = stream, ring.total, stream.ring.total
                     self._waited_for.insert(0, self._waited_for.pop(k))
                     return False
         return True
