@@ -34,9 +34,8 @@ from inertial_estimation.spatial.rotations import (
 )
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.error_state import TiltState
-from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints
+from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints, foot_radius
 from inertial_estimation.tilt.filter import TiltFilter
-from inertial_estimation.tilt.foot_radius import foot_radius
 from inertial_estimation.tilt.imu_readings import FORCE, ImuReadings
 from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Look, TiltObserver
 from inertial_estimation.tilt.two_stage import TwoStageObserver

@@ -1,23 +1,49 @@
-"""The contacts at a step: where joints put them, and what they carry."""
+"""The contacts at a step: where joints put them, how round they are, and what they carry."""
 
+import math
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
-from inertial_estimation.models.contacts import ContactView, WrenchAxes
+from inertial_estimation.models.contacts import ContactForces, ContactView, MomentumObserver, WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.observer import Feet
-from inertial_estimation.tilt.torque_forces import TorqueForces
 
 CLOSED = 0.05  # of the weight, from which a contact is used
 STANDING = 0.15  # of the weight, which the contacts together carry at least: else the robot flies
+OFF_CENTRE = 0.5  # of the radius, by which a contact frame may differ from the centre of the sphere
+GAIN = 100.0  # of the momentum observer: a force is followed to 63 % within its inverse [1/s]
+
+
+class Feet(NamedTuple):
+    """The contacts as joints and forces show them at one time.
+
+    Attributes:
+        points: Contact points in the IMU frame [m], shape (n, 3).
+        rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
+        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
+            (n,).
+        soles: Whether each contact is a sole that stands flat, shape (n,).
+    """
+
+    points: Array
+    rotations: Array
+    shares: Array
+    soles: NDArray[np.bool_]
+
+    def turns_since(self, then: "Feet") -> Array:
+        """Return the rotations of the feet in the IMU frame since they were seen, shape (n, 3, 3)."""
+        turns: Array = np.matmul(self.rotations, then.rotations.transpose(0, 2, 1))
+        return turns
 
 
 class ContactUse(NamedTuple):
@@ -123,6 +149,65 @@ class ContactShares:
         return float(up_B @ contact.axes.in_base(row[:3], R_BF))
 
 
+class TorqueForces:
+    """Forces at the contacts of a robot without force sensors, from joint torques and the IMU.
+
+    The momentum observer gives the torques of the environment, those of a limb the force at its contact.
+    Neither tilt nor velocity nor acceleration of the base enters, nor the inertia of the trunk and of what it
+    carries. Friction of the joints is neglected: where the forces only show which contacts carry how much of
+    the weight, it hardly changes the tilt.
+    """
+
+    def __init__(self, setup: RobotSetup, longest: float) -> None:
+        """Prepare the model of the limbs.
+
+        Args:
+            setup: Robot and contacts.
+            longest: Time between joint states beyond which the observer begins anew [s].
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from
+            torques.
+        """
+        robot = setup.robot
+        self._joints = np.array(robot.joints_to(*(contact.frame for contact in setup.contacts)), dtype=int)
+        names = robot.joint_names
+        limbs = robot.without([name for j, name in enumerate(names) if j not in self._joints])
+        self._observer = MomentumObserver(limbs, gain=GAIN)
+        self._forces = ContactForces(limbs, setup.contacts)
+        self._longest = longest
+        self._known = np.zeros(len(setup.contacts))
+
+    def reset(self) -> None:
+        """Begin anew: the next joint state is taken for one of a steady motion."""
+        self._observer.reset()
+        self._known[:] = 0.0
+
+    def update(
+        self, h: float, view: ContactView, reading: Array, joints: tuple[Array, Array, Array], up_I: Array
+    ) -> Array:
+        """Return the vertical force at each contact [N], shape (n,).
+
+        A contact whose vertical force the torques do not determine (a stretched limb) keeps its force.
+
+        Args:
+            h: Time since the last joint state [s].
+            view: Kinematics at this one.
+            reading: Specific force and angular rate of the IMU [m/s^2, rad/s], shape (6,).
+            joints: Positions [rad], velocities [rad/s], torques [Nm] in the model's order, shape (n_joints,)
+                each.
+            up_I: The vertical in the IMU frame, shape (3,).
+        """
+        q, v, tau = joints
+        if h > self._longest:
+            self._observer.reset()
+        j, base = self._joints, (view.R_BI @ reading[:3], view.R_BI @ reading[3:], view.p_BI)
+        residual = self._observer.update(q[j], v[j], tau[j], h, base)
+        vertical = self._forces.along(q[j], residual, view.R_BI @ up_I)
+        self._known = np.where(np.isfinite(vertical), vertical, self._known)
+        return self._known
+
+
 Joints = tuple[Array, Array, Array | None]
 
 
@@ -208,3 +293,44 @@ class FeetSensing:
             self.without_contact_s = 0.0
         view, shares = self.view, self.shares.shares
         return Feet(view.points, view.rotations, shares, view.soles) if looks else None
+
+
+def foot_radius(setup: RobotSetup, urdf: str) -> float:
+    """Return the mean radius of the collision spheres centred at the contact frames [m]; zero without any.
+
+    A contact frame on the surface of a foot, or on a flat one, has no such sphere.
+
+    Args:
+        setup: The robot and its contacts.
+        urdf: Text of its URDF.
+    """
+    spheres = _spheres(urdf)
+    radii = [_radius(setup.robot, contact.frame, spheres) for contact in setup.contacts]
+    return float(np.mean(radii)) if radii and min(radii) > 0.0 else 0.0
+
+
+def _spheres(urdf: str) -> list[tuple[str, Array, float]]:
+    """Link, centre in it and radius of every collision sphere."""
+    found = []
+    for link in ElementTree.fromstring(urdf.strip().encode()).iter("link"):
+        for collision in link.iter("collision"):
+            sphere, origin = collision.find("geometry/sphere"), collision.find("origin")
+            if sphere is None:
+                continue
+            xyz = "" if origin is None else origin.get("xyz", "")
+            centre = np.array([float(number) for number in xyz.split()] or [0.0] * 3)
+            found.append((link.get("name", ""), centre, float(sphere.get("radius", "0"))))
+    return found
+
+
+def _radius(robot: RobotModel, frame: str, spheres: list[tuple[str, Array, float]]) -> float:
+    parent = robot.model.frames[robot.frame_id(frame)].parentJoint
+    for link, centre, radius in spheres:
+        if not robot.model.existFrame(link):
+            continue
+        if robot.model.frames[robot.frame_id(link)].parentJoint != parent:
+            continue
+        distance = math.dist(robot.fixed_transform(frame, link).act(centre), (0.0, 0.0, 0.0))
+        if distance < OFF_CENTRE * radius:
+            return radius
+    return 0.0

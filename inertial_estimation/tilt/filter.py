@@ -31,9 +31,10 @@ from inertial_estimation.tilt.error_state import (
     propagate,
     spread,
 )
+from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
-from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Feet, Look, TiltObserver
+from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]

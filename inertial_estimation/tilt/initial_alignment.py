@@ -15,7 +15,8 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Feet
+from inertial_estimation.tilt.feet_sensing import Feet
+from inertial_estimation.tilt.observer import LONGEST_INTERVAL
 
 STARTUP = 0.3  # over which the tilt at the start is determined; nothing is published during it [s]
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]

@@ -4,36 +4,14 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 from inertial_estimation.tilt.error_state import TiltState
+from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 
 SHORTER = 1e-4  # by which steps may be shorter than they should [s]
 LONGEST_INTERVAL = 0.1  # between two looks, beyond which a velocity does not follow from them [s]
-
-
-class Feet(NamedTuple):
-    """The contacts as joints and forces show them at one time.
-
-    Attributes:
-        points: Contact points in the IMU frame [m], shape (n, 3).
-        rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
-        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
-            (n,).
-        soles: Whether each contact is a sole that stands flat, shape (n,).
-    """
-
-    points: Array
-    rotations: Array
-    shares: Array
-    soles: NDArray[np.bool_]
-
-    def turns_since(self, then: "Feet") -> Array:
-        """Return the rotations of the feet in the IMU frame since they were seen, shape (n, 3, 3)."""
-        turns: Array = np.matmul(self.rotations, then.rotations.transpose(0, 2, 1))
-        return turns
 
 
 class Look(NamedTuple):

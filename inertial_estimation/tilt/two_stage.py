@@ -25,9 +25,10 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.tilt.error_state import ERRORS, TiltState
+from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import REST_TIME
 from inertial_estimation.tilt.initial_alignment import STARTUP, ContactVelocity, InitialAlignment
-from inertial_estimation.tilt.observer import Feet, Look, TiltObserver
+from inertial_estimation.tilt.observer import Look, TiltObserver
 
 UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
 TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of what is left [rad, m/s]

@@ -5,9 +5,10 @@ import pytest
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
+from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.filter import FilterConfig, TiltFilter
 from inertial_estimation.tilt.imu_readings import ImuReadings
-from inertial_estimation.tilt.observer import Feet, Look
+from inertial_estimation.tilt.observer import Look
 
 H = 0.005
 FOOT = np.array([0.1, 0.05, -0.9])  # in the world, from the IMU, which only turns [m]

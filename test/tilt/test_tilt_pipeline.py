@@ -31,7 +31,7 @@ from inertial_estimation.spatial.rotations import (
     yaw_of,
 )
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.foot_radius import foot_radius
+from inertial_estimation.tilt.feet_sensing import foot_radius
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 PERIOD_NS = 5_000_000
