@@ -300,7 +300,7 @@ class BaseEstimator:
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
-        self.config, self.feet = config, FeetSensing(config, setup, sources)
+        self.config, self.feet = config, FeetSensing(setup, sources, config.robot.inputs.timeout)
         self.track, self.readings = BaseTrack(), ImuReadings()
         radius = config.contact.radius
         self.radius = radius = foot_radius(setup, urdf) if radius < 0.0 else radius

@@ -16,7 +16,6 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
-from inertial_estimation.tilt.config import TiltPipelineConfig
 
 CLOSED = 0.05  # of the weight, from which a contact is used
 STANDING = 0.15  # of the weight, which the contacts together carry at least: else the robot flies
@@ -221,23 +220,20 @@ class FeetSensing:
         without_contact_s: Time for which no contact has carried the robot [s].
     """
 
-    def __init__(
-        self, config: TiltPipelineConfig, setup: RobotSetup, sources: Mapping[str, ContactSource]
-    ) -> None:
+    def __init__(self, setup: RobotSetup, sources: Mapping[str, ContactSource], timeout: float) -> None:
         """Build the parts.
 
         Args:
-            config: All parameters.
             setup: The robot, its contacts and its IMU.
             sources: Where each contact's force comes from.
+            timeout: Age beyond which an input is lost [s].
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
         self.view = ContactView(setup.robot, setup.contacts, setup.imu)
-        self.shares = ContactShares(setup, sources, config.robot.inputs.timeout)
-        longest = config.robot.inputs.timeout
-        self._torques = TorqueForces(setup, longest) if self.shares.by_torques else None
+        self.shares = ContactShares(setup, sources, timeout)
+        self._torques = TorqueForces(setup, timeout) if self.shares.by_torques else None
         self.reset()
 
     def reset(self) -> None:
