@@ -486,8 +486,9 @@ def demo(p: Parser) -> None:
 def monitor(p: Parser) -> None:
     """Show live nodes in a table: inputs with rates and ages, tilt, masses with deviations, warnings.
 
-    The nodes are all those in the namespace that publish telemetry or diagnostics. Ctrl-C ends the
-    command. When the output is not a terminal, tables are printed one after the other without colours.
+    The nodes are all those in the namespace that publish telemetry or diagnostics. The key q or
+    Ctrl-C ends the command. When the output is not a terminal, tables are printed one after the other,
+    without colours.
 
     Examples:
       inertial-estimation monitor

@@ -2,8 +2,13 @@
 
 import argparse
 import os
+import select
 import signal
-from collections.abc import Iterator
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 from rich.live import Live
@@ -17,7 +22,7 @@ ENOUGH_S = 5 * PERIOD_S  # of listening for one table: two reports of every node
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch until a signal; SIGINT and SIGTERM end it cleanly."""
+    """Watch until a signal or the key q; SIGINT and SIGTERM end it cleanly."""
     from inertial_estimation.ros.monitors import watched  # rclpy is missing on many a desk
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -26,25 +31,40 @@ def run(args: argparse.Namespace) -> int:
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     title = f"inertial_estimation   namespace {args.namespace}   ROS_DOMAIN_ID {domain}"
     times = watched(record, args.namespace)
-    try:
+    with suppress(KeyboardInterrupt):
         if args.once:
             console.print(monitor_view(record, _listened(times, record, args, domain), title))
         elif console.is_terminal:
-            with Live(console=console, screen=True, auto_refresh=False) as live:
-                for now_s in _due(times):
-                    live.update(monitor_view(record, now_s, title), refresh=True)
+            with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+                for now_s in _due(times, pressed):
+                    live.update(monitor_view(record, now_s, f"{title}   q ends"), refresh=True)
         else:
-            for now_s in _due(times):
+            for now_s in _due(times, lambda: ""):
                 console.print(monitor_view(record, now_s, title), "\n", sep="")
-    except KeyboardInterrupt:
-        pass
     return 0
 
 
-def _due(times: Iterator[float]) -> Iterator[float]:
-    """Yield the times that are at least a period apart [s]."""
+@contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """Yield what returns the keys that have been pressed, which the terminal then does not show."""
+    if not sys.stdin.isatty():
+        yield lambda: ""
+        return
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    tty.setcbreak(keyboard)
+    try:
+        yield lambda: os.read(keyboard, 64).decode() if select.select([keyboard], [], [], 0.0)[0] else ""
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+
+
+def _due(times: Iterator[float], pressed: Callable[[], str]) -> Iterator[float]:
+    """Yield the times that are at least a period apart [s], until q is pressed."""
     next_s = 0.0
     for now_s in times:
+        if "q" in pressed():
+            return
         if now_s >= next_s:
             next_s = now_s + PERIOD_S
             yield now_s

@@ -129,17 +129,3 @@ def health_from_msg(msg: Any) -> tuple[str, Health]:
     level = msg.level[0] if isinstance(msg.level, bytes) else int(msg.level)
     values = {item.key: item.value for item in msg.values}
     return node_name, Health(part, HealthLevel(level), msg.message, values)
-
-
-def event_to_msg(
-    event: Health,
-    stamp_ns: int,
-    node_name: str,
-    msg: Any,
-    status: Callable[[], Any],
-    key_value: Callable[[], Any],
-) -> Any:
-    """Convert an event, the state of one part, to diagnostic_msgs/DiagnosticArray with one status."""
-    set_stamp(msg.header.stamp, stamp_ns)
-    msg.status = [health_to_msg(event, node_name, status(), key_value)]
-    return msg

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from inertial_estimation.recordings.estimate_messages import health_to_msg
@@ -12,7 +11,7 @@ from inertial_estimation.ros.qos import create_output
 from inertial_estimation.signals import Health, HealthLevel
 
 TOPIC = "/diagnostics"
-PERIOD = 1.0
+PERIOD = 1.0  # [s] of the steady clock, so that a node which waits for /clock reports this
 WAITING_PERIODS = 5
 SILENT_PERIODS = 2  # reports without a message from which a required input counts as silent
 
@@ -85,35 +84,21 @@ class InputCounter:
 
 
 class Diagnostics:
-    """The 1 Hz report of a node on `/diagnostics`, and its log of missing inputs.
-
-    Its timer runs on the steady clock, so that a node which waits for `/clock` reports this.
+    """The report of a node on `/diagnostics`, once per second, and its log of missing inputs.
 
     Attributes:
         hardware_id: Name of the robot in its description; empty before there is one.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        health: Callable[[], list[Health]],
-        waits_for: Callable[[], list[str]],
-        due: Callable[[], None],
-    ) -> None:
-        """Start: `due` is called once per second, and calls `publish`.
-
-        `health` returns that of every component, `waits_for` the inputs that have not arrived yet.
-        """
-        self._node, self._health, self._waits_for = node, health, waits_for
+    def __init__(self, node: Node) -> None:
+        """Create the publisher."""
+        self._node, self._publisher = node, create_output(node, DiagnosticArray, TOPIC)
         self._levels: dict[str, HealthLevel] = {}
         self._periods, self.hardware_id = 0, ""
         self._missing: list[str] = []
-        self._publisher = create_output(node, DiagnosticArray, TOPIC)
-        node.create_timer(PERIOD, due, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def publish(self) -> None:
-        """Publish the health of every component and log those whose level has changed."""
-        parts = self._health()
+    def publish(self, parts: Sequence[Health], missing: list[str]) -> None:
+        """Publish the health of every component; log those whose level has changed, and missing inputs."""
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         name = self._node.get_fully_qualified_name().lstrip("/")  # /diagnostics is shared by all robots
@@ -121,7 +106,7 @@ class Diagnostics:
             health_to_msg(part, name, DiagnosticStatus(), KeyValue, self.hardware_id) for part in parts
         ]
         self._publisher.publish(array)
-        missing, logger = self._waits_for(), self._node.get_logger()
+        logger = self._node.get_logger()
         self._periods += 1
         if self._periods > 1:  # before, publishers may not have been discovered
             news, self._missing = missing != self._missing, missing

@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.inputs.messages import MessageReader, set_stamp, stamp_from_msg
-from inertial_estimation.recordings.estimate_messages import event_to_msg
+from inertial_estimation.recordings.estimate_messages import health_to_msg
 from inertial_estimation.signals import BaseReference, BaseState, Health, TorqueCommand
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
@@ -56,10 +56,9 @@ def message_reader(message_type: type, convert: Callable[[Any], Any] | None = No
 
 def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str) -> TransformStamped:
     """Convert the pose of the base to the transform world -> base."""
-    msg = TransformStamped()
+    msg = TransformStamped(child_frame_id=base_frame)
     set_stamp(msg.header.stamp, state.stamp_ns)
     msg.header.frame_id = world_frame
-    msg.child_frame_id = base_frame
     t, q = msg.transform.translation, msg.transform.rotation
     t.x, t.y, t.z = state.p_WB.tolist()
     q.x, q.y, q.z, q.w = state.quaternion_xyzw.tolist()
@@ -68,14 +67,14 @@ def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str)
 
 def event_to_array(event: Health, stamp_ns: int, node_name: str) -> DiagnosticArray:
     """Convert an event of a node to diagnostic_msgs/DiagnosticArray with one status."""
-    return event_to_msg(event, stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue)
+    msg = DiagnosticArray(status=[health_to_msg(event, node_name, DiagnosticStatus(), KeyValue)])
+    set_stamp(msg.header.stamp, stamp_ns)
+    return msg
 
 
-def torque_command_to_msg(command: TorqueCommand, msg: JointState | None = None) -> JointState:
-    """Convert joint torques to sensor_msgs/JointState, which may be given with its names: effort [Nm]."""
-    if msg is None:
-        msg = JointState(name=list(command.names))
-    msg.effort = command.tau.tolist()
+def torque_command_to_msg(command: TorqueCommand) -> JointState:
+    """Convert joint torques to sensor_msgs/JointState: effort [Nm] by joint name."""
+    msg = JointState(name=list(command.names), effort=command.tau.tolist())
     set_stamp(msg.header.stamp, command.stamp_ns)
     return msg
 

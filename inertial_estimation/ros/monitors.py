@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -40,12 +40,10 @@ TAKE_PERIOD, FIND_PERIOD = 0.05, 1.0  # [s]
 class PolledNode(Node):
     """A node whose owner takes the messages that have arrived."""
 
-    def __init__(
-        self, name: str, on_diagnostics: Callable[[DiagnosticArray], None], context: Context | None = None
-    ) -> None:
-        """Create the node and subscribe to `/diagnostics`, whose reports are handed over."""
+    def __init__(self, name: str, context: Context | None = None) -> None:
+        """Create the node and subscribe to `/diagnostics`."""
         super().__init__(name, context=context, start_parameter_services=False, enable_rosout=False)
-        self._hear(DiagnosticArray, "/diagnostics", on_diagnostics, RELIABLE, raw=False)
+        self.hear(DiagnosticArray, "/diagnostics", self.on_diagnostics, RELIABLE, raw=False)
 
     def take(self) -> None:
         """Take all messages that have arrived."""
@@ -54,31 +52,35 @@ class PolledNode(Node):
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
                 subscription.callback(taken[0])
 
-    def _hear(
+    def hear(
         self, kind: type, topic: str, heard: Any, qos: QoSProfile = SENSOR_INPUT, *, raw: bool = True
     ) -> None:
+        """Subscribe to a topic; `heard` gets the bytes of a message, or the message."""
         quiet = {"event_callbacks": NO_INPUT_EVENTS}
         self.create_subscription(kind, topic, lambda msg: heard(msg), qos, raw=raw, **quiet)
+
+    def on_diagnostics(self, msg: DiagnosticArray) -> None:
+        """Take a report of a node."""
 
 
 class DemoMonitor(PolledNode):
     """Records what the nodes of a demo publish: the inertias of a link, the position of a joint, reports."""
 
     def __init__(self, record: LiveRecord, link: str, joint: str, context: Context) -> None:
-        super().__init__("demo_monitor", self._on_diagnostics, context)
+        super().__init__("demo_monitor", context)
         self._record, self._joint = record, joint
         keep, inertia = record.inertias.setdefault(link, []).append, message_reader(InertiaStamped)
-        topic = f"link_inertias/{topic_token(link)}"
-        self._hear(InertiaStamped, topic, lambda data: keep(inertia(data)))
+        self.hear(InertiaStamped, f"link_inertias/{topic_token(link)}", lambda data: keep(inertia(data)))
         self._positions, self._read = record.joints.setdefault(joint, []), message_reader(JointState)
-        self._hear(JointState, "joint_states", self._on_joints)
+        self.hear(JointState, "joint_states", self._on_joints)
 
     def _on_joints(self, data: bytes) -> None:
         reading = self._read(data)
         place = reading.names.index(self._joint)
         self._positions.append((reading.stamp_ns, float(reading.position[place])))
 
-    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+    def on_diagnostics(self, msg: DiagnosticArray) -> None:
+        """Keep complaints and numbers of a report."""
         self._record.reports.update({status.name.partition(":")[0] for status in msg.status})
         for status in msg.status:
             if health_from_msg(status)[1].level:
@@ -106,7 +108,7 @@ class WatchMonitor(PolledNode):
 
     def __init__(self, record: WatchRecord, namespace: str) -> None:
         """Watch the nodes in a namespace and below; telemetry is subscribed to when they are found."""
-        super().__init__(f"inertial_estimation_monitor_{os.getpid()}", self._on_diagnostics)
+        super().__init__(f"inertial_estimation_monitor_{os.getpid()}")
         self._record = record
         self._inside = namespace.strip("/") + "/" if namespace.strip("/") else ""
         self._newest: dict[str, tuple[bytes, int]] = {}  # telemetry since the last poll, and how many
@@ -125,7 +127,7 @@ class WatchMonitor(PolledNode):
             if ours and node not in self._known:
                 self._known.add(node)
                 self._record.node(node)
-                self._hear(JointState, topic, partial(self._keep, node))
+                self.hear(JointState, topic, partial(self._keep, node))
 
     def poll(self, now_s: float) -> None:
         """Take all messages that have arrived; of the telemetry only the newest is read."""
@@ -140,7 +142,8 @@ class WatchMonitor(PolledNode):
     def _keep(self, node: str, data: bytes) -> None:
         self._newest[node] = data, self._newest.get(node, (b"", 0))[1] + 1
 
-    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+    def on_diagnostics(self, msg: DiagnosticArray) -> None:
+        """Keep the reports of the nodes that are watched."""
         parts: dict[str, list[Health]] = {}
         for status in msg.status:
             node, separator, _part = status.name.partition(": ")

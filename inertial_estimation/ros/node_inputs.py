@@ -1,14 +1,13 @@
 """The inputs of a node: counted queues of messages, read in the order in which the messages arrived.
 
 For every few messages, the executor of rclpy builds a set of all entities to wait on, at a hundred times the
-cost of taking a message from the middleware. A node with a timer therefore keeps its inputs out of that set,
-and takes what has arrived by `Subscription.handle`, which rclpy has from Humble to Rolling.
+cost of taking a message from the middleware. A node that is polled keeps its inputs out of that set, and
+takes what has arrived by `Subscription.handle`, which rclpy has from Humble to Rolling.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -19,24 +18,16 @@ from rclpy.subscription import Subscription
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import LATCHED, RELIABLE, SENSOR_INPUT, create_input
+from inertial_estimation.ros.qos import SENSOR_INPUT, create_input
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
 Take: TypeAlias = Callable[[bytes, int], None]
+Info: TypeAlias = Mapping[str, Any]  # of a message, by the middleware
 LONGEST_S = 0.1  # that the newest message may wait, in addition to two periods of the node
 PATIENCE_S = 0.5  # for which a node may read a backlog of stale messages, to catch up after a stall
 CALM_S = 10.0  # without a dropped backlog, after which a node counts as no longer overloaded
 REMEDY = "the node gets too little processor time: lower 'rate', the rates of its inputs or what it estimates"
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
-LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
-
-
-class InputKind(Enum):
-    """How an input is delivered."""
-
-    SENSOR = "sensor"  # best effort: any publisher matches
-    COMMAND = "command"  # reliable: it is sent once
-    LATCHED = "latched"  # reliable, also to late joiners: only transient local publishers match
 
 
 class _Unwaited(CallbackGroup):
@@ -47,9 +38,6 @@ class _Unwaited(CallbackGroup):
         return False
 
     beginning_execution = can_execute
-
-    def ending_execution(self, entity: Any) -> None:
-        """Never ended by an executor."""
 
 
 class ReadingDelay:
@@ -69,46 +57,43 @@ class ReadingDelay:
         """Begin without a reading."""
         self.period, self.timeout = 0.0, math.inf
         self.dropped = self._reported = 0
-        self._shortest_s: float | None = None  # of the last message of a round
-        self._was_long = False
-        self._stale_since_ns: int | None = None
-        self._overloaded_until_ns = 0
+        self._shortest_s = math.inf  # of the last messages of the rounds
+        self._stale_since_ns = self._overloaded_until_ns = 0
 
     def is_backlog(self, received_ns: int) -> bool:
         """Return whether a message that arrived at a wall time [ns] (0: not known) must be dropped unread."""
         now_ns = time.time_ns()
         if not received_ns or seconds(now_ns - received_ns) <= self.timeout + 2.0 * self.period:
-            self._stale_since_ns = None
+            self._stale_since_ns = 0
             return False
-        if self._stale_since_ns is None:
-            self._stale_since_ns = now_ns
-        overloaded = now_ns < self._overloaded_until_ns
-        return overloaded or seconds(now_ns - self._stale_since_ns) >= PATIENCE_S
+        self._stale_since_ns = self._stale_since_ns or now_ns
+        patient = seconds(now_ns - self._stale_since_ns) < PATIENCE_S
+        return now_ns < self._overloaded_until_ns or not patient
 
     def drop(self, count: int) -> None:
         """Count the messages of a backlog that is dropped."""
         self.dropped += count
-        self._stale_since_ns = None
+        self._stale_since_ns = 0
         self._overloaded_until_ns = time.time_ns() + round(CALM_S * NANOSECONDS)
 
     def note(self, received_ns: int) -> None:
         """Note that all messages have been read, the newest of which arrived at a wall time [ns]."""
         if received_ns:
-            wait_s = max(seconds(time.time_ns() - received_ns), 0.0)
-            self._shortest_s = wait_s if self._shortest_s is None else min(self._shortest_s, wait_s)
+            self._shortest_s = min(self._shortest_s, max(seconds(time.time_ns() - received_ns), 0.0))
 
     def health(self) -> Health:
-        """Return the state since the last report: a warning of dropped messages, or of two long waits."""
-        wait_s, self._shortest_s = self._shortest_s or 0.0, None
+        """Return the state since the last report: a warning of dropped messages, or of long waits."""
+        wait_s, self._shortest_s = self._shortest_s, math.inf
+        wait_s = 0.0 if math.isinf(wait_s) else wait_s
         fresh, self._reported = self.dropped - self._reported, self.dropped
-        was_long, self._was_long = self._was_long, wait_s > LONGEST_S + 2.0 * self.period
         values = {"dropped unread": str(self.dropped), "shortest wait [s]": f"{wait_s:.4f}"}
-        message = "in time"
+        level, message = HealthLevel.WARN, "in time"
         if fresh:
             message = f"{fresh} message(s) dropped unread, so that the others are not stale: {REMEDY}"
-        elif was_long and self._was_long:
+        elif wait_s > LONGEST_S + 2.0 * self.period:
             message = f"messages wait for {wait_s:.2f} s and longer before they are read: {REMEDY}"
-        level = HealthLevel.OK if message == "in time" else HealthLevel.WARN
+        else:
+            level = HealthLevel.OK
         return Health("reading", level, message, values)
 
 
@@ -116,16 +101,17 @@ class NodeInput:
     """A topic that a node reads; what cannot be converted is dropped and counted.
 
     Attributes:
-        kind: How it is delivered.
         counter: Messages received, lost and malformed.
         subscription: The subscription.
+        brought: Messages that the executor has brought, with what the middleware knows of them.
+        is_command: Whether a message is sent once, and never dropped unread.
     """
 
-    def __init__(self, subscription: Subscription, topic: str, take: Take, kind: InputKind) -> None:
+    def __init__(self, subscription: Subscription, topic: str, take: Take, *, is_command: bool) -> None:
         """Take a subscription to serialised messages; `take` gets each with its arrival [ns]."""
-        self.kind, self.subscription = kind, subscription
+        self.subscription, self.is_command = subscription, is_command
         self.counter = InputCounter(topic, publishers=subscription.get_publisher_count)
-        self.brought: list[tuple[bytes, Mapping[str, Any]]] = []  # by the executor
+        self.brought: list[tuple[bytes, Info]] = []
         self._take_message, self._type = subscription.handle.take_message, subscription.msg_type
         self._depth, self._take = subscription.qos_profile.depth, take
 
@@ -174,12 +160,13 @@ class NodeInputs:
     def __iter__(self) -> Iterator[NodeInput]:
         return iter(self._inputs)
 
-    def add(self, node: Node, message_type: type, topic: str, take: Take, kind: InputKind) -> NodeInput:
+    def add(
+        self, node: Node, message_type: type, topic: str, take: Take, qos: QoSProfile | None
+    ) -> NodeInput:
         """Subscribe; see `RobotNode.subscribe`."""
-        qos = {InputKind.COMMAND: RELIABLE, InputKind.LATCHED: LATCHED}.get(kind, self.sensor_qos)
         woken = self.woken
 
-        def brought(message: bytes, info: Mapping[str, Any]) -> None:
+        def brought(message: bytes, info: Info) -> None:
             node_input.brought.append((message, info))
             if woken is not None:
                 woken()
@@ -187,8 +174,9 @@ class NodeInputs:
         alone = not hasattr(Subscription, "CallbackType")  # Humble's callbacks get only the message
         callback = (lambda message: brought(message, {})) if alone else brought
         group = _Unwaited() if woken is None else None
-        subscription = create_input(node, message_type, topic, callback, qos, callback_group=group)
-        node_input = NodeInput(subscription, topic, take, kind)
+        profile = qos or self.sensor_qos
+        subscription = create_input(node, message_type, topic, callback, profile, callback_group=group)
+        node_input = NodeInput(subscription, topic, take, is_command=qos is not None)
         self._inputs.append(node_input)
         return node_input
 
@@ -212,7 +200,7 @@ class NodeInputs:
             waiting = self._take()
             for index, message in enumerate(waiting):
                 received_ns, node_input, content = message
-                if rounds_left and begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS:
+                if rounds_left and received_ns > begin_ns:
                     self._kept.append(message)
                 elif self.delay.is_backlog(received_ns):
                     self._drop_backlog(waiting[index:])
@@ -233,7 +221,7 @@ class NodeInputs:
     def _drop_backlog(self, unread: "list[tuple[int, NodeInput, bytes]]") -> None:
         """Discard the sensor readings that wait, and read commands, which are sent once."""
         backlog = [*unread, *self._take()]
-        commands = [message for message in backlog if message[1].kind is not InputKind.SENSOR]
+        commands = [message for message in backlog if message[1].is_command]
         self.delay.drop(len(backlog) - len(commands))
         for received_ns, node_input, content in commands:
             node_input.read(content, self.arrival(received_ns))

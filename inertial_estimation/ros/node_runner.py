@@ -21,6 +21,7 @@ from inertial_estimation.errors import InertialEstimationError, one_line
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 COLLECTION_PERIOD = 1.0  # [s]
+SERVING_PERIOD = 0.01  # between two looks of a polled node at its services, timers and reports [s]
 MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
 MISSING = {"pinocchio": "standalone", "mujoco": "sim", "proxsuite": "sim"}  # extras; else it is ROS
 HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
@@ -103,7 +104,7 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
     The arguments are those of the command line; None takes the process's own.
     """
     import rclpy
-    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+    from rclpy.executors import ExternalShutdownException
     from rclpy.signals import SignalHandlerOptions
 
     from inertial_estimation.compilation import warm_up
@@ -116,12 +117,7 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
     warm_up()
     _started.set()
     try:
-        executor = answering_all(SingleThreadedExecutor())
-        node = build()
-        executor.add_node(node)
-        if hasattr(node, "housekeeping"):
-            node.housekeeping = CycleCollector().collect_when_due
-        executor.spin()
+        spin(build())
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except InertialEstimationError as error:
@@ -142,25 +138,28 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
     return 0
 
 
-def answering_all(executor: Any) -> Any:
-    """Let an executor log what a parameter service of rclpy raises at a value of an unknown type."""
-    take = executor._take_service
+def spin(node: Any) -> None:
+    """Spin a node until a signal; one that is polled reads its inputs itself, and its services now and then.
 
-    def take_service(srv: Any) -> Any:
-        execute = take(srv)
+    A wait of the executor costs as much as a step of an estimator, and it waits twice for each callback.
+    """
+    from rclpy.executors import SingleThreadedExecutor
 
-        async def execute_or_log() -> None:
-            from rclpy.logging import get_logger
-
-            try:
-                await execute()
-            except (ValueError, TypeError, OverflowError) as error:
-                get_logger(srv.srv_name).error(f"a request is not answered: {error}")
-
-        return execute_or_log if callable(execute) else execute  # nothing has come
-
-    executor._take_service = take_service
-    return executor
+    executor, collector = SingleThreadedExecutor(), CycleCollector()
+    executor.add_node(node)
+    poll: Callable[[], float | None] = getattr(node, "poll", lambda: None)
+    due_s = served_s = 0.0
+    while True:
+        period_s, now_s = poll(), time.monotonic()
+        if period_s is None:
+            executor.spin_once()
+        elif now_s >= served_s:
+            executor.spin_once(timeout_sec=0.0)
+            served_s = now_s + SERVING_PERIOD
+        collector.collect_when_due()
+        if period_s is not None:
+            due_s = max(due_s + period_s, now_s)
+            time.sleep(max(due_s - time.monotonic(), 0.0))
 
 
 def _fail(message: str) -> int:

@@ -25,7 +25,7 @@ from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
-from inertial_estimation.signals import NANOSECONDS, Health, seconds
+from inertial_estimation.signals import Health, seconds
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
 if TYPE_CHECKING:  # a node imports the pipeline that it has alone
@@ -54,20 +54,19 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 ResultT = TypeVar("ResultT")
 REPEATED_S = 10.0  # after which it is said again that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
-LONGEST_DELAY = 0.0003  # of a tick after the message that completes a step [s]
+LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 CODE = (
     "import os, pickle, sys; os.nice(19); "
     "result = pickle.load(sys.stdin.buffer)(); pickle.dump(result, sys.stdout.buffer)"
 )
-LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
 
 class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
-    """A node that owns one pipeline, read and ticked by a timer at the pipeline's rate, or on every arrival.
+    """A node that owns one pipeline, polled at the pipeline's rate, or woken by every arrival.
 
     Steps depend on the stamps of the data and the order of the messages, so the trigger does not change the
-    results. A timer needs less processor time: waiting for a message costs as much as a step of an estimator,
+    results. Polling needs less processor time: waiting for a message costs as much as a step of an estimator,
     while reading a message that has arrived takes a microsecond.
 
     The pipeline ticks after every message, as in a replay: a step whose wait for an input expires then does
@@ -97,29 +96,25 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}
         self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
-        self._steady_now_ns, self._looked_ns = time.monotonic_ns, 0
         self._build(urdf)
-        options, period = self.config.options, 1.0 / self.config.pipeline.rate
-        polled = options.trigger == TIMER
+        self._polled = self.config.options.trigger == TIMER
+        self._period = 1.0 / self.config.pipeline.rate if self._polled else 0.0
         checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
-        self._inputs.woken = None if polled else self._take_inputs
+        self._inputs.woken = None if self._polled else self._take_inputs
         simulated = self.get_parameter("use_sim_time").value
         # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
         self._inputs.arrival = lambda at: self._now_ns if simulated or not at else at
         # A simulation in lockstep waits for the answer to each reading: none is too old, or dropped.
-        self._answered = simulated and not polled
+        self._answered = simulated and not self._polled
         self._limit_delay()
-        self._inputs.sensor_qos = sensor_input(period=period if polled else 0.0)
+        self._inputs.sensor_qos = sensor_input(period=self._period)
+        self._inputs.delay.period = self._period
         self._advertise()
         self.add_trigger("~/reset", self._reset)
         if checks is not None:
             checks.execute = beside
             self.add_trigger("~/check_data", partial(self._check_data, checks))
         self._subscribe()
-        if polled:
-            self._inputs.delay.period = self._period = period
-            self._shift = 0.0  # of the period that has begun [s]
-            self._timer = self.add_timer(period, self._on_timer)
 
     def _subscribe(self) -> None:
         """Subscribe to every input of the pipeline."""
@@ -151,18 +146,20 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         node_input.counter.required = spec is None or (spec.required and not spec.holds)
         self._connected[name] = chosen, node_input
 
-    def _on_timer(self) -> None:
+    def poll(self) -> float | None:
+        """Read the inputs; return the time until the next poll [s], None while there is none."""
+        if not (self._configured and self._polled):
+            return None
         begin_ns, self._completed_ns = time.time_ns(), 0
         self._take_inputs()
-        if self._completed_ns:
-            self._shift = next_shift(seconds(begin_ns - self._completed_ns), self._shift, self._period)
-            self._timer.timer_period_ns = round(NANOSECONDS * (self._period + self._shift))
+        late_s = seconds(begin_ns - self._completed_ns) if self._completed_ns else None
+        return next_period(late_s, self._period)
 
-    def _on_report_due(self) -> None:
+    def _report(self) -> None:
         if self._configured:
             for name in self._connected:
                 self._connect(name)
-        super()._on_report_due()
+        super()._report()
 
     def _take_inputs(self) -> None:
         self._look_at_clock()
@@ -171,19 +168,16 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _look_at_clock(self) -> None:
         if not self._answered:
             take_clock(self)
-        self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
+        self._now_ns = self._now().nanoseconds
 
     def _on_message(self) -> None:
-        # A backlog takes so long to read that inputs fresh at its beginning are stale at its end.
-        if self._steady_now_ns() - self._looked_ns > LOOKED_NS:
-            self._look_at_clock()
         self._tick()
 
     def _tick(self) -> None:
         results = self.pipeline.tick(NO_TIME if self._answered else self._now_ns)
         if results:
             self._completed_ns = self._completed_ns or self._inputs.received_ns
-            self._look_at_clock()  # last: the process may have been stopped since
+            self._look_at_clock()  # last: a backlog takes long to read, and the process may have been stopped
             now_ns, aligner = NO_TIME if self._answered else self._now_ns, self.pipeline.inputs.aligner
             fresh = [result for result in results if not aligner.is_stale(result.stamp_ns, now_ns)]
             if fresh and self.active:
@@ -236,19 +230,20 @@ def beside(call: Callable[[], ResultT]) -> Callable[[], ResultT | None]:
     return result
 
 
-def next_shift(waited_s: float, shift: float, period: float) -> float:
-    """Return by how much the next period of a timer is longer than the nominal one [s].
+def next_period(late_s: float | None, period: float) -> float:
+    """Return the time until the next poll [s], which keeps polls a fixed delay behind the messages.
 
-    The timer keeps a fixed delay behind the messages that complete a step. At the rate of the inputs it would
-    drift against them: where it fires at about the time of their arrival, one tick gives no estimate and the
-    next one two; where it fires long after, every estimate waits.
+    At the rate of the inputs they would drift against them: where a poll is at about the time of their
+    arrival, one gives no estimate and the next one two; where it is long after, every estimate waits.
 
-    Given are the time from the arrival of the message that completed a step to the tick, by how much the
-    period that has begun is longer, and the nominal period [s].
+    Given are the time from the arrival of the message that completed a step to the poll (None: there was no
+    step), and the nominal period [s].
     """
+    if late_s is None:
+        return period
     half, largest = 0.5 * period, LARGEST_SHIFT * period
-    late = waited_s - min(0.1 * period, LONGEST_DELAY) + shift  # known but for whole periods
-    return min(max(-LOCK_GAIN * ((late + half) % period - half), -largest), largest)
+    late = late_s - min(0.1 * period, LONGEST_DELAY)  # known but for whole periods
+    return period + min(max(-LOCK_GAIN * ((late + half) % period - half), -largest), largest)
 
 
 def take_clock(node: Any) -> None:

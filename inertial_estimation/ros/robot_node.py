@@ -20,13 +20,12 @@ from std_srvs.srv import SetBool, Trigger
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
 from inertial_estimation.configuration.urdf_source import published_urdf, read_urdf
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, ModelError, one_line
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 from inertial_estimation.models.robot_config import RobotDescriptionConfig
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import urdf_warnings
-from inertial_estimation.ros.diagnostics import Diagnostics
+from inertial_estimation.ros.diagnostics import PERIOD, Diagnostics
 from inertial_estimation.ros.messages import message_reader
-from inertial_estimation.ros.node_inputs import InputKind, NodeInput, NodeInputs, Take
+from inertial_estimation.ros.node_inputs import NodeInput, NodeInputs, Take
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import LATCHED, RELIABLE, create_input, create_output
 from inertial_estimation.signals import Health, HealthLevel
@@ -77,9 +76,6 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
         if self.executor is not None:
             self.executor.wake()  # it holds references to its entities until it wakes
 
-    def activated(self) -> None:
-        """Called when the node may publish."""
-
     def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
         """Refuse an invalid transition, of which rclpy raises an error that ends the node."""
         try:
@@ -101,7 +97,6 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
     def on_activate(self, state: Any) -> Any:
         """Start publishing."""
         self.active = True
-        self.activated()
         return SUCCESS
 
     def on_deactivate(self, state: Any) -> Any:
@@ -179,13 +174,11 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         config_class: Dataclass of all its parameters.
         works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
             activation.
-        housekeeping: Called after a result is published, when time is free.
     """
 
     name: str
     config_class: type[Any]
     works_inactive = True
-    housekeeping: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, **node_arguments: Any) -> None:
         """Declare the parameters; start if the description is available and the node is not managed.
@@ -199,7 +192,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         )
         self._configured = False
         self._inputs = NodeInputs(self._take_inputs)
-        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, self._on_report_due)
+        self._diagnostics = Diagnostics(self)
+        self.create_timer(PERIOD, self._report, clock=self._steady)
         self._urdf = self._robot_config(self.config).urdf
         self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
         if self.config.options.managed:
@@ -261,10 +255,13 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._inputs.clear()
 
     def subscribe(
-        self, message_type: type, topic: str, take: Take, kind: InputKind = InputKind.SENSOR
+        self, message_type: type, topic: str, take: Take, qos: QoSProfile | None = None
     ) -> NodeInput:
-        """Subscribe to an input; `take` gets messages and arrivals by the clock of the stamps [ns]."""
-        node_input = self._inputs.add(self, message_type, topic, take, kind)
+        """Subscribe to an input; `take` gets messages and arrivals by the clock of the stamps [ns].
+
+        The quality of service is that of a command, or None for the one of sensor data.
+        """
+        node_input = self._inputs.add(self, message_type, topic, take, qos)
         self._undo.append(partial(self.destroy_subscription, node_input.subscription))
         return node_input
 
@@ -273,9 +270,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         message_type: type,
         topic: str,
         push: Callable[[Any], None],
-        *,
+        qos: QoSProfile | None = None,
         convert: Callable[[Any], Any] | None = None,
-        kind: InputKind = InputKind.SENSOR,
     ) -> None:
         """Subscribe to an input that is taken as values.
 
@@ -283,7 +279,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         `inputs.messages` has for the type.
         """
         read = message_reader(message_type, convert)
-        self.subscribe(message_type, topic, lambda data, _arrival_ns: push(read(data)), kind)
+        self.subscribe(message_type, topic, lambda data, _arrival_ns: push(read(data)), qos)
 
     def _take_inputs(self) -> None:
         """Read the inputs that have arrived, and process them."""
@@ -292,7 +288,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             self._on_inputs()
         else:
             self._inputs.drop()
-        self.housekeeping()
 
     def _on_description(self) -> None:
         if not (self._configured or self.config.options.managed):
@@ -302,9 +297,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if self._configured:
             self._set_parameter(name, value)
 
-    def _on_report_due(self) -> None:
-        self._diagnostics.publish()
-        self.housekeeping()
+    def _report(self) -> None:
+        self._diagnostics.publish(self._all_health(), self._waits_for())
 
     def _all_health(self) -> list[Health]:
         if not self._configured:
@@ -364,29 +358,16 @@ class DescriptionInput:
 
     def _receive(self, data: bytes) -> None:
         try:
-            text = published_urdf(_content(data), self.topic)
-            changed = bool(self._in_use) and not _same_robot(self._in_use, text)
-        except ModelError as error:
-            self._warning = f"refused: {error}"
+            self.text = published_urdf(str(deserialize_message(data, String).data), self.topic)
+        except Exception as error:  # no URDF; rclpy raises several types for bytes that are no message
+            self._warning = f"refused: {one_line(error)}"
             self._logger.error(self._warning)
             return
-        self.text, self._warning = text, ""
-        if changed:
+        self._warning = ""
+        if self._in_use and self.text != self._in_use:
             self._warning = (
                 f"the description on {self.topic} has changed and is not used before the node is started "
-                f"again (a managed one: cleaned up and configured)"
+                "again (a managed one: cleaned up and configured)"
             )
             self._logger.warning(self._warning)
         self._on_new()
-
-
-def _same_robot(urdf: str, other: str) -> bool:
-    """Return whether two descriptions have the same joints and inertias, whatever their shapes."""
-    return urdf == other or RobotModel.from_urdf(urdf).model == RobotModel.from_urdf(other).model
-
-
-def _content(data: bytes) -> str:
-    try:
-        return str(deserialize_message(data, String).data)
-    except Exception as error:  # rclpy raises several types for bytes that are no message
-        raise ModelError(f"the message is damaged: {one_line(error)}") from error

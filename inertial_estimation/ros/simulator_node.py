@@ -24,7 +24,7 @@ from inertial_estimation.models.robot_config import SimulatedRobotConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import clock_to_msg, torque_command_from_msg
-from inertial_estimation.ros.node_inputs import InputKind
+from inertial_estimation.ros.qos import RELIABLE
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.signals import NANOSECONDS, Health, StampedInertia, seconds
 from inertial_estimation.simulation.config import SimulationConfig
@@ -120,8 +120,8 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._clock_output, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
         self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self.simulation, links)
-        push, kind = self.driver.push_command, InputKind.COMMAND
-        self.listen(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
+        push, convert = self.driver.push_command, torque_command_from_msg
+        self.listen(JointState, "joint_torque_commands", push, RELIABLE, convert)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._timer: Any = None

@@ -77,10 +77,12 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         if self.pipeline.identification.hold != self._held:  # the hold can also end while an input is missing
             self._set_hold(self.pipeline.identification.hold)
 
-    def activated(self) -> None:
-        """Publish the requests of the identification again."""
+    def on_activate(self, state: Any) -> Any:
+        """Start publishing, the requests of the identification again."""
+        done = super().on_activate(state)
         self._asked = None
         self._set_hold(self.pipeline.identification.hold)
+        return done
 
     def _ask(self, estimate: PayloadEstimate) -> None:
         """Publish the requests of the identification that have changed."""

@@ -25,8 +25,8 @@ from inertial_estimation.ros.messages import (
     torque_command_to_msg,
     walk_command_from_msg,
 )
-from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.qos import LATCHED, RELIABLE
 from inertial_estimation.signals import Health, HealthLevel, StampedInertia, TorqueCommand
 
 
@@ -53,21 +53,18 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _subscribe(self) -> None:
         super()._subscribe()
-        for link in self.config.pipeline.inertias.links:
+        pipeline, links = self.pipeline, self.config.pipeline.inertias.links
+        for link in links:
             topic = f"link_inertias/{topic_token(link)}"
             self.listen(InertiaStamped, topic, partial(self._push_inertia, link))
-        if self.config.pipeline.inertias.links:
+        if links:
             convert = torque_command_from_msg
             self.listen(JointState, "torque_errors", self._push_torque_errors, convert=convert)
-        self._subscribe_to_commands()
-
-    def _subscribe_to_commands(self) -> None:
-        pipeline, kind = self.pipeline, InputKind.COMMAND
-        self.listen(JointState, "joint_reference", pipeline.push_joint_reference, kind=kind)
         to_base, to_walk = base_reference_from_msg, walk_command_from_msg
-        self.listen(PoseStamped, "base_reference", pipeline.push_base_reference, convert=to_base, kind=kind)
-        self.listen(Float64MultiArray, "walk_command", pipeline.push_walk_command, convert=to_walk, kind=kind)
-        self.listen(Bool, "hold", pipeline.push_hold, convert=attrgetter("data"), kind=InputKind.LATCHED)
+        self.listen(JointState, "joint_reference", pipeline.push_joint_reference, RELIABLE)
+        self.listen(PoseStamped, "base_reference", pipeline.push_base_reference, RELIABLE, to_base)
+        self.listen(Float64MultiArray, "walk_command", pipeline.push_walk_command, RELIABLE, to_walk)
+        self.listen(Bool, "hold", pipeline.push_hold, LATCHED, attrgetter("data"))
 
     def _advertise(self) -> None:
         self._awaited = self.config.pipeline.inertias.links if self.config.options.await_inertias else ()
@@ -76,7 +73,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         names, joints = tuple(self.pipeline.robot.joint_names), self.config.options.command_joints
         if not joints:
             self._command = self.add_output(JointState, "joint_torque_commands")
-            self._convert = partial(torque_command_to_msg, msg=JointState(name=list(names)))
+            self._convert = torque_command_to_msg
             return
         left_out = _check_command_joints(joints, names)
         if left_out:
@@ -94,10 +91,11 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up
             self._tick()
 
-    def activated(self) -> None:
-        """Reset the controller on activation, since its integrals belong to an earlier time."""
+    def on_activate(self, state: Any) -> Any:
+        """Start publishing, after a reset: the integrals of the controller belong to an earlier time."""
         self.pipeline.reset()
         self._state = None
+        return super().on_activate(state)
 
     def _tick(self) -> None:
         steps, begin = self.pipeline.supervisor.counts.steps, time.perf_counter()

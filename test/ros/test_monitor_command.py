@@ -1,9 +1,11 @@
 """The command `monitor` on live nodes: finds them, prints, ends cleanly."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -95,3 +97,20 @@ def test_a_signal_ends_it_with_zero(world):
         finally:
             monitor.kill()
         assert (monitor.returncode, err) == (0, "")
+
+
+def test_the_key_q_ends_it_and_the_terminal_is_as_before(world):
+    keyboard, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    monitor = start_monitor(world, stdin=terminal, stdout=terminal)
+    try:
+        assert os.read(keyboard, 1)
+        os.write(keyboard, b"xq")
+        assert world.run(lambda: monitor.poll() is not None, sensors=False)
+        assert termios.tcgetattr(terminal) == before
+    finally:
+        monitor.kill()
+        _out, err = monitor.communicate()
+        os.close(keyboard)
+        os.close(terminal)
+    assert (monitor.returncode, err) == (0, "")

@@ -147,7 +147,7 @@ def run_live(recording, name, trigger, at_once):
             if trigger == "arrival":
                 live.executor.spin_once(timeout_sec=0.0)
             elif sent % at_once == 0:
-                live.node._take_inputs()  # what its timer calls
+                live.node._take_inputs()  # what a poll does
         read = live.executor.spin_once if trigger == "arrival" else live.node._take_inputs
         live.wait(lambda: live.received >= sent, lambda: read(0.01) if trigger == "arrival" else read())
         live.node._take_inputs()
@@ -182,7 +182,6 @@ def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recordi
 
     try:
         node.pipeline.tick = slow
-        node._steady_now_ns = lambda: live.now_ns
         node._publish = lambda results: ages_ns.extend(live.now_ns - r.state.stamp_ns for r in results)
         entries = iter(recording.entries(recording.topics))
         for sent, entry in enumerate(entries, start=1):
@@ -219,7 +218,6 @@ def test_an_overloaded_node_goes_on_with_fresh_readings(recording, monkeypatch):
 
     try:
         monkeypatch.setattr(time, "time_ns", lambda: live.now_ns)
-        node._steady_now_ns = lambda: live.now_ns
         node.pipeline.tick = slow
         node._publish = lambda results: ages_ns.update(
             {r.stamp_ns: live.now_ns - r.stamp_ns for r in results}
