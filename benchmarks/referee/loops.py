@@ -5,13 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.referee.row import Better, Row, over_seeds
-from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
     CrawlSchedule,
     crawl_run,
-    identified_trunk,
     load_on_trunk,
     perturbed_robot,
     walk_outcome,
@@ -26,7 +24,6 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {  # parameters that differ 
     "": {},
     "sensor errors estimated": {"inertial_ekf": {"sensor_errors.treatment": "estimated"}},
 }
-HOIST_S = hoist_time(quick=False)
 STEPS, STRIDE_M, WALK_S = 10, 0.15, 11.0
 TRUNK, LOAD_N, LOAD_AT_B = "trunk", 100.0, (-0.5, 0.2, 0.0)  # of HyQ, near its hind end
 
@@ -59,7 +56,6 @@ def held(scene: str, seed: int, overrides: dict, unlike: bool, *, adaptation: bo
     options = {
         "adaptation": adaptation,
         "duration_s": LENGTHS_S[scene],
-        "hoist_s": HOIST_S,
         "true_urdf": urdf,
     }
     if scene == "elbow":
@@ -103,10 +99,10 @@ def crawl_rows(seed: int) -> list[Row]:
     load_s = float(np.random.default_rng([seed, 11]).uniform(6.0, 9.0))
     plan = CrawlSchedule(TRUNK, 0.3, 1.0, load_s, load_s + 18.0)
     robot, outcomes = RobotLoop("hyq"), []
-    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD_N, np.array(LOAD_AT_B), load_s)
+    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD_N, LOAD_AT_B, load_s)
     for identifies in (True, False):
         loop = robot.build(seed=seed, payload=identifies, inertial=False, disturbances=[load])
-        run = crawl_run(loop, plan, identified_trunk, identified_trunk, hoist_s=HOIST_S)
+        run = crawl_run(loop, plan)
         outcomes.append(walk_outcome(run))
     known, unknown = outcomes
     return [

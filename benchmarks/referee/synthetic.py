@@ -29,16 +29,6 @@ GAITS = ("walk", "trot", "trot, soft and slippery", "trot in circles, bad contac
 PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
 CONSISTENT_S, DRAWN = 6.0, 6  # length of each run [s], robots drawn for each seed
 INFORMED = 3.0  # information over the prior's from which on the data inform a direction: half of its sigma
-WHICH_LINK = {  # rows of the experiment, which values are good, and their tolerance
-    "load on limb or head: link named first within 0.3 s": (Better.HIGHER, 20.0),
-    "load: link among those named within 0.3 s": (Better.HIGHER, 20.0),
-    "load: error of the mass, median": (Better.LOWER, 1.0),
-    "push: published mass with and without it, largest difference": (Better.LOWER, 0.5),
-    "push: taken for a load": (Better.LOWER, 0.5),
-    "push straight down at rest: taken for a load": (Better.LOWER, 0.5),
-    "sequence: every load put on and taken off named": (Better.HIGHER, 20.0),
-    "sequence: published mass 1.2 s after the last change, error": (Better.LOWER, 5.0),
-}
 UR10 = """/**:
   ros__parameters: {urdf: "example-robot-data:ur10_joint_limited_robot", floating_base: false}
 /**/inertial_ekf:
@@ -54,7 +44,7 @@ def tasks(seed: int, count: int) -> list[Task]:
     calls: dict[str, tuple[Callable[..., list[Row]], float]] = {
         "payload step": (partial(payload_rows, seeds), 40.0),
         "payload step, stated noise wrong": (partial(noise_rows, seeds), 100.0),
-        "which link": (partial(which_link_rows, seeds), 60.0),
+        "which link": (partial(which_link, seeds), 60.0),
         "consistency": (partial(consistency_rows, seeds), 70.0),
         "load on a UR10, offline": (partial(arm_payload_rows, seeds), 40.0),
         "TALOS walks": (partial(of_loops, "walk_rows", seeds), 30.0),
@@ -77,6 +67,13 @@ def of_loops(name: str, *arguments: Any) -> list[Row]:
 
     rows: list[Row] = getattr(loops, name)(*arguments)
     return rows
+
+
+def which_link(seeds: Sequence[int]) -> list[Row]:
+    """Return the rows of loads and pushes on links, whose packages are imported only here."""
+    from benchmarks.referee.which_link import which_link_rows
+
+    return which_link_rows(seeds)
 
 
 def gait(*arguments: Any) -> list[Row]:
@@ -161,17 +158,6 @@ def noise_rows(seeds: Sequence[int]) -> list[Row]:
             found.append(float(np.mean(np.linalg.norm(estimated[late] - true, axis=1))))
         rows.append(over_seeds(f"TALOS, noise of torques {name}: error of the masses", found, "kg"))
     return rows
-
-
-def which_link_rows(seeds: Sequence[int]) -> list[Row]:
-    """Return the main figures of the experiment which-link."""
-    from inertial_estimation.experiments.registry import find_experiment
-
-    rows = find_experiment("which-link").run(list(seeds)).rows
-    shown = [row for row in rows if row.quantity in WHICH_LINK]
-    return [
-        Row(f"which link: {row.quantity}", row.ours, row.unit, *WHICH_LINK[row.quantity]) for row in shown
-    ]
 
 
 def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:

@@ -6,7 +6,9 @@ With a payload pipeline the trunk's inertia is the one it identifies, and the ho
 go to the controller. Over DDS, messages of one stamp may arrive in another order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
@@ -16,6 +18,7 @@ from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.signals import (
     NANOSECONDS,
+    Array,
     BaseEstimate,
     BaseState,
     InertialEstimate,
@@ -130,6 +133,28 @@ class ClosedLoop:
                 self.simulation.apply(command.tau)
             if on_tick is not None:
                 on_tick(self)
+
+    def record(
+        self, duration_s: float, look: Callable[["ClosedLoop"], Mapping[str, float]]
+    ) -> dict[str, Array]:
+        """Run for a time [s], or until the robot has fallen, and return numbers of every tick.
+
+        Args:
+            duration_s: Simulated time [s].
+            look: Called after every tick; may push references. Returns numbers by name, always the same
+                names; none leaves the tick out.
+
+        Returns:
+            Columns by name, shape (n,) each, the ``time`` since the release first [s].
+        """
+        rows: list[dict[str, float]] = []
+
+        def tick(loop: "ClosedLoop") -> None:
+            if values := look(loop):
+                rows.append({"time": loop.time_s, **values})
+
+        self.run(duration_s, tick)
+        return {name: np.array([row[name] for row in rows]) for name in (rows or [{}])[0]}
 
     def _tick(self, *, commanding: bool = True) -> TorqueCommand | None:
         """Advance by one sensor period and return the command that answers it.

@@ -7,10 +7,10 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.errors import listing
 from inertial_estimation.recordings.truth_file import InertiaStep
 from inertial_estimation.signals import LinkInertia, seconds
+from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 

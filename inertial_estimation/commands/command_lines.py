@@ -14,7 +14,6 @@ Parser = argparse.ArgumentParser
 # Repeated from the libraries that hold them, which a help does not load; a test compares them.
 ESTIMATORS = ("tilt_observer", "inertial_ekf", "trunk_payload")
 KINDS = ("humanoid", "quadruped", "arm")
-MODEL_FORMATS = ("urdf", "mjcf")
 METHODS = ("least-squares", "bounded-gradient", "nullspace-prior", "consistent")
 ROBOTS = ("arm", "panda", "talos")
 STORAGES = ("mcap", "sqlite3")
@@ -293,17 +292,14 @@ def identify(p: Parser) -> None:
 def export(p: Parser) -> None:
     r"""Write an estimated robot for simulators and learning, with variants drawn from its uncertainty.
 
-    FORMAT URDF is its description with the estimated inertias; MJCF is converted from it, or is
-    a model of yours (--model) in which only the inertias of estimated links are replaced. With --samples N
-    the folder also has N variants, each of them physically consistent.
+    It is its description (URDF), or a model of yours (--model, MJCF) in which only the inertias of estimated
+    links are replaced. With --samples N the folder also has N variants, each of them physically consistent.
 
     Examples:
       inertial-estimation export found --output robots --samples 20
-      inertial-estimation export results/talos --format mjcf --model talos.xml --output robots --samples \
-          100 --seed 1
+      inertial-estimation export results/talos --model talos.xml --output robots --samples 100 --seed 1
     """
     add(p, "results", Path, "DIR", "result folder of identify or replay")
-    add(p, "--format", "urdf", "", "format to write (urdf)", choices=MODEL_FORMATS)
     add(p, "--model", Path, "FILE", "your MJCF, in which the inertias of estimated links are replaced")
     add(p, "--samples", 0, "N", "variants to draw")
     shared(p, "--seed --output --overwrite")

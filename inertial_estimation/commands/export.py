@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the estimated robot, draw and write."""
     folder = check_output_folder(args.output, overwrite=args.overwrite)
     model = _read(args.results)
-    writer = RobotWriter(model, args.format, args.model)
+    writer = RobotWriter(model, args.model)
     print_warnings(writer.warnings)
     drawn = model.samples(args.samples, np.random.default_rng(args.seed)) if args.samples else None
     digits = len(str(max(args.samples - 1, 0)))

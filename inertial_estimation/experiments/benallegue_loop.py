@@ -12,61 +12,60 @@ the error of the estimated orientation: so that a wrong tilt counts as an error 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
-from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
-from inertial_estimation.figures import Panel, Span, thinned
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
+from inertial_estimation.figures import Panel, Span
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference
+from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3, rotation_from_quaternion
 
 WAIST = "torso_2_joint"  # about y, between base and chest
-FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces
+FORCE = "force "  # begins the names of the columns with the feet's forces
+SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 3.0}}
 
 
-class Lean(NamedTuple):
-    """Pitch the base forward and back by minimum jerk, half of the time each."""
+class _Plan(NamedTuple):
+    """The commanded motions, with times from the release on [s]."""
 
-    angle: float  # largest commanded pitch, positive forward [rad]
     begin_s: float = 1.0
-    moving_s: float = 2.0  # there and back
-    duration_s: float = 5.0  # of the run
+    lean_deg: float = 25.0  # of the chest, by the pitch of the base: minimum jerk, half of the time each
+    lean_s: float = 2.0  # there and back
+    lean_run_s: float = 5.0
+    steps: int = 10
+    walk_run_s: float = 15.0
+    back_deg: float = 2.5  # what counts as back: a tenth of the lean
 
-    def pitch(self, time_s: float) -> tuple[float, float]:
-        """Return pitch [rad] and its rate [rad/s] at a time since the release."""
-        half = 0.5 * self.moving_s
-        t = time_s - self.begin_s
-        u = min(1.0, max(0.0, (t if t < half else self.moving_s - t) / half))
-        share, slope, _ = minimum_jerk_derivatives(u)
-        rate = math.copysign(slope / half, half - t)
-        return self.angle * share, self.angle * rate
-
-    def command(self, loop: ClosedLoop) -> None:
+    def lean(self, loop: ClosedLoop) -> None:
         """Ask for the pitch of now; the height stays."""
         last = loop.controller.last
         if last is None or loop.time_s < self.begin_s:
             return
-        pitch, rate = self.pitch(loop.time_s)
+        half, t = 0.5 * self.lean_s, loop.time_s - self.begin_s
+        u = min(1.0, max(0.0, (t if t < half else self.lean_s - t) / half))
+        share, slope, _ = minimum_jerk_derivatives(u)
+        angle = math.radians(self.lean_deg)
+        pitch, rate = angle * share, angle * math.copysign(slope / half, half - t)
         loop.controller.push_base_reference(BaseReference(last.height_ref, pitch=pitch, pitch_rate=rate))
 
 
-Motion = Lean | ScheduledWalk
-"""A motion commanded to a robot."""
+FULL = _Plan()
+QUICK = _Plan(0.3, lean_s=1.2, lean_run_s=1.8, steps=2, walk_run_s=3.4)
 
 
-class BalanceRun(NamedTuple):
+class _Run(NamedTuple):
     """What one run gave.
 
     The columns are, by name, shape (n,) each: time [s]; pitch of base and chest [rad]; x, y (horizontal parts
@@ -79,69 +78,54 @@ class BalanceRun(NamedTuple):
     fallen: bool  # the run ends there
     damped: int  # ticks for which the controller had no solution
     steps: int  # feet that have landed
-    feet: tuple[str, ...]  # names of the columns with the forces
     columns: dict[str, Array]
 
 
-def balance_run(loop: ClosedLoop, motion: Motion, hoist_s: float) -> BalanceRun:
-    """Release TALOS after a time on its hoist [s], command the motion, record until its end or a fall."""
+def _balance(
+    loop: ClosedLoop, command: Callable[[ClosedLoop], None], duration_s: float, hoist_s: float
+) -> _Run:
+    """Release TALOS after a time on its hoist [s], command a motion, record until its end or a fall."""
     loop.release(hoist_s)
-    recorder = _Recorder(loop)
+    begin, waist = loop.simulation.truth(), loop.simulation.robot.joint_index(WAIST)
+    damped = 0
 
-    def tick(loop: ClosedLoop) -> None:
-        motion.command(loop)
-        recorder.record(loop)
-
-    loop.run(motion.duration_s, tick)
-    feet = tuple(name for name in recorder.series.names if name.startswith(FORCE_PREFIX))
-    steps = loop.controller.controller.gait.steps_made
-    return BalanceRun(loop.simulation.fallen, recorder.damped, steps, feet, dict(recorder.series.columns()))
-
-
-class _Recorder:
-    """Truth against estimate and reference, tick by tick."""
-
-    def __init__(self, loop: ClosedLoop) -> None:
-        self.series = TimeSeries()
-        self.damped = 0
-        self._waist = loop.simulation.robot.joint_index(WAIST)
-        truth = loop.simulation.truth()
-        self._start, self._waist_home = truth.base.p_WB, truth.q[self._waist]
-
-    def record(self, loop: ClosedLoop) -> None:
-        """Append a row."""
+    def look(loop: ClosedLoop) -> dict[str, float]:
+        nonlocal damped
+        command(loop)
         truth, last = loop.simulation.truth(), loop.controller.last
         assert last is not None
         if last.state is not ControlState.CONTROL:
-            self.damped += 1
-            return
+            damped += 1
+            return {}
         R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)
         estimated = loop.base.state if loop.tilt is not None and loop.base is not None else truth.base
         R_hat = rotation_from_quaternion(estimated.quaternion_xyzw)
-        up, up_hat = R_WB[2], R_hat[2]
         roll, pitch = loop.controller.controller.references.tilt.position
-        up_ref = (exp_so3(np.array([0.0, pitch, 0.0])) @ exp_so3(np.array([roll, 0.0, 0.0])))[2]
+        R_ref = exp_so3(np.array([0.0, pitch, 0.0])) @ exp_so3(np.array([roll, 0.0, 0.0]))
         # The estimated reference point on the ground, in the world by the true base pose.
         dcm_ref = (truth.base.p_WB + R_WB @ R_hat.T @ np.array([*last.dcm_ref, -last.height]))[:2]
         omega = math.sqrt(STANDARD_GRAVITY / float(last.com[2] + last.height))
+        dcm = truth.com_W[:2] + truth.com_velocity_W[:2] / omega
         true_pitch = math.atan2(R_WB[0, 2], R_WB[2, 2])
-        ahead, aside, _ = truth.base.p_WB - self._start
-        self.series.add(
-            loop.time_s,
-            pitch=true_pitch,
-            chest=true_pitch + float(truth.q[self._waist] - self._waist_home),
-            x=up[0],
-            y=up[1],
-            x_hat=up_hat[0],
-            y_hat=up_hat[1],
-            tilt=_angle(up, up_hat),
-            pelvis=_angle(up, up_ref),
-            height=last.height - last.height_ref,
-            dcm=float(np.hypot(*(truth.com_W[:2] + truth.com_velocity_W[:2] / omega - dcm_ref))),
-            ahead=ahead,
-            aside=aside,
-            **{FORCE_PREFIX + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
-        )
+        moved = truth.base.p_WB - begin.base.p_WB
+        return {
+            "pitch": true_pitch,
+            "chest": true_pitch + float(truth.q[waist] - begin.q[waist]),
+            "x": R_WB[2, 0],
+            "y": R_WB[2, 1],
+            "x_hat": R_hat[2, 0],
+            "y_hat": R_hat[2, 1],
+            "tilt": _angle(R_WB[2], R_hat[2]),
+            "pelvis": _angle(R_WB[2], R_ref[2]),
+            "height": last.height - last.height_ref,
+            "dcm": float(np.hypot(*(dcm - dcm_ref))),
+            "ahead": moved[0],
+            "aside": moved[1],
+            **{FORCE + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
+        }
+
+    columns = loop.record(duration_s, look)
+    return _Run(loop.simulation.fallen, damped, loop.controller.controller.gait.steps_made, columns)
 
 
 def _angle(a: Array, b: Array) -> float:
@@ -149,35 +133,13 @@ def _angle(a: Array, b: Array) -> float:
     return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
 
 
-LEAN_DEG, LEAN_S = 25.0, 2.0
-BACK_DEG = 2.5  # what counts as back: a tenth of the lean
-STEP_M, LONG_STEP_M, ROUGHNESS_M = 0.15, 0.25, 0.01
-SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 3.0}}
-ROUGH = {SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": ROUGHNESS_M}}
-
-
-class _Plan(NamedTuple):
-    """The commanded motions, with times from the release on [s]."""
-
-    begin_s: float
-    lean_s: float  # there and back
-    lean_run_s: float
-    steps: int
-    walk_run_s: float
-    hoist_s: float
-
-
-FULL = _Plan(1.0, LEAN_S, 5.0, 10, 15.0, hoist_time(quick=False))
-QUICK = _Plan(0.3, 1.2, 1.8, 2, 3.4, hoist_time(quick=True))
-
-
 class _Case(NamedTuple):
     """How a run differs from the one that is judged."""
 
     truth: bool = False  # the controller is given the true base state
     inertias: bool = False  # the inertial filter is in the loop, too
-    rough: bool = False  # the ground is rough
-    step_m: float = STEP_M
+    overrides: Overrides | None = None
+    step_m: float = 0.15
     leans: bool = True  # the lean is run, too
 
 
@@ -186,8 +148,10 @@ CASES = {
     JUDGED: _Case(),
     TRUE_STATE: _Case(truth=True),
     "inertias estimated, too": _Case(inertias=True),
-    f"ground rough by +-{1e3 * ROUGHNESS_M:g} mm": _Case(rough=True, leans=False),
-    f"steps of {LONG_STEP_M:g} m": _Case(step_m=LONG_STEP_M, leans=False),
+    "ground rough by +-10 mm": _Case(
+        overrides={SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": 0.01}}, leans=False
+    ),
+    "steps of 0.25 m": _Case(step_m=0.25, leans=False),
 }
 QUICK_CASES = {JUDGED: _Case(), TRUE_STATE: _Case(truth=True, leans=False)}
 
@@ -198,7 +162,8 @@ def run(trials: Trials) -> ExperimentResult:
     plan, cases = (QUICK, QUICK_CASES) if trials.quick else (FULL, CASES)
     others = [name for name in cases if name != JUDGED]
     runs = trials.by_case(
-        {name: partial(_both, robot, case, plan) for name, case in cases.items()}, first_seed_only=others
+        {name: partial(_both, robot, case, trials.quick) for name, case in cases.items()},
+        first_seed_only=others,
     )
     judged = runs[JUDGED]
     rows = [
@@ -220,31 +185,26 @@ def run(trials: Trials) -> ExperimentResult:
         if one.fallen
     ]
     fallen += [f"{motion}, {case}" for (case, motion), one in compared.items() if one.fallen]
-    columns = [_panels(motion, one, trials.seeds[0], plan) for motion, one in judged[0].items()]
-    return ExperimentResult(
-        trials.seeds,
-        rows,
-        facts=(
-            f"fell: {'; '.join(fallen) or 'none'}",
-            f"rows of other cases: seed {trials.seeds[0]} alone, without bounds",
-        ),
-        panels=[panel for pair in zip(*columns, strict=True) for panel in pair],
-        columns=2,
+    facts = (
+        f"fell: {'; '.join(fallen) or 'none'}",
+        f"rows of other cases: seed {trials.seeds[0]} alone, without bounds",
     )
+    columns = [_panels(motion, one.columns, trials.seeds[0], plan) for motion, one in judged[0].items()]
+    panels = [panel for pair in zip(*columns, strict=True) for panel in pair]
+    return ExperimentResult(trials.seeds, rows, facts, panels=panels, columns=2)
 
 
-def _both(robot: RobotLoop, case: _Case, plan: _Plan, seed: int) -> dict[str, BalanceRun]:
-    motions: dict[str, Motion] = {}
-    if case.leans:
-        motions["lean"] = Lean(float(np.radians(LEAN_DEG)), plan.begin_s, plan.lean_s, plan.lean_run_s)
-    motions["walk"] = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
-    runs = {}
+def _both(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> dict[str, _Run]:
+    plan, runs = QUICK if quick else FULL, {}
+    walk = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
+    motions: dict[str, tuple[Callable[[ClosedLoop], None], float]] = {}
+    motions |= {"lean": (plan.lean, plan.lean_run_s)} if case.leans else {}
+    motions |= {"walk": (walk.command, plan.walk_run_s)}
     for name, motion in motions.items():
-        overrides: Mapping[str, Mapping[str, Any]] = ROUGH if case.rough else {}
-        loop = robot.build(overrides=overrides, seed=seed, inertial=case.inertias)
+        loop = robot.build(overrides=case.overrides, seed=seed, inertial=case.inertias)
         if case.truth:
             loop.tilt = None
-        runs[name] = balance_run(loop, motion, plan.hoist_s)
+        runs[name] = _balance(loop, *motion, hoist_time(quick=quick))
     return runs
 
 
@@ -254,10 +214,10 @@ ERRORS = (  # of a run: name, column, unit, scale
     ("height of the pelvis against its reference", "height", "mm", 1e3),
     ("DCM against its reference", "dcm", "mm", 1e3),
 )
-CHEST, BACK = "lean of the chest", f"back within {BACK_DEG:g} deg after"
+CHEST, BACK = "lean of the chest", f"back within {FULL.back_deg:g} deg after"
 
 
-def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> dict[tuple[str, str], float]:
+def _metrics(motion: str, one: _Run, plan: _Plan) -> dict[tuple[str, str], float]:
     """Return quantities of a run by name and unit; those of the lean are of the true chest."""
     c = one.columns
     metrics = {("falls", ""): float(one.fallen), ("ticks without a solution", ""): float(one.damped)}
@@ -265,11 +225,11 @@ def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> dict[tuple[str, str],
         t = c["time"] - plan.begin_s
         chest = np.degrees(c["chest"] - np.interp(plan.begin_s, c["time"], c["chest"]))
         top = int(chest.argmax())
-        back = np.flatnonzero(chest[top:] < BACK_DEG)
+        back = np.flatnonzero(chest[top:] < plan.back_deg)
         metrics[CHEST, "deg"] = float(chest[top])
         metrics["lean of the pelvis", "deg"] = float(np.degrees(c["pitch"].max()))
         metrics[BACK, "s"] = float(t[top + back[0]]) if len(back) else float("nan")
-        metrics[f"left after {LEAN_S:g} s", "deg"] = float(np.interp(LEAN_S, t, chest))
+        metrics[f"left after {FULL.lean_s:g} s", "deg"] = float(np.interp(FULL.lean_s, t, chest))
     else:
         metrics["steps made", ""] = float(one.steps)
         metrics["distance", "m"] = float(c["ahead"][-1])
@@ -287,8 +247,8 @@ def _judged_rows(
     """Return the quantities over the seeds; with a bound that of the least favourable one."""
     bounds: dict[str, dict[str, Any]] = {
         "falls": {"summary": "sum", "bound": "== 0", "paper": 0.0},
-        CHEST: {"summary": "min", "bound": ">= 23", "paper": LEAN_DEG},
-        BACK: {"summary": "max", "bound": f"<= {LEAN_S}", "paper": LEAN_S},
+        CHEST: {"summary": "min", "bound": ">= 23", "paper": FULL.lean_deg},
+        BACK: {"summary": "max", "bound": f"<= {FULL.lean_s}", "paper": FULL.lean_s},
         "steps made": {"summary": "min", "bound": f">= {plan.steps}"},
     }
     words = {"min": "least", "max": "largest", "sum": "sum"}
@@ -306,26 +266,25 @@ def _judged_rows(
     return rows
 
 
-def _panels(motion: str, one: BalanceRun, seed: int, plan: _Plan) -> tuple[Panel, ...]:
+def _panels(motion: str, c: Mapping[str, Array], seed: int, plan: _Plan) -> tuple[Panel, ...]:
     """Return a column of the figure (B Fig. 5 to 7)."""
-    c, t = one.columns, one.columns["time"]
-    label = f"time, {motion} [s]"
+    t = c["time"]
     spans = (Span(plan.begin_s, plan.begin_s + plan.lean_s, "there and back"),) if motion == "lean" else ()
+    panel = partial(over_time, x_label=f"time, {motion} [s]", spans=spans)
     tilts = (
-        thinned("true", t, c["x"], "reference"),
-        thinned("", t, c["y"], "reference"),
-        thinned("estimate, x", t, c["x_hat"], "thin", 0),
-        thinned("estimate, y", t, c["y_hat"], "thin", 1),
+        ("true", t, c["x"], "reference"),
+        ("", t, c["y"], "reference"),
+        ("estimate, x", t, c["x_hat"], "thin", 0),
+        ("estimate, y", t, c["y_hat"], "thin", 1),
     )
-    forces = [
-        thinned(foot.removeprefix("force_").replace("_", " "), t, c[foot], "thin", 3 + i)
-        for i, foot in enumerate(one.feet)
-    ]
-    dcm = (thinned("DCM", t, 1e3 * c["dcm"], "thin", 5),)
-    error = (thinned("error", t, np.degrees(c["tilt"]), "thin", 2),)
+    feet = [name for name in c if name.startswith(FORCE)]
+    forces = (
+        (name.removeprefix(FORCE).replace("_", " "), t, c[name], "thin", 3 + i) for i, name in enumerate(feet)
+    )
+    error, dcm = ("error", t, np.degrees(c["tilt"]), "thin", 2), ("DCM", t, 1e3 * c["dcm"], "thin", 5)
     return (
-        Panel(f"Vertical in the base, {motion} (seed {seed})", label, "component [-]", tilts, spans),
-        Panel(f"Error of the estimated vertical, {motion}", label, "angle [deg]", error, spans),
-        Panel(f"True vertical forces, {motion}", label, "force [N]", forces, spans),
-        Panel(f"Distance from the reference, {motion}", label, "distance [mm]", dcm, spans),
+        panel(f"Vertical in the base, {motion} (seed {seed})", "component [-]", *tilts),
+        panel(f"Error of the estimated vertical, {motion}", "angle [deg]", error),
+        panel(f"True vertical forces, {motion}", "force [N]", *forces),
+        panel(f"Distance from the reference, {motion}", "distance [mm]", dcm),
     )

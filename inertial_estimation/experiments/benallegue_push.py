@@ -37,25 +37,27 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.experiments.pushed_biped import (
-    PUSHES,
+    BIPED,
     QUICK_PUSHES,
-    RATE,
-    SOLE,
     PushRecord,
     biped_urdf,
     robot_config,
     simulate_push,
 )
-from inertial_estimation.experiments.result import ExperimentResult, Trials, row
+from inertial_estimation.experiments.result import ExperimentResult, Trials, over_time, row
 from inertial_estimation.figures import Level, Panel, Series, Span, thinned
 from inertial_estimation.models.contacts import ContactView
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 from inertial_estimation.tilt.two_stage import TwoStageConfig, TwoStageState, two_stage_step
 
+INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
+VQF_PAST = 30.0  # of rest at the wrong tilt before the record: ten of VQF's time constants [s]
 LEAST_FORCE = 1.0  # of a contact that is in use [N]
+BETA = 20.0 * STANDARD_GRAVITY  # alpha2 if the paper's 20 is beta [1/s^2]
 
 
 class SingleStageGains(NamedTuple):
@@ -100,82 +102,34 @@ def single_stage_step(
     return SingleStageState(half @ (velocity - left), vertical / np.linalg.norm(vertical))
 
 
-class SolePoints:
-    """Centres of pressure of flat soles, as points of the IMU's frame, over a record.
+class Estimator(NamedTuple):
+    """How the tilt is estimated: gains of an observer, or VQF without any."""
 
-    Attributes:
-        now: Of the contacts at the end of every step, shape (n, contacts, 3).
-        before: The same points of the soles at its begin, shape (n, contacts, 3).
-        shares: Of the contacts in all forces, shape (n, contacts); all zero without contact.
-    """
-
-    def __init__(self, setup: RobotSetup, q: Array, wrench_F: Array, extent: float) -> None:
-        """Compute them from joint positions [rad], shape (n, n_joints), and wrenches, (n, contacts, 6).
-
-        Along each axis a point lies no farther from the origin of its frame than the extent [m].
-        """
-        view, n = ContactView(setup.robot, setup.contacts, setup.imu), len(q)
-        origins, frames = [], []
-        for positions in q:
-            view.update(positions)
-            origins.append(view.points)
-            frames.append(view.rotations)
-        p, R = np.array(origins), np.array(frames)
-        c = np.zeros((n, p.shape[1], 3))
-        for k, i in np.ndindex(c.shape[:2]):
-            f, m = wrench_F[k, i, :3], wrench_F[k, i, 3:]
-            pushed = f[2] > 0.0  # else a foot that tips still stands on the edge it tipped over
-            c[k, i] = np.clip([-m[1] / f[2], m[0] / f[2], 0.0], -extent, extent) if pushed else c[k - 1, i]
-        last = np.maximum(np.arange(n) - 1, 0)
-        self.now = p + np.einsum("nkij,nkj->nki", R, c)
-        self.before = p[last] + np.einsum("nkij,nkj->nki", R[last], c)
-        loads = np.linalg.norm(wrench_F[:, :, :3], axis=2)
-        loads[loads < LEAST_FORCE] = 0.0
-        total = loads.sum(axis=1, keepdims=True)
-        self.shares = np.divide(loads, total, out=np.zeros_like(loads), where=total > 0.0)
-
-    def velocity(self, k: int, h: float, rate: Array) -> Array | None:
-        """Return the mean velocity of the IMU over step k of h seconds, in its frame at the end [m/s].
-
-        The angular rate is the mean over the step [rad/s], shape (3,). None without contact.
-        """
-        if not self.shares[k].any():
-            return None
-        moved = self.before[k] @ exp_so3(-h * rate).T - self.now[k]
-        y_v: Array = self.shares[k] @ moved / h
-        return y_v
+    gains: TwoStageConfig | SingleStageGains | None
+    from_zero: bool = False  # whether the intermediate vertical begins at zero
+    compared: bool = False  # whether it is one of those that the two-stage observer is compared with
 
 
-INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
-VQF_PAST = 30.0  # ten of its time constants [s]
-VQF_NAME = "VQF"
-TWO_STAGE, TWO_STAGE_PAPER = "two-stage, package's gains", "two-stage, paper's gains"
-R3S2, R3S2_FAST = "R3 x S2, paper's gains", "R3 x S2, two-stage's gains"
-HUA = "Hua 2016, paper's gains"
-TWO_STAGE_BETA = "two-stage, beta = 20"
-TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO = (
-    f"{name}, x2' from 0" for name in (TWO_STAGE_PAPER, TWO_STAGE_BETA)
-)
-R3S2_BETA, HUA_BETA = "R3 x S2, beta = 20", "Hua 2016, k1r = 20 g0"
-OTHERS = (R3S2, HUA, VQF_NAME)  # those to be compared with
-ESTIMATORS = (
-    *(TWO_STAGE, TWO_STAGE_PAPER, *OTHERS, R3S2_FAST),
-    *(TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO, R3S2_BETA, HUA_BETA),
-)
-BETA = 20.0 * STANDARD_GRAVITY  # alpha2 if the paper's 20 is beta [1/s^2]
 _PACKAGE = TwoStageConfig()
 _PAPER = TwoStageConfig(alpha1=100.0, alpha2=20.0, gamma=3.0)
-_PAPER_BETA = TwoStageConfig(alpha1=100.0, alpha2=BETA, gamma=3.0)
-_GAINS: Mapping[str, TwoStageConfig | SingleStageGains] = {
-    TWO_STAGE: _PACKAGE,
-    **dict.fromkeys((TWO_STAGE_PAPER, TWO_STAGE_PAPER_ZERO), _PAPER),
-    **dict.fromkeys((TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO), _PAPER_BETA),
-    R3S2: SingleStageGains(k1v=100.0, k1r=20.0),
-    R3S2_FAST: SingleStageGains(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2),
-    R3S2_BETA: SingleStageGains(k1v=100.0, k1r=BETA),
-    HUA: SingleStageGains(k1v=100.0, k1r=20.0, k2v=100.0),
-    HUA_BETA: SingleStageGains(k1v=100.0, k1r=BETA, k2v=100.0),
+_PAPER_BETA = replace(_PAPER, alpha2=BETA)
+TWO_STAGE, TWO_STAGE_PAPER = "two-stage, package's gains", "two-stage, paper's gains"
+TWO_STAGE_BETA = "two-stage, beta = 20"
+ESTIMATORS = {
+    TWO_STAGE: Estimator(_PACKAGE),
+    TWO_STAGE_PAPER: Estimator(_PAPER),
+    "R3 x S2, paper's gains": Estimator(SingleStageGains(k1v=100.0, k1r=20.0), compared=True),
+    "Hua 2016, paper's gains": Estimator(SingleStageGains(k1v=100.0, k1r=20.0, k2v=100.0), compared=True),
+    "VQF": Estimator(None, compared=True),
+    "R3 x S2, two-stage's gains": Estimator(SingleStageGains(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2)),
+    f"{TWO_STAGE_PAPER}, x2' from 0": Estimator(_PAPER, from_zero=True),
+    TWO_STAGE_BETA: Estimator(_PAPER_BETA),
+    f"{TWO_STAGE_BETA}, x2' from 0": Estimator(_PAPER_BETA, from_zero=True),
+    "R3 x S2, beta = 20": Estimator(SingleStageGains(k1v=100.0, k1r=BETA)),
+    "Hua 2016, k1r = 20 g0": Estimator(SingleStageGains(k1v=100.0, k1r=BETA, k2v=100.0)),
 }
+OTHERS = [name for name, one in ESTIMATORS.items() if one.compared]
+DRAWN = list(ESTIMATORS)[:6]  # in the figure: more colours cannot be distinguished
 
 
 def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) -> Array:
@@ -191,14 +145,14 @@ def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) 
         The vertical in the IMU frame, shape (n, 3).
     """
     begin = exp_so3(np.array([INITIAL_ERROR, 0.0, 0.0])) @ record.tilt_I[0]
-    if name == VQF_NAME:
+    gains, from_zero, _compared = ESTIMATORS[name]
+    if gains is None:
         return _vqf(begin, force_I, rate_I)
-    x2 = np.zeros(3) if name in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO) else begin
-    gains, imu = _GAINS[name], np.hstack([force_I, rate_I])
-    soles, h = _soles(record), 1.0 / RATE
+    imu, soles, h = np.hstack([force_I, rate_I]), _soles(record), 1.0 / BIPED.rate
     tilts = np.empty_like(record.tilt_I)
     tilts[0] = begin
-    two, single = TwoStageState(np.zeros(3), x2, begin), SingleStageState(np.zeros(3), begin)
+    two = TwoStageState(np.zeros(3), np.zeros(3) if from_zero else begin, begin)
+    single = SingleStageState(np.zeros(3), begin)
     for k in range(1, len(tilts)):
         force, rate = np.split(0.5 * (imu[k] + imu[k - 1]), 2)
         y_v = soles.velocity(k, h, rate)
@@ -212,21 +166,61 @@ def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) 
     return tilts
 
 
+class SolePoints(NamedTuple):
+    """Centres of pressure of flat soles, as points of the IMU's frame, over a record."""
+
+    now: Array  # of the contacts at the end of every step, shape (n, contacts, 3)
+    before: Array  # the same points of the soles at its begin, shape (n, contacts, 3)
+    shares: Array  # of the contacts in all forces, shape (n, contacts); all zero without contact
+
+    def velocity(self, k: int, h: float, rate: Array) -> Array | None:
+        """Return the mean velocity of the IMU over step k of h seconds, in its frame at the end [m/s].
+
+        The angular rate is the mean over the step [rad/s], shape (3,). None without contact.
+        """
+        if not self.shares[k].any():
+            return None
+        moved = self.before[k] @ exp_so3(-h * rate).T - self.now[k]
+        y_v: Array = self.shares[k] @ moved / h
+        return y_v
+
+
 @lru_cache(maxsize=2)
 def _soles(record: PushRecord) -> SolePoints:
-    setup = robot_from_config(robot_config(), biped_urdf())
-    return SolePoints(setup, record.q, record.wrench_F, max(map(abs, SOLE)))
+    """Compute them; along each axis a point lies no farther from the origin of its frame than the sole."""
+    setup, n, extent = (
+        robot_from_config(robot_config(), biped_urdf()),
+        len(record.q),
+        max(map(abs, BIPED.sole)),
+    )
+    view, origins, frames = ContactView(setup.robot, setup.contacts, setup.imu), [], []
+    for positions in record.q:
+        view.update(positions)
+        origins.append(view.points)
+        frames.append(view.rotations)
+    p, R = np.array(origins), np.array(frames)
+    c = np.zeros((n, p.shape[1], 3))
+    for k, i in np.ndindex(c.shape[:2]):
+        f, m = record.wrench_F[k, i, :3], record.wrench_F[k, i, 3:]
+        pushed = f[2] > 0.0  # else a foot that tips still stands on the edge it tipped over
+        c[k, i] = np.clip([-m[1] / f[2], m[0] / f[2], 0.0], -extent, extent) if pushed else c[k - 1, i]
+    last = np.maximum(np.arange(n) - 1, 0)
+    now, before = ((p[at] + np.einsum("nkij,nkj->nki", R[at], c)) for at in (np.arange(n), last))
+    loads = np.linalg.norm(record.wrench_F[:, :, :3], axis=2)
+    loads[loads < LEAST_FORCE] = 0.0
+    total = loads.sum(axis=1, keepdims=True)
+    return SolePoints(now, before, np.divide(loads, total, out=np.zeros_like(loads), where=total > 0.0))
 
 
 def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
     """VQF with the wrong tilt as its settled state: before the record it saw rest at that tilt."""
     from vqf import VQF
 
-    past = round(VQF_PAST * RATE)
+    past = round(VQF_PAST * BIPED.rate)
     still = np.tile(STANDARD_GRAVITY * begin, (past, 1))
     force = np.vstack([still, force_I])
     rate = np.vstack([np.zeros_like(still), rate_I])
-    filtered = VQF(1.0 / RATE, motionBiasEstEnabled=False, restBiasEstEnabled=False)
+    filtered = VQF(1.0 / BIPED.rate, motionBiasEstEnabled=False, restBiasEstEnabled=False)
     quaternions_wxyz = filtered.updateBatch(rate, force)["quat6D"][past:]
     return np.array([rotation_from_quaternion(np.roll(wxyz, -1))[2] for wxyz in quaternions_wxyz])
 
@@ -234,7 +228,6 @@ def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
 SETTLED_DEG = 1.0
 TO_ONE_DEGREE, TO_HALF = "time to 1 deg", "time to half the initial error"
 COMPARED = ("rms, whole run", TO_ONE_DEGREE)
-DRAWN = ESTIMATORS[:6]  # in the figure: more colours cannot be distinguished
 Metrics = Mapping[str, Mapping[str, Array]]
 """By quantity, then by estimator: values of the seeds; a time that is not reached counts as the push's."""
 
@@ -247,16 +240,13 @@ def tilt_error(estimated: Array, true: Array) -> Array:
 
 
 def settling_time(time: Array, error: Array, threshold: float, until: float) -> float:
-    """Return when the error goes below the threshold for the last time.
+    """Return when the error goes below the threshold for the last time; NaN where it is above at the end.
 
     Args:
         time: [s], shape (n,).
         error: Shape (n,).
         threshold: In the unit of the error.
         until: End of the evaluated time [s].
-
-    Returns:
-        The time after which it stays below until `until` [s]; NaN where it is above at the end.
     """
     before = time < until
     above = np.flatnonzero(error[before] > threshold)
@@ -277,28 +267,26 @@ def tilt_metrics(record: PushRecord, error: Array) -> dict[str, float]:
     }
     metrics = {}
     for phase, (begin, end) in phases.items():
-        inside = (time >= begin) & (time < end)
-        metrics[f"rms, {phase}"] = float(np.degrees(np.sqrt(np.mean(error[inside] ** 2))))
-    for name, threshold in ((TO_ONE_DEGREE, np.radians(SETTLED_DEG)), (TO_HALF, 0.5 * INITIAL_ERROR)):
-        metrics[name] = settling_time(time, error, float(threshold), first)
+        metrics[f"rms, {phase}"] = math.degrees(rms(error[(time >= begin) & (time < end)]))
+    for name, threshold in ((TO_ONE_DEGREE, math.radians(SETTLED_DEG)), (TO_HALF, 0.5 * INITIAL_ERROR)):
+        metrics[name] = settling_time(time, error, threshold, first)
     return metrics
 
 
 def run(trials: Trials) -> ExperimentResult:
     """Simulate once, add the noise of each seed, run all estimators."""
-    record = simulate_push(QUICK_PUSHES if trials.quick else PUSHES)
+    record = simulate_push(QUICK_PUSHES if trials.quick else BIPED.pushes)
     found = trials.by_seed(partial(_tilts, record))
     single = [
         {name: tilt_metrics(record, tilt_error(tilt, record.tilt_I)) for name, tilt in one.items()}
         for one in found
     ]
-    quantities = single[0][TWO_STAGE]
     counted = {
         quantity: {
             name: np.nan_to_num([one[name][quantity] for one in single], nan=record.pushes[0][0])
             for name in ESTIMATORS
         }
-        for quantity in quantities
+        for quantity in single[0][TWO_STAGE]
     }
     rows = [
         row(f"{quantity}: {name}", "deg" if quantity.startswith("rms") else "s", values)
@@ -307,7 +295,7 @@ def run(trials: Trials) -> ExperimentResult:
     ]
     for ours, bound in ((TWO_STAGE, "< 1"), (TWO_STAGE_PAPER, "")):
         for quantity in COMPARED:
-            mean = _means(counted, quantity)
+            mean = {name: float(values.mean()) for name, values in counted[quantity].items()}
             ratio = mean[ours] / min(mean[name] for name in OTHERS)
             rows.append(row(f"{quantity}: {ours} / best other", "", ratio, bound=bound))
     return ExperimentResult(
@@ -323,10 +311,6 @@ def _tilts(record: PushRecord, seed: int) -> dict[str, Array]:
     """Return the estimates of all observers from the readings with the noise of a seed."""
     force, rate = record.noisy_imu(default_rng(seed))
     return {name: estimate_tilt(name, record, force, rate) for name in ESTIMATORS}
-
-
-def _means(counted: Metrics, quantity: str) -> dict[str, float]:
-    return {name: float(values.mean()) for name, values in counted[quantity].items()}
 
 
 def _motion_facts(record: PushRecord) -> list[str]:
@@ -346,9 +330,9 @@ def _caveat(counted: Metrics) -> str:
     """Name those outside the bounds that beat ours in what the bounds compare, best first."""
     beaten = []
     for quantity in COMPARED:
-        mean = _means(counted, quantity)
-        names = [name for name in sorted(mean, key=mean.__getitem__) if mean[name] < mean[TWO_STAGE]]
-        outside = [name for name in names if name not in OTHERS]
+        mean = {name: float(values.mean()) for name, values in counted[quantity].items()}
+        better = [name for name in sorted(mean, key=mean.__getitem__) if mean[name] < mean[TWO_STAGE]]
+        outside = [name for name in better if name not in OTHERS]
         if outside:
             beaten.append(f"in {quantity} by {'; '.join(outside)}")
     return f"outside the bounds {TWO_STAGE} is beaten {', and '.join(beaten)}" if beaten else ""
@@ -356,25 +340,21 @@ def _caveat(counted: Metrics) -> str:
 
 def _panels(record: PushRecord, shown: Mapping[str, Array], seed: int) -> list[Panel]:
     """Return vertical and error over time (B Fig. 3, 4)."""
-    t, pushes = record.time_s, record.pushes
-    spans = tuple(Span(time, time + 0.1, f"{force:g} N") for time, force in pushes)
+    t, (_first, (fall, _force)) = record.time_s, record.pushes
+    spans = tuple(Span(time, time + BIPED.push_duration, f"{force:g} N") for time, force in record.pushes)
     panels = []
     for k, axis in enumerate("xyz"):
-        curves: list[Series] = [thinned("truth", t, record.tilt_I[:, k], "reference")]
-        curves += [thinned(name, t, shown[name][:, k], "thin", j) for j, name in enumerate(DRAWN)]
+        truth = "truth", t, record.tilt_I[:, k], "reference"
+        estimates = ((name, t, shown[name][:, k], "thin", j) for j, name in enumerate(DRAWN))
         title = f"Vertical in the IMU frame, {axis} (seed {seed})"
-        panels.append(Panel(title, "time [s]", f"{axis} [-]", curves, spans))
-    errors = [
+        panels.append(over_time(title, f"{axis} [-]", truth, *estimates, spans=spans))
+    errors: list[Series] = [
         thinned(name, t, np.degrees(tilt_error(shown[name], record.tilt_I)), "thin", j)
         for j, name in enumerate(DRAWN)
     ]
     levels = (Level(SETTLED_DEG, "1 deg"),)
     panels.append(Panel("Error", "time [s]", "angle [deg]", errors, spans, levels))
-    late = [_from(curve, pushes[1][0] - 0.1) for curve in errors]
-    panels.append(Panel("Error in the fall", "time, around the fall [s]", "angle [deg]", late, spans[1:]))
+    late = [(curve, curve.x > fall - BIPED.push_duration) for curve in errors]
+    cut = [replace(curve, x=curve.x[kept], y=curve.y[kept]) for curve, kept in late]
+    panels.append(Panel("Error in the fall", "time, around the fall [s]", "angle [deg]", cut, spans[1:]))
     return panels
-
-
-def _from(curve: Series, begin: float) -> Series:
-    late = curve.x > begin
-    return replace(curve, x=curve.x[late], y=curve.y[late])

@@ -10,20 +10,20 @@ calibration); then 12 lb are fixed to the forearm, the filter is switched on, it
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
-from inertial_estimation.experiments.result import ExperimentResult, Trials, row
-from inertial_estimation.figures import Level, Panel, Span, thinned
-from inertial_estimation.models.urdf_inertia import perturbed_urdf
+from inertial_estimation.experiments.crawl_run import perturbed_masses
+from inertial_estimation.experiments.result import ExperimentResult, Trials, over_time, row
+from inertial_estimation.figures import Level, Span
 from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, MassWaveform, ball
+from inertial_estimation.spatial.linear_algebra import rms
 
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 Columns = dict[str, Array]
@@ -56,7 +56,7 @@ ELBOW_OVERRIDES = _overrides(
         "filter": "log_cholesky",  # the filter of the paper
     },
 )
-SQUARE_FROM_S, ELBOW_S = 8.0, 16.0
+SQUARE_FROM_S = 8.0
 
 
 def elbow_run(
@@ -82,31 +82,28 @@ def elbow_run(
         MassWaveform(FOREARM, wave="square", start=SQUARE_FROM_S, **mass),
     ]
     loop = robot.build(disturbances=waves, seed=seed, adaptation=adaptation, true_urdf=true_urdf)
-    elbow = loop.simulation.robot.joint_index(ELBOW)
     loop.release(hoist_s)
-    home = float(loop.simulation.truth().q[elbow])
-    series = TimeSeries()
-
-    def record(loop: ClosedLoop) -> None:
-        angle, masses = _state_of_arm(loop, elbow)
-        series.add(loop.time_s, error=angle - home, **masses)
-
-    loop.run(duration_s, record)
-    return dict(series.columns())
+    home = _arm(loop)["angle"]
+    columns = loop.record(duration_s, _arm)
+    return {**columns, "error": columns["angle"] - home}
 
 
-def _state_of_arm(loop: ClosedLoop, elbow: int) -> tuple[float, dict[str, float]]:
-    """Return the angle of the elbow and the masses of the forearm: true, estimated, handed over."""
-    truth = loop.simulation.truth((FOREARM,))
+def _arm(loop: ClosedLoop) -> dict[str, float]:
+    """Return the angle of the elbow [rad], and masses of the forearm [kg]: true, estimated, handed over."""
+    truth, elbow = loop.simulation.truth((FOREARM,)), loop.simulation.robot.joint_index(ELBOW)
     assert loop.inertias is not None
     link = loop.inertias.links[0]
-    masses = {"mass": truth.inertias[FOREARM].mass, "published": link.published.mass}
-    return float(truth.q[elbow]), {**masses, "estimate": link.estimate.mass}
+    return {
+        "angle": float(truth.q[elbow]),
+        "mass": truth.inertias[FOREARM].mass,
+        "estimate": link.estimate.mass,
+        "published": link.published.mass,
+    }
 
 
 def elbow(trials: Trials) -> ExperimentResult:
     """Hold the elbow with and without adaptation for every seed."""
-    duration_s = 0.2 if trials.quick else ELBOW_S
+    duration_s = 0.2 if trials.quick else 2.0 * SQUARE_FROM_S
     robot, hoist_s = RobotLoop("talos", ELBOW_OVERRIDES), hoist_time(quick=trials.quick)
     run = partial(elbow_run, robot, duration_s=duration_s, hoist_s=hoist_s)
     runs = trials.by_case({adaptation: partial(run, adaptation=adaptation) for adaptation in (False, True)})
@@ -120,39 +117,48 @@ def elbow(trials: Trials) -> ExperimentResult:
     ]
     ended = min(c["time"][-1] for columns in runs.values() for c in columns)
     facts = (f"Shortest run: {ended:.1f} s of {duration_s:g} s.",)
-    return ExperimentResult(trials.seeds, rows, facts, panels=_elbow_panels(runs[False][0], runs[True][0]))
-
-
-def _elbow_panels(without: Columns, adapted: Columns) -> tuple[Panel, ...]:
-    t, end = adapted["time"], float(adapted["time"][-1])
+    held, sagged = runs[True][0], runs[False][0]
+    t, end = held["time"], float(held["time"][-1])
     spans = (Span(SQUARE_FROM_S, end, "square wave"),) if end > SQUARE_FROM_S else ()
     errors = (
-        thinned("without adaptation", without["time"], without["error"], colour=1),
-        thinned("with adaptation", t, adapted["error"], colour=0),
+        ("without adaptation", sagged["time"], sagged["error"], "line", 1),
+        ("with adaptation", t, held["error"], "line", 0),
     )
     masses = (
-        thinned("true mass", t, adapted["mass"], "reference"),
-        thinned("estimate, with adaptation", t, adapted["published"], colour=0),
+        ("true mass", t, held["mass"], "reference"),
+        ("estimate, with adaptation", t, held["published"], "line", 0),
     )
-    return (
-        Panel("Elbow", "time [s]", "error [rad]", errors, spans),
-        Panel("Forearm", "time [s]", "mass [kg]", masses, spans),
-    )
+    panels = [
+        over_time("Elbow", "error [rad]", *errors, spans=spans),
+        over_time("Forearm", "mass [kg]", *masses, spans=spans),
+    ]
+    return ExperimentResult(trials.seeds, rows, facts, panels=panels)
 
 
-MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003  # of every link of the simulated robot, share and [m]
-CALIBRATE_S, ATTACH_S, ON_S, CURL_S, END_S = TIMES_S = (1.0, 5.0, 6.0, 9.0, 21.0)
+class Curl(NamedTuple):
+    """What happens; times from the release [s] (F IV-B)."""
+
+    calibrate_s: float = 1.0
+    attach_s: float = 5.0  # the weight
+    on_s: float = 6.0  # the filter
+    curl_s: float = 9.0  # begin of the sine
+    end_s: float = 21.0
+    steady_s: float = 10.5  # from which on errors count
+    amplitude: float = 0.7  # of the sine [rad] (F IV-B)
+    frequency: float = 0.333  # [Hz] (F IV-B)
+    centre: float = -1.0  # [rad]
+
+    def reference(self, time_s: float) -> tuple[float, float]:
+        """Return the elbow's angle and rate; the sine begins at its lower end, at rest."""
+        omega = 2.0 * np.pi * self.frequency
+        phase = omega * max(0.0, time_s - self.curl_s)
+        rate = omega * self.amplitude * np.sin(phase)
+        return float(self.centre - self.amplitude * np.cos(phase)), float(rate)
+
+
+FULL = Curl()
+QUICK = Curl(0.1, 0.25, 0.3, 0.35, 0.5, 0.35)
 QUICK_CALIBRATION_S = 0.1
-QUICK_TIMES_S = (0.1, 0.25, 0.3, 0.35, 0.5)
-CURL_AMPLITUDE, CURL_HZ, CURL_CENTRE = 0.7, 0.333, -1.0  # [rad], [Hz] (F IV-B), [rad]
-STEADY_AFTER_S = 1.5  # of the curls
-
-
-def _curl_reference(since_s: float) -> tuple[float, float]:
-    """Return the elbow's angle and rate; the sine begins at its lower end, at rest."""
-    phase = 2.0 * np.pi * CURL_HZ * max(0.0, since_s)
-    rate = 2.0 * np.pi * CURL_HZ * CURL_AMPLITUDE * np.sin(phase)
-    return float(CURL_CENTRE - CURL_AMPLITUDE * np.cos(phase)), float(rate)
 
 
 def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool, quick: bool) -> Columns:
@@ -160,32 +166,29 @@ def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool
 
     The seed is that of the robot's deviations and of the sensor noise.
     """
-    calibrate_s, attach_s, on_s, curl_s, end_s = QUICK_TIMES_S if quick else TIMES_S
-    true_urdf = perturbed_urdf(robot.urdf, default_rng(seed), mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA_M)
-    weight = Attachment(ball(FOREARM, TWELVE_POUNDS, (0.0, 0.0, 0.05)), start=attach_s)
+    plan = QUICK if quick else FULL
+    true_urdf = perturbed_masses(robot.urdf, default_rng(seed))
+    weight = Attachment(ball(FOREARM, TWELVE_POUNDS, (0.0, 0.0, 0.05)), start=plan.attach_s)
     loop = robot.build(true_urdf=true_urdf, disturbances=[weight], seed=seed, adaptation=adaptation)
-    elbow, inertial = loop.simulation.robot.joint_index(ELBOW), loop.inertial
+    inertial = loop.inertial
     assert inertial is not None
     inertial.set_enabled(False)
     if quick:
         inertial.estimator.bias.window = QUICK_CALIBRATION_S
-    pending = [(calibrate_s, inertial.calibrate)] if calibrated else []
-    pending.append((on_s, partial(inertial.set_enabled, True)))
-    series = TimeSeries()
+    pending = [(plan.calibrate_s, inertial.calibrate)] if calibrated else []
+    pending.append((plan.on_s, partial(inertial.set_enabled, True)))
 
-    def tick(loop: ClosedLoop) -> None:
+    def look(loop: ClosedLoop) -> dict[str, float]:
         while pending and loop.time_s >= pending[0][0]:
             pending.pop(0)[1]()
-        angle, rate = _curl_reference(loop.time_s - curl_s)
+        angle, rate = plan.reference(loop.time_s)
         loop.controller.push_joint_reference(
             JointReading(loop.simulation.stamp_ns, (ELBOW,), np.array([angle]), np.array([rate]))
         )
-        true_angle, masses = _state_of_arm(loop, elbow)
-        series.add(loop.time_s, angle=true_angle, reference=angle, **masses)
+        return {**_arm(loop), "reference": angle}
 
     loop.release(hoist_time(quick=quick))
-    loop.run(end_s, tick)
-    return dict(series.columns())
+    return loop.record(plan.end_s, look)
 
 
 def curl(trials: Trials) -> ExperimentResult:
@@ -200,7 +203,7 @@ def curl(trials: Trials) -> ExperimentResult:
         },
         first_seed_only=["unadapted"],
     )
-    steady_s = QUICK_TIMES_S[3] if trials.quick else CURL_S + STEADY_AFTER_S
+    steady_s = (QUICK if trials.quick else FULL).steady_s
     steady = {
         case: [{k: v[c["time"] >= steady_s] for k, v in c.items()} for c in columns]
         for case, columns in runs.items()
@@ -218,25 +221,22 @@ def curl(trials: Trials) -> ExperimentResult:
         row("elbow RMSE without adaptation, first seed", "rad", tracking["unadapted"][0]),
     ]
     facts = ("The calibration also absorbs what is wrong with the forearm, as far as it is felt at rest.",)
-    panels = _curl_panels(*(runs[case][0] for case in ("calibrated", "plain", "unadapted")))
-    return ExperimentResult(trials.seeds, rows, facts, panels=panels)
-
-
-def _curl_panels(calibrated: Columns, plain: Columns, unadapted: Columns) -> tuple[Panel, ...]:
-    t, spans = calibrated["time"], (Span(ATTACH_S, ON_S, "weight on, filter off"),)
-    elbow = (
-        thinned("commanded", t, calibrated["reference"], "reference"),
-        thinned("without adaptation", unadapted["time"], unadapted["angle"], colour=1),
-        thinned("with adaptation", t, calibrated["angle"], colour=0),
+    shown, plain_run, unadapted = (runs[case][0] for case in ("calibrated", "plain", "unadapted"))
+    t, spans = shown["time"], (Span(FULL.attach_s, FULL.on_s, "weight on, filter off"),)
+    angles = (
+        ("commanded", t, shown["reference"], "reference"),
+        ("without adaptation", unadapted["time"], unadapted["angle"], "line", 1),
+        ("with adaptation", t, shown["angle"], "line", 0),
     )
-    mass = (
-        thinned("true mass", t, calibrated["mass"], "reference"),
-        thinned("without calibration", plain["time"], plain["published"], colour=2),
-        thinned("with adaptation", t, calibrated["published"], colour=0),
+    masses = (
+        ("true mass", t, shown["mass"], "reference"),
+        ("without calibration", plain_run["time"], plain_run["published"], "line", 2),
+        ("with adaptation", t, shown["published"], "line", 0),
     )
-    final = float(calibrated["mass"][-1])
+    final = float(shown["mass"][-1])
     levels = (Level(1.05 * final, "5 %"), Level(0.95 * final))
-    return (
-        Panel("Elbow", "time [s]", "angle [rad]", elbow, spans),
-        Panel("Forearm and weight", "time [s]", "mass handed over [kg]", mass, spans, levels),
-    )
+    panels = [
+        over_time("Elbow", "angle [rad]", *angles, spans=spans),
+        over_time("Forearm and weight", "mass handed over [kg]", *masses, spans=spans, levels=levels),
+    ]
+    return ExperimentResult(trials.seeds, rows, facts, panels=panels)

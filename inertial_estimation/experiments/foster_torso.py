@@ -12,67 +12,45 @@ as on hardware (docs/experiments.md). A second run changes the torso's mass by a
 not mistake a load for a shock.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
-from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.result import ExperimentResult, Trials, row
-from inertial_estimation.figures import Level, Panel, thinned
+from inertial_estimation.experiments.result import ExperimentResult, Trials, over_time, row
+from inertial_estimation.figures import Level
 from inertial_estimation.models.bodies import BodyReference
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import MassWaveform
-from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
+from inertial_estimation.spatial.linear_algebra import rms
 
 TORSO = "torso_2_link"
 Columns = dict[str, Array]
-
-
-MEAN_KG, AMPLITUDE_KG, WAVE_HZ = 30.0, 5.0, 0.2  # Table I
-PELVIS_S = 20.0
-HEIGHT_STIFFNESS = 40.0  # [1/s^2], so low that the unknown mass pulls the pelvis down by centimetres
+FOLLOWING = {"links": [TORSO], "prior.memory": 2.0, "window": 0.03}  # of a filter that follows a load
+MEAN_KG = 30.0  # of the torso (Table I)
 PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": 0.01, "ground.cell": 0.25},
     CONTROLLER_NODE: {
-        "base_height.stiffness": HEIGHT_STIFFNESS,
+        "base_height.stiffness": 40.0,  # so low that the unknown mass pulls the pelvis down by centimetres
         "inertias.links": [TORSO],
     },
     INERTIAL_NODE: {
-        "links": [TORSO],
-        "window": 0.03,
-        "prior.memory": 2.0,
+        **FOLLOWING,
         "gate.reopen_after": 0.05,
         "hand_over_rate": 1000.0,
         "filter": "log_cholesky",  # the filter of the paper
     },
 }
-
-
-class _PelvisHeight:
-    """Height of the base origin above the soles, weighted by the vertical force on each [m]."""
-
-    def __init__(self, robot: RobotModel, soles: Sequence[str]) -> None:
-        self._dynamics = WholeBodyDynamics(robot, list(soles))
-        self._still = np.zeros(robot.n_joints)
-
-    def __call__(self, truth: GroundTruth) -> float:
-        base = BaseMotion(truth.base.quaternion_xyzw, np.zeros(3), np.zeros(3))
-        state = self._dynamics.compute(base, truth.q, self._still)
-        heights = np.array([-frame.p_BF_W[2] for frame in state.frames])
-        weights = np.maximum(0.0, [wrench[2] for wrench in truth.wrenches_C.values()])
-        return float(np.average(heights, weights=weights if weights.sum() > 0.0 else None))
 
 
 def pelvis_run(
@@ -90,34 +68,33 @@ def pelvis_run(
     URDF describes the simulated robot; empty: that of estimators and controller.
 
     Returns:
-        Columns time, height and reference [m], mass, published [kg], x [m]; whether it fell.
+        Columns time, height (of the base above the soles, weighted by the force on each) and reference [m],
+        mass, published [kg], x [m]; whether it fell.
     """
-    loop = robot.build(
-        disturbances=[MassWaveform(TORSO, "square", MEAN_KG, AMPLITUDE_KG, WAVE_HZ)],
-        seed=seed,
-        adaptation=adaptation,
-        true_urdf=true_urdf,
-    )
+    wave = MassWaveform(TORSO, "square", MEAN_KG, amplitude=5.0, frequency=0.2)
+    loop = robot.build(disturbances=[wave], seed=seed, adaptation=adaptation, true_urdf=true_urdf)
     loop.release(hoist_s)
-    height = _PelvisHeight(loop.simulation.robot, loop.controller.config.robot.contact_frames)
-    reference = height(loop.simulation.truth())
-    walk, series = ScheduledWalk(WalkCommand(16, 0.1), 1.0, duration_s), TimeSeries()
+    model, still = loop.simulation.robot, np.zeros(loop.simulation.robot.n_joints)
+    dynamics = WholeBodyDynamics(model, list(loop.controller.config.robot.contact_frames))
+    walk = ScheduledWalk(WalkCommand(16, 0.1), 1.0, duration_s)
 
-    def tick(loop: ClosedLoop) -> None:
+    def look(loop: ClosedLoop) -> dict[str, float]:
         walk.command(loop)
         truth = loop.simulation.truth((TORSO,))
+        base = BaseMotion(truth.base.quaternion_xyzw, np.zeros(3), np.zeros(3))
+        heights = [-frame.p_BF_W[2] for frame in dynamics.compute(base, truth.q, still).frames]
+        weights = np.maximum(0.0, [wrench[2] for wrench in truth.wrenches_C.values()])
         assert loop.inertias is not None
-        series.add(
-            loop.time_s,
-            height=height(truth),
-            reference=reference,
-            mass=truth.inertias[TORSO].mass,
-            published=loop.inertias.links[0].published.mass,
-            x=float(truth.base.p_WB[0]),
-        )
+        return {
+            "height": float(np.average(heights, weights=weights if weights.sum() > 0.0 else None)),
+            "mass": truth.inertias[TORSO].mass,
+            "published": loop.inertias.links[0].published.mass,
+            "x": float(truth.base.p_WB[0]),
+        }
 
-    loop.run(duration_s, tick)
-    return dict(series.columns()), loop.simulation.fallen
+    begin = look(loop)["height"]
+    columns = loop.record(duration_s, look)
+    return {**columns, "reference": np.full(len(columns["time"]), begin)}, loop.simulation.fallen
 
 
 def pelvis(trials: Trials) -> ExperimentResult:
@@ -128,7 +105,7 @@ def pelvis(trials: Trials) -> ExperimentResult:
     scaled = torso.to_link @ torso.nominal_C * (MEAN_KG / torso.nominal_J.mass)
     heavier = urdf_with_bodies(robot.urdf, described, [torso], [scaled])
     models = {"URDF": robot, "30 kg": robot.believing(heavier)}
-    duration_s, hoist_s = 0.2 if trials.quick else PELVIS_S, hoist_time(quick=trials.quick)
+    duration_s, hoist_s = 0.2 if trials.quick else 20.0, hoist_time(quick=trials.quick)
     run = partial(pelvis_run, duration_s=duration_s, hoist_s=hoist_s)
     runs = trials.by_case(
         {
@@ -153,67 +130,60 @@ def pelvis(trials: Trials) -> ExperimentResult:
         ]
     rows.append(row("falls", "", sum(fell for _columns, fell in every)))
     rows.append(row("distance walked, least", "m", [c["x"][-1] for c, _fell in every], "min"))
-    first = [runs[case][0][0] for case in (("URDF", False), ("URDF", True), ("30 kg", False))]
     facts = ("Height: of the base above the soles that carry the robot, against that at the release.",)
-    return ExperimentResult(trials.seeds, rows, facts, panels=_pelvis_panels(*first))
-
-
-def _pelvis_panels(without: Columns, adapted: Columns, known: Columns) -> tuple[Panel, ...]:
-    t, label = adapted["time"], "time [s]"
+    held, sagged, known = (runs[case][0][0] for case in (("URDF", True), ("URDF", False), ("30 kg", False)))
     heights = (
-        thinned("desired", t, adapted["reference"], "reference"),
-        thinned("without adaptation", without["time"], without["height"], colour=1),
-        thinned("without, mean mass known", known["time"], known["height"], "dashed", colour=3),
-        thinned("with adaptation", t, adapted["height"], colour=0),
+        ("desired", held["time"], held["reference"], "reference"),
+        ("without adaptation", sagged["time"], sagged["height"], "line", 1),
+        ("without, mean mass known", known["time"], known["height"], "dashed", 3),
+        ("with adaptation", held["time"], held["height"], "line", 0),
     )
     masses = (
-        thinned("true mass", t, adapted["mass"], "reference"),
-        thinned("handed over", t, adapted["published"], colour=0),
+        ("true mass", held["time"], held["mass"], "reference"),
+        ("handed over", held["time"], held["published"], "line", 0),
     )
-    return (
-        Panel("Pelvis", label, "height above the soles [m]", heights),
-        Panel("Torso", label, "mass [kg]", masses),
-    )
+    panels = [
+        over_time("Pelvis", "height above the soles [m]", *heights),
+        over_time("Torso", "mass [kg]", *masses),
+    ]
+    return ExperimentResult(trials.seeds, rows, facts, panels=panels)
 
 
-STEPS, STEP_M, CONSISTENCY_S = 12, 0.15, 16.0
 MOMENTS = ("ixx", "iyy", "izz")
-FOLLOWING = {"links": [TORSO], "prior.memory": 2.0, "window": 0.03}  # follows a load, as in the pelvis runs
 KINDS = {"ekf": "log_cholesky", "kf": "linear"}
 
 
-def smallest_eigenvalue(link: LinkInertia) -> float:
-    """Return the smallest eigenvalue of the pseudo-inertia about the centre of mass, [kg m^2] or [kg].
+def _parameters(link: LinkInertia) -> dict[str, float]:
+    """Return mass, moments of inertia, and the smallest eigenvalue of the pseudo-inertia, [kg m^2] or [kg].
 
-    About its centre of mass the pseudo-inertia is the second moments and the mass, side by side: it is
+    About the centre of mass the pseudo-inertia is the second moments and the mass, side by side: it is
     positive definite exactly if mass and second moments are (F 16-21).
     """
     centred = InertialParameters(link.mass, np.zeros(3), link.inertia_Lcm)
-    return float(linear_algebra.eigvalsh(pseudo_inertia(centred.vector))[0])
-
-
-def _parameters(link: LinkInertia) -> dict[str, float]:
+    smallest = float(linear_algebra.eigvalsh(pseudo_inertia(centred.vector))[0])
     moments = dict(zip(MOMENTS, np.diag(link.inertia_Lcm).tolist(), strict=True))
-    return {"mass": link.mass, "smallest": smallest_eigenvalue(link), **moments}
+    return {"mass": link.mass, "smallest": smallest, **moments}
 
 
-def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> tuple[dict[str, Columns], float]:
-    """Return what both filters estimate during a walk, and the distance walked [m]."""
+def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> Columns:
+    """Return what both filters estimate during a walk, ``ekf/mass`` etc., and x of the base [m]."""
     spectators = [robot.inertial({INERTIAL_NODE: {**FOLLOWING, "filter": kind}}) for kind in KINDS.values()]
     loop = robot.build(seed=seed, adaptation=False, inertial=False, spectators=spectators)
-    duration_s, series = 0.4 if quick else CONSISTENCY_S, {name: TimeSeries() for name in KINDS}
-    walk = ScheduledWalk(WalkCommand(STEPS, STEP_M), 0.5, duration_s)
+    duration_s = 0.4 if quick else 16.0
+    walk = ScheduledWalk(WalkCommand(12, 0.15), 0.5, duration_s)
 
-    def tick(loop: ClosedLoop) -> None:
+    def look(loop: ClosedLoop) -> dict[str, float]:
         walk.command(loop)
-        for one, estimate in zip(series.values(), loop.watched, strict=True):
-            if estimate is not None:
-                one.add(loop.time_s, **_parameters(estimate.links[0].estimate))
+        found = {"x": float(loop.simulation.truth().base.p_WB[0])}
+        for name, estimate in zip(KINDS, loop.watched, strict=True):
+            if estimate is None:
+                return {}
+            values = _parameters(estimate.links[0].estimate)
+            found |= {f"{name}/{quantity}": value for quantity, value in values.items()}
+        return found
 
     loop.release(hoist_time(quick=quick))
-    loop.run(duration_s, tick)
-    columns = {name: dict(one.columns()) for name, one in series.items()}
-    return columns, float(loop.simulation.truth().base.p_WB[0])
+    return loop.record(duration_s, look)
 
 
 def consistency(trials: Trials) -> ExperimentResult:
@@ -223,80 +193,87 @@ def consistency(trials: Trials) -> ExperimentResult:
     body = robot.inertial({INERTIAL_NODE: FOLLOWING}).robot.link_body(TORSO)
     value = InertialParameters.from_pinocchio(body.nominal_J).expressed_in(body.T_JL.inverse())
     nominal = _parameters(LinkInertia(TORSO, value.mass, value.com_F, value.inertia_Fcm))
-    ekf, kf = (
-        [np.count_nonzero(~(columns[name]["smallest"] > 0.0)) for columns, _ in walks] for name in KINDS
-    )
-    first = walks[0][0]
+    ekf, kf = ([np.count_nonzero(~(c[f"{name}/smallest"] > 0.0)) for c in walks] for name in KINDS)
+    first = walks[0]
     rows = [
         row("inconsistent samples, EKF, most of any seed", "", ekf, "max", bound="== 0"),
         row("inconsistent samples, linear KF, least of any seed", "", kf, "min", bound="> 0"),
-        row("samples of each filter and seed", "", len(first["ekf"]["time"])),
-        row("torso mass at the end, EKF", "kg", first["ekf"]["mass"][-1]),
-        row("torso mass at the end, linear KF", "kg", first["kf"]["mass"][-1]),
+        row("samples of each filter and seed", "", len(first["time"])),
+        row("torso mass at the end, EKF", "kg", first["ekf/mass"][-1]),
+        row("torso mass at the end, linear KF", "kg", first["kf/mass"][-1]),
         row("torso mass, true", "kg", nominal["mass"]),
-        row("distance walked, least", "m", [distance for _, distance in walks], "min"),
+        row("distance walked, least", "m", [c["x"][-1] for c in walks], "min"),
     ]
     shown = {
         "mass": ("Mass", "kg"),
         **{moment: (f"I{moment[1:]}", "kg m^2") for moment in MOMENTS},
         "smallest": ("Smallest eigenvalue of the pseudo-inertia", "kg m^2"),
     }
-    panels = [_consistency_panel(first, nominal, column, *words) for column, words in shown.items()]
+    panels = []
+    for column, (title, unit) in shown.items():
+        curves = (
+            ("true", first["time"], np.full(len(first["time"]), nominal[column]), "reference"),
+            ("linear KF", first["time"], first[f"kf/{column}"], "line", 1),
+            ("EKF", first["time"], first[f"ekf/{column}"], "line", 0),
+        )
+        levels = () if column == "mass" else (Level(0.0),)
+        panels.append(over_time(title, f"{title.split()[0]} [{unit}]", *curves, levels=levels))
     return ExperimentResult(trials.seeds, rows, panels=panels, columns=2)
 
 
-def _consistency_panel(
-    shown: Mapping[str, Columns], nominal: Mapping[str, float], column: str, title: str, unit: str
-) -> Panel:
-    times = shown["ekf"]["time"]
-    curves = (
-        thinned("true", times, np.full(len(times), nominal[column]), "reference"),
-        thinned("linear KF", shown["kf"]["time"], shown["kf"][column], colour=1),
-        thinned("EKF", times, shown["ekf"][column], colour=0),
-    )
-    levels = () if column == "mass" else (Level(0.0),)
-    return Panel(title, "time [s]", f"{title.split()[0]} [{unit}]", curves, levels=levels)
+class Gating(NamedTuple):
+    """How long it is stepped in place, and how touchdowns and jumps of the mass are judged."""
+
+    duration_s: float = 20.0
+    loaded_s: float = 20.0  # duration of the run with the square wave
+    begin_s: float = 0.5  # of the steps
+    settled_s: float = 4.0  # from which on touchdowns count
+    load_kg: float = 5.0  # of the square wave: the nominal mass plus and minus half of it
+    contact_N: float = 50.0  # vertical force of a touchdown
+    before_s: float = 0.05  # window around a touchdown in which its shock is searched
+    after_s: float = 0.25
+    follow_s: float = 0.5  # in which a jump of the mass is to be followed
+    mean_s: float = 0.1  # at the end of that time, over which the estimate is averaged
 
 
-GATING_S, SETTLED_S = 20.0, 4.0
-QUICK_GATING_S, QUICK_SETTLED_S = 1.9, 1.0  # one touchdown
-LOAD_KG, LOAD_HZ = 5.0, 0.2  # the square wave is the nominal mass plus and minus half of it
-CONTACT_N = 50.0
-BEFORE_S, AFTER_S = 0.05, 0.25  # window around a touchdown in which its shock is searched
-FOLLOW_S, MEAN_S = 0.5, 0.1
+FULL = Gating()
+QUICK = Gating(1.9, 0.2, 0.0, 1.0)  # quick: one touchdown
 FILTERS = {"gated": {}, "ungated": {"gate.reopen_after": 0.0}}
-GATING = {"links": [TORSO], "prior.memory": 2.0, "filter": "log_cholesky", "window": 0.015}
+GATING = {**FOLLOWING, "filter": "log_cholesky", "window": 0.015}
 HARDWARE: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"ground.stiffness": 5e5, "step": 0.0005, "sensors.wrench_delay_s": 0.003},
     CONTROLLER_NODE: {"walking.touchdown_speed": 0.3},
 }
 
 
-def touchdowns(times: Array, force: Array) -> Array:
-    """Return the times at which a vertical force rises through the threshold [s]."""
-    loaded = force > CONTACT_N
-    moments: Array = times[1:][loaded[1:] & ~loaded[:-1]]
-    return moments
+def touchdown_deviations(c: Columns, names: tuple[str, ...], plan: Gating) -> tuple[list[float], int]:
+    """Return the largest deviation of each estimate [kg] around any touchdown, and the number of those.
+
+    Args:
+        c: Columns time, mass (true), the estimates of some names, and the vertical force of each foot.
+        names: Of the estimates.
+        plan: Which touchdowns count, and the window around them.
+    """
+    c = {name: column[c["time"] > plan.settled_s] for name, column in c.items()}
+    t, near, count = c["time"], np.zeros(len(c["time"]), dtype=bool), 0
+    for foot in c.keys() - {"time", "mass", *FILTERS}:
+        loaded = c[foot] > plan.contact_N
+        for moment in t[1:][loaded[1:] & ~loaded[:-1]]:
+            near |= (t > moment - plan.before_s) & (t < moment + plan.after_s)
+            count += 1
+    deviations = [np.abs(c[name] - c["mass"])[near] for name in names]
+    return [float(one.max()) if len(one) else float("nan") for one in deviations], count
 
 
-def touchdown_deviation(times: Array, mass: Array, truth: Array, moments: Array) -> float:
-    """Return the largest deviation of the mass from the truth around any touchdown [kg]."""
-    near = np.zeros(len(times), dtype=bool)
-    for moment in moments:
-        near |= (times > moment - BEFORE_S) & (times < moment + AFTER_S)
-    return float(np.abs(mass - truth)[near].max()) if near.any() else float("nan")
+def followed_share(times: Array, mass: Array, truth: Array, plan: Gating) -> Array:
+    """Return the share of each jump of the true mass that the estimate has followed in time.
 
-
-def followed_share(times: Array, mass: Array, truth: Array) -> Array:
-    """Return the share of each jump of the true mass that the estimate has followed within 0.5 s.
-
-    It is one minus what is missing or too much, relative to the jump, shape (jumps,). The estimate is
-    averaged over the last `MEAN_S` of that time.
+    It is one minus what is missing or too much, relative to the jump, shape (jumps,).
     """
     jumps = np.flatnonzero(np.abs(np.diff(truth)) > 1.0) + 1
     shares = []
     for jump in jumps:
-        first, last = np.searchsorted(times, times[jump] + FOLLOW_S + np.array([-MEAN_S, 0.0]))
+        first, last = np.searchsorted(times, times[jump] + plan.follow_s + np.array([-plan.mean_s, 0.0]))
         if last < len(times):
             missing = truth[last] - float(np.mean(mass[first : last + 1]))
             shares.append(1.0 - abs(missing / (truth[jump] - truth[jump - 1])))
@@ -305,66 +282,55 @@ def followed_share(times: Array, mass: Array, truth: Array) -> Array:
 
 def _step_in_place(robot: RobotLoop, load: bool, quick: bool, seed: int) -> Columns:
     """Return time, true mass, estimates by filter, and the force on each foot."""
+    plan = QUICK if quick else FULL
     spectators = [robot.inertial({INERTIAL_NODE: {**GATING, **kind}}) for kind in FILTERS.values()]
     nominal = spectators[0].robot.link_body(TORSO).nominal_J.mass
-    waves = [MassWaveform(TORSO, "square", nominal, LOAD_KG / 2.0, LOAD_HZ)] if load else []
+    waves = [MassWaveform(TORSO, "square", nominal, plan.load_kg / 2.0, 0.2)] if load else []
     loop = robot.build(seed=seed, disturbances=waves, adaptation=False, inertial=False, spectators=spectators)
-    begin_s, duration_s = (0.0, 0.2 if load else QUICK_GATING_S) if quick else (0.5, GATING_S)
-    walk, series = ScheduledWalk(WalkCommand(40, 0.0), begin_s, duration_s), TimeSeries()
+    duration_s = plan.loaded_s if load else plan.duration_s
+    walk = ScheduledWalk(WalkCommand(40, 0.0), plan.begin_s, duration_s)
 
-    def tick(loop: ClosedLoop) -> None:
+    def look(loop: ClosedLoop) -> dict[str, float]:
         walk.command(loop)
         masses = [e.links[0].estimate.mass for e in loop.watched if e is not None]
-        if len(masses) == len(FILTERS):
-            truth = loop.simulation.truth((TORSO,))
-            forces = {name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()}
-            watched = dict(zip(FILTERS, masses, strict=True))
-            series.add(loop.time_s, mass=truth.inertias[TORSO].mass, **watched, **forces)
+        if len(masses) < len(FILTERS):
+            return {}
+        truth = loop.simulation.truth((TORSO,))
+        forces = {name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()}
+        return {"mass": truth.inertias[TORSO].mass, **dict(zip(FILTERS, masses, strict=True)), **forces}
 
     loop.release(hoist_time(quick=quick))
-    loop.run(duration_s, tick)
-    return dict(series.columns())
+    return loop.record(duration_s, look)
 
 
 def gating(trials: Trials) -> ExperimentResult:
     """Step in place with constant and with varying mass for every seed; two filters watch."""
-    robot = RobotLoop("talos", HARDWARE)
+    robot, plan = RobotLoop("talos", HARDWARE), QUICK if trials.quick else FULL
     runs = trials.by_case(
         {load: partial(_step_in_place, robot, load, trials.quick) for load in (False, True)}
     )
-    settled_s = QUICK_SETTLED_S if trials.quick else SETTLED_S
-    settled = [{k: v[c["time"] > settled_s] for k, v in c.items()} for c in runs[False]]
-    landed = [np.concatenate([touchdowns(c["time"], c[foot]) for foot in _feet(c)]) for c in settled]
-    pairs = list(zip(settled, landed, strict=True))
-    peak = {
-        name: np.array([touchdown_deviation(c["time"], c[name], c["mass"], times) for c, times in pairs])
-        for name in FILTERS
-    }
-    share = np.concatenate([followed_share(c["time"], c["gated"], c["mass"]) for c in runs[True]])
+    found = [touchdown_deviations(c, tuple(FILTERS), plan) for c in runs[False]]
+    gated, ungated = np.array([deviations for deviations, _count in found]).T
+    share = np.concatenate([followed_share(c["time"], c["gated"], c["mass"], plan) for c in runs[True]])
     where = "peak deviation around touchdown"
-    followed = f"5 kg square wave, share followed in 0.5 s (mean of its last {MEAN_S:g} s), least of any jump"
+    followed = (
+        f"5 kg square wave, share followed in 0.5 s (mean of its last {plan.mean_s:g} s), least of any jump"
+    )
     rows = [
-        row(f"{where}, gated", "kg", peak["gated"]),
-        row(f"{where}, ungated", "kg", peak["ungated"]),
-        row("gated / ungated", "", peak["gated"] / peak["ungated"], bound="<= 0.3, aim <= 0.1"),
-        row("touchdowns looked at, least of any seed", "", [len(moments) for moments in landed], "min"),
+        row(f"{where}, gated", "kg", gated),
+        row(f"{where}, ungated", "kg", ungated),
+        row("gated / ungated", "", gated / ungated, bound="<= 0.3, aim <= 0.1"),
+        row("touchdowns looked at, least of any seed", "", [count for _one, count in found], "min"),
         row(followed, "", share, "min", bound=">= 0.9"),
         row("the same, mean over jumps", "", share),
     ]
-    return ExperimentResult(trials.seeds, rows, panels=_gating_panels(runs[False][0], runs[True][0]))
-
-
-def _gating_panels(constant: Columns, loaded: Columns) -> tuple[Panel, ...]:
     panels = []
-    for title, run in (("Torso, constant mass", constant), ("Torso, square wave of 5 kg", loaded)):
+    for title, load in (("Torso, constant mass", False), ("Torso, square wave of 5 kg", True)):
+        c = runs[load][0]
         masses = (
-            thinned("true mass", run["time"], run["mass"], "reference"),
-            thinned("ungated", run["time"], run["ungated"], "thin", colour=1),
-            thinned("gated", run["time"], run["gated"], colour=0),
+            ("true mass", c["time"], c["mass"], "reference"),
+            ("ungated", c["time"], c["ungated"], "thin", 1),
+            ("gated", c["time"], c["gated"], "line", 0),
         )
-        panels.append(Panel(title, "time [s]", "mass [kg]", masses))
-    return tuple(panels)
-
-
-def _feet(columns: Columns) -> list[str]:
-    return [name for name in columns if name not in ("time", "mass", *FILTERS)]
+        panels.append(over_time(title, "mass [kg]", *masses))
+    return ExperimentResult(trials.seeds, rows, panels=panels)

@@ -30,12 +30,34 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 CONTACTS = ("left_sole", "right_sole")
 IMU = "imu"
-SOLE = (-0.1, 0.1, -0.06, 0.06)  # x_min, x_max, y_min, y_max of a foot's sole in its frame [m]
-HIP_Y = 0.1  # of the hip joints from the middle [m]
-IMU_HEIGHT = 0.3  # of the IMU above the hip joints [m]
-HEAD = 0.54  # top of the trunk above the hip joints [m]
-SOLE_DROP = 0.06  # of the sole below the ankle [m]
-EFFORT, SPEED = 400.0, 30.0  # limits of every joint [Nm, rad/s]: not reached
+Pushes = tuple[tuple[float, float], ...]
+
+
+class Biped(NamedTuple):
+    """Shape and control of the biped, what its sensors read, and what happens to it."""
+
+    sole: tuple[float, ...] = (-0.1, 0.1, -0.06, 0.06)  # x_min, x_max, y_min, y_max of a foot's sole [m]
+    hip_y: float = 0.1  # of the hip joints from the middle [m]
+    imu_height: float = 0.3  # of the IMU above the hip joints [m]
+    head: float = 0.54  # top of the trunk above the hip joints [m]
+    sole_drop: float = 0.06  # of the sole below the ankle [m]
+    kp: float = 1000.0  # of every joint [Nm/rad]
+    kd: float = 30.0  # of every joint [Nms/rad]
+    armature: float = 0.1  # rotor inertia as seen at each joint [kg m^2]
+    rate: float = 500.0  # of all sensors and of the PD controller [Hz]
+    step: float = 0.0005  # of the simulation [s]
+    stiffness: float = 1e5  # of each of the four corners of a foot [N/m] (B V-A)
+    damping: float = 1e3  # of each of them [Ns/m] (B V-A)
+    gyro_noise: float = 0.02  # standard deviation per sample [rad/s] (B V-A)
+    force_noise: float = 0.5  # standard deviation per sample [m/s^2] (B V-A)
+    push_duration: float = 0.1  # [s] (B V-A)
+    push_point: tuple[float, ...] = (0.0, 0.0, 0.26)  # in the trunk: its centre of mass [m]
+    pushes: Pushes = ((4.0, 100.0), (14.0, 300.0))  # time [s] and force [N] (B V-A)
+    longest_run: float = 20.0  # it must have fallen by then [s]
+
+
+BIPED = Biped()
+QUICK_PUSHES: Pushes = ((1.5, 100.0), (7.0, 300.0))
 
 
 class _Part(NamedTuple):
@@ -48,72 +70,58 @@ class _Part(NamedTuple):
     size: tuple[float, float, float]  # edges along x, y, z [m]
     com_z: float  # height of the middle of the box above the joint [m]
 
+    @property
+    def link(self) -> str:
+        """Inertia and shape of the part as content of a link of a URDF."""
+        x, y, z = self.size
+        k = self.mass / 12.0
+        return (
+            f'<inertial><origin xyz="0 0 {self.com_z:g}"/><mass value="{self.mass:g}"/>'
+            f'<inertia ixx="{k * (y * y + z * z):.8g}" iyy="{k * (x * x + z * z):.8g}" '
+            f'izz="{k * (x * x + y * y):.8g}" ixy="0" ixz="0" iyz="0"/></inertial>'
+            f'<visual><origin xyz="0 0 {self.com_z:g}"/><geometry><box size="{x:g} {y:g} {z:g}"/></geometry>'
+            "</visual>"
+        )
 
-TRUNK = _Part("trunk", "", 0.0, 20.6, (0.2, 0.32, 0.56), 0.26)
-LEG = (
+
+PARTS = [  # trunk, then a leg: two hip joints, thigh, shin, ankle, foot
+    _Part("trunk", "", 0.0, 20.6, (0.2, 0.32, 0.56), 0.26),
     _Part("hip_yaw", "0 0 1", 0.0, 0.8, (0.1, 0.1, 0.1), 0.0),
     _Part("hip_roll", "1 0 0", 0.0, 0.8, (0.1, 0.1, 0.1), 0.0),
-    _Part("hip_pitch", "0 1 0", 0.0, 4.5, (0.12, 0.12, 0.38), -0.19),  # thigh
-    _Part("knee", "0 1 0", 0.38, 3.2, (0.1, 0.1, 0.38), -0.19),  # shin
+    _Part("hip_pitch", "0 1 0", 0.0, 4.5, (0.12, 0.12, 0.38), -0.19),
+    _Part("knee", "0 1 0", 0.38, 3.2, (0.1, 0.1, 0.38), -0.19),
     _Part("ankle_pitch", "0 1 0", 0.38, 0.5, (0.06, 0.06, 0.06), 0.0),
-    _Part("ankle_roll", "1 0 0", 0.0, 1.2, (0.2, 0.12, 0.04), -0.04),  # foot
-)
+    _Part("ankle_roll", "1 0 0", 0.0, 1.2, (0.2, 0.12, 0.04), -0.04),
+]
 
 
 def biped_urdf() -> str:
     """Return the URDF of the biped, with fixed frames `IMU` in the trunk and `CONTACTS` amid the soles."""
-    elements = [_link(TRUNK.name, TRUNK), _frame(IMU, "trunk", IMU_HEIGHT)]
-    for side, y, sole in zip(("left", "right"), (HIP_Y, -HIP_Y), CONTACTS, strict=True):
+    trunk, *leg = PARTS
+    elements = [f'<link name="trunk">{trunk.link}</link>', *_hung(IMU, "trunk", z=BIPED.imu_height)]
+    for side, y, sole in zip(("left", "right"), (BIPED.hip_y, -BIPED.hip_y), CONTACTS, strict=True):
         parent, shift = "trunk", y
-        for part in LEG:
+        for part in leg:
             name = f"{side}_{part.name}"
-            elements.append(_link(f"{name}_link", part))
-            elements.append(_joint(name, parent, part, shift))
+            elements += _hung(f"{name}_link", parent, name, part, y=shift, z=-part.drop)
             parent, shift = f"{name}_link", 0.0
-        elements.append(_frame(sole, parent, -SOLE_DROP))
+        elements += _hung(sole, parent, z=-BIPED.sole_drop)
     return '<?xml version="1.0"?>\n<robot name="biped">\n' + "\n".join(elements) + "\n</robot>\n"
 
 
-def _link(name: str, part: _Part) -> str:
-    x, y, z = part.size
-    k = part.mass / 12.0
-    return (
-        f'<link name="{name}"><inertial><origin xyz="0 0 {part.com_z:g}"/><mass value="{part.mass:g}"/>'
-        f'<inertia ixx="{k * (y * y + z * z):.8g}" iyy="{k * (x * x + z * z):.8g}" '
-        f'izz="{k * (x * x + y * y):.8g}" ixy="0" ixz="0" iyz="0"/></inertial>'
-        f'<visual><origin xyz="0 0 {part.com_z:g}"/><geometry><box size="{x:g} {y:g} {z:g}"/></geometry>'
-        "</visual></link>"
-    )
-
-
-def _joint(name: str, parent: str, part: _Part, y: float) -> str:
-    return (
-        f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/>'
-        f'<origin xyz="0 {y:g} {-part.drop:g}"/><axis xyz="{part.axis}"/>'
-        f'<limit lower="-2.5" upper="2.5" effort="{EFFORT:g}" velocity="{SPEED:g}"/></joint>'
-    )
-
-
-def _frame(name: str, parent: str, z: float) -> str:
-    return (
-        f'<link name="{name}"/><joint name="{name}_fixed" type="fixed"><parent link="{parent}"/>'
-        f'<child link="{name}"/><origin xyz="0 0 {z:g}"/></joint>'
-    )
-
-
-RATE = 500.0  # of all sensors and of the PD controller [Hz]
-STEP = 0.0005  # of the simulation [s]
-GYRO_NOISE = 0.02  # standard deviation per sample [rad/s] (B V-A)
-FORCE_NOISE = 0.5  # standard deviation per sample [m/s^2] (B V-A)
-STIFFNESS, DAMPING = 1e5, 1e3  # of each of the four corners of a foot [N/m, Ns/m] (B V-A)
-Pushes = tuple[tuple[float, float], ...]
-PUSHES: Pushes = ((4.0, 100.0), (14.0, 300.0))  # time [s] and force [N] (B V-A)
-QUICK_PUSHES = ((1.5, 100.0), (7.0, 300.0))
-PUSH_DURATION = 0.1  # [s] (B V-A)
-PUSH_POINT = (0.0, 0.0, 0.26)  # in the trunk: its centre of mass [m]
-LONGEST_RUN = 20.0  # it must have fallen by then [s]
-KP, KD = 1000.0, 30.0  # of every joint [Nm/rad, Nms/rad]
-ARMATURE = 0.1  # rotor inertia as seen at each joint [kg m^2]
+def _hung(
+    link: str, parent: str, joint: str = "", part: _Part | None = None, *, y: float = 0.0, z: float
+) -> list[str]:
+    """Return a link and the joint that hangs it from its parent, fixed where it is no part."""
+    kind, more = "fixed", ""
+    if part is not None:  # its limits are not reached
+        limit = '<limit lower="-2.5" upper="2.5" effort="400" velocity="30"/>'
+        kind, more = "revolute", f'<axis xyz="{part.axis}"/>{limit}'
+    return [
+        f'<link name="{link}">{part.link if part else ""}</link>',
+        f'<joint name="{joint or link + "_fixed"}" type="{kind}"><parent link="{parent}"/>'
+        f'<child link="{link}"/><origin xyz="0 {y:g} {z:g}"/>{more}</joint>',
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +139,8 @@ class PushRecord:
 
     def noisy_imu(self, rng: Generator) -> tuple[Array, Array]:
         """Return specific force and angular velocity with the paper's white noise."""
-        force = self.force_I + FORCE_NOISE * rng.standard_normal(self.force_I.shape)
-        rate = self.rate_I + GYRO_NOISE * rng.standard_normal(self.rate_I.shape)
+        force = self.force_I + BIPED.force_noise * rng.standard_normal(self.force_I.shape)
+        rate = self.rate_I + BIPED.gyro_noise * rng.standard_normal(self.rate_I.shape)
         return force, rate
 
     def lean(self) -> Array:
@@ -146,30 +154,31 @@ def robot_config() -> RobotConfig:
     return RobotConfig(imu_frame=IMU, contacts=CONTACTS)
 
 
-def simulate_push(pushes: Pushes = PUSHES) -> PushRecord:
+def simulate_push(pushes: Pushes = BIPED.pushes) -> PushRecord:
     """Push the robot forwards until the top of the trunk reaches the ground.
 
     Raises:
-        ConfigurationError: If the robot has not fallen in `LONGEST_RUN` seconds.
+        ConfigurationError: If the robot has not fallen in time.
     """
-    rotors = NominalFriction(joints=("*",), terms=("armature",), values=(ARMATURE,))
+    b = BIPED
+    rotors = NominalFriction(joints=("*",), terms=("armature",), values=(b.armature,))
     config = SimulationConfig(
         robot=SimulatedRobotConfig(imu_frame=IMU, contacts=CONTACTS, nominal_friction=rotors),
-        stance=StanceConfig(soles=SOLE * len(CONTACTS)),
-        step=STEP,
-        ground=GroundConfig(stiffness=STIFFNESS, damping=DAMPING),
-        sensors=SensorConfig(rate=RATE),
+        stance=StanceConfig(soles=b.sole * len(CONTACTS)),
+        step=b.step,
+        ground=GroundConfig(stiffness=b.stiffness, damping=b.damping),
+        sensors=SensorConfig(rate=b.rate),
     )
-    point = np.array(PUSH_POINT)
-    disturbances = [
-        Push("trunk", np.array([force, 0.0, 0.0]), time, PUSH_DURATION, point) for time, force in pushes
+    point = np.array(b.push_point)
+    forces = [
+        Push("trunk", np.array([force, 0.0, 0.0]), time, b.push_duration, point) for time, force in pushes
     ]
-    simulation = Simulation(config, biped_urdf(), disturbances)
+    simulation = Simulation(config, biped_urdf(), forces)
     home = simulation.truth().q.copy()
     simulation.apply(np.zeros_like(home))
-    begin_ns, period_ns = simulation.stamp_ns, round(NANOSECONDS / RATE)
+    begin_ns, period_ns = simulation.stamp_ns, round(NANOSECONDS / b.rate)
     rows: list[tuple[Array, ...]] = []
-    height, time = HEAD, 0.0
+    height, time = b.head, 0.0
     while height >= 0.0:
         readings = simulation.advance(period_ns)[-1]
         truth = simulation.truth()
@@ -180,9 +189,8 @@ def simulate_push(pushes: Pushes = PUSHES) -> PushRecord:
         wrenches = np.stack([readings.wrenches[name].wrench_F for name in CONTACTS])
         sensed = (np.array(time), imu.specific_force_I, imu.angular_rate_I, truth.q, truth.v, wrenches)
         rows.append((*sensed, R_WB[2]))
-        simulation.apply(KP * (home - truth.q) - KD * truth.v)
-        if time > LONGEST_RUN:
+        simulation.apply(b.kp * (home - truth.q) - b.kd * truth.v)
+        if time > b.longest_run:
             raise ConfigurationError(f"the biped still stands after {time:g} s: the pushes are too weak")
-        height = float(truth.base.p_WB[2] + R_WB[2, 2] * HEAD)
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return PushRecord(pushes, *columns)
+        height = float(truth.base.p_WB[2] + R_WB[2, 2] * b.head)
+    return PushRecord(pushes, *(np.array(column) for column in zip(*rows, strict=True)))

@@ -103,8 +103,6 @@ yamane-kinematic | yamane_kinematic:run | 3 | Yamane, II, Fig. 2 and 4
     offsets of 14 joints from IMU orientations and flat feet: error, cost and time by interval
 syde-design | syde_design:run | 3 | SYDE 652
     poses and motions of a humanoid's arm chosen by their information; noise and delay
-which-link | which_link:run | 20 | Foster et al., V (future work)
-    a moving humanoid is loaded and pushed on random links: which link, a load or a push
 """
 """Name, module and function, number of seeds, source; summary."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.figures import Panel
+from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.parallel import Call, Workers
 
 Progress = Callable[[str, float], None]
@@ -27,6 +27,18 @@ CaseT = TypeVar("CaseT", bound=Hashable)
 
 def silent(_what: str, _share: float) -> None:
     """Show no progress."""
+
+
+def over_time(title: str, y_label: str, *curves: tuple[Any, ...], **more: Any) -> Panel:
+    """Return a panel of curves over the time, each as the arguments of `thinned`.
+
+    Args:
+        title: Its title.
+        y_label: Label of the ordinate, with the unit.
+        curves: Label, times, values, style and colour; the last two may be missing.
+        more: Further fields of the panel.
+    """
+    return Panel(title, more.pop("x_label", "time [s]"), y_label, [thinned(*c) for c in curves], **more)
 
 
 class Trials:

@@ -7,7 +7,7 @@ late against the positions; all base parameters are identified by least squares.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -31,18 +31,23 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
-NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
-DELAYS_S = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
-TYPICAL_NOISE, TYPICAL_DELAY_S = 0.1, 0.01
-RANDOM_MOTIONS = 10  # number of random motions from which an identification is made
-Values = dict[str, float | str]
-FULL: Values = {
-    "objective": "max-variance",
-    "torque_noise": TYPICAL_NOISE,
-    "iterations": 60,
-    "acceleration_limit": 3.0,
-}
-QUICK = FULL | {"iterations": 1, "starts": 2, "duration": 10.0, "poses": 8}
+
+
+class Study(NamedTuple):
+    """What is designed and how it is judged."""
+
+    design: dict[str, Any]  # parameters of the design
+    compared: int  # random motions, all but the last of which are compared
+    noises: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
+    delays_s: tuple[float, ...] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
+    noise: float = 0.1  # typical one, of the table [Nm]
+    delay_s: float = 0.01  # the same
+    identified: int = 10  # random motions from which an identification is made
+
+
+DESIGN = {"objective": "max-variance", "torque_noise": 0.1, "iterations": 60, "acceleration_limit": 3.0}
+FULL = Study(DESIGN, 30)
+QUICK = Study({**DESIGN, "iterations": 1, "starts": 2, "duration": 10.0, "poses": 8}, 3)
 
 
 class Identified(NamedTuple):
@@ -77,16 +82,17 @@ def run(trials: Trials) -> ExperimentResult:
 
 
 def _one_seed(quick: bool, seed: int) -> SeedResult:
+    study = QUICK if quick else FULL
     identification = build_config(IdentificationConfig, {"urdf": URDF, "floating_base": True})
     trajectory, poses = (
         design_excitation(
             identification,
-            build_config(ExcitationConfig, {**(QUICK if quick else FULL), "kind": kind}),
+            build_config(ExcitationConfig, {**study.design, "kind": kind}),
             read_urdf(URDF),
             mesh_folders=mesh_folders(),
             joints=(JOINTS,),
             seed=seed,
-            compare=3 if quick else 30,
+            compare=study.compared,
         )
         for kind in ("fourier", "poses")
     )
@@ -100,9 +106,9 @@ def _one_seed(quick: bool, seed: int) -> SeedResult:
                 )
                 for case in cases
             ]
-            for motions in ([trajectory.chosen], training[:RANDOM_MOTIONS])
+            for motions in ([trajectory.chosen], training[: study.identified])
         ]
-        for cases in ([(noise, 0.0) for noise in NOISES], [(0.0, delay) for delay in DELAYS_S])
+        for cases in ([(noise, 0.0) for noise in study.noises], [(0.0, delay) for delay in study.delays_s])
     ]
     return SeedResult(trajectory, poses, *(np.array(by) for by in errors))
 
@@ -132,7 +138,7 @@ def identified(
     samples = motion.precision.samples / len(torques)  # a state stands for so many samples of the promised
     sigma = np.sqrt(samples) * np.array([deviation.sigma for deviation in motion.precision.base_parameters])
     if noise > 0.0:
-        sigma = sigma * noise / TYPICAL_NOISE
+        sigma = sigma * noise / FULL.noise
     return Identified(
         float(np.sqrt(np.mean(error**2) / np.mean(size**2))),
         float(np.sqrt(np.mean(((found - truth) / sigma) ** 2))),
@@ -183,11 +189,11 @@ def _curve_rows(results: Sequence[SeedResult]) -> list[TableRow]:
 
 
 def _error_rows(results: Sequence[SeedResult]) -> list[TableRow]:
-    noise, delay = NOISES.index(TYPICAL_NOISE), DELAYS_S.index(TYPICAL_DELAY_S)
+    noise, delay = FULL.noises.index(FULL.noise), FULL.delays_s.index(FULL.delay_s)
     table = []
     for label, errors in (
-        (f"noise {TYPICAL_NOISE:g} Nm", np.array([r.by_noise[:, noise] for r in results])),
-        (f"delay {1e3 * TYPICAL_DELAY_S:g} ms", np.array([r.by_delay[:, delay] for r in results])),
+        (f"noise {FULL.noise:g} Nm", np.array([r.by_noise[:, noise] for r in results])),
+        (f"delay {1e3 * FULL.delay_s:g} ms", np.array([r.by_delay[:, delay] for r in results])),
     ):
         for which, motion in enumerate(("chosen", "random")):
             table += [
@@ -204,7 +210,7 @@ def _panels(results: Sequence[SeedResult]) -> list[Panel]:
     of_speed = [m.by_speed for m in motion.random if m.by_speed is not None]
     by_speed = motion.chosen.by_speed
     assert by_speed is not None
-    noises, delays = np.log10(NOISES), 1e3 * np.array(DELAYS_S)
+    noises, delays = np.log10(FULL.noises), 1e3 * np.array(FULL.delays_s)
     return [
         _compared("Static poses", "poses [-]", "variance", poses.chosen.by_samples, of_poses),
         _compared("Static poses", "poses [-]", "condition", poses.chosen.by_samples, of_poses),

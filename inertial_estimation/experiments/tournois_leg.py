@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
-from inertial_estimation.figures import Panel, thinned
+from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
+from inertial_estimation.figures import Panel
 from inertial_estimation.identification.identifiability import Identifiability, base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
@@ -35,16 +35,31 @@ from inertial_estimation.spatial import linear_algebra
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHER_LEGS = ("lf_*", "rf_*", "lh_*")  # locked
-COM_SIGMA_M, MOMENT_SIGMA = 0.02, 0.02  # of the parameter noise (T IV-A) [m], [kg m^2]
-AMPLITUDES_RAD, BAND_HZ = np.array([0.25, 0.20, 0.40]), (0.3, 0.9)  # of the sines (T IV-A)
-LIMIT_MARGIN_RAD = 0.05  # smallest distance from the joint limits
-SHIFT_HZ, SHIFTS_PER_JOINT = (0.01, 0.05), 2  # slow sines, which shift the origin of the fast ones
-FADE_S = 1.0
-RATE_HZ, ROW_HZ, WINDOW_S = 500.0, 10.0, 0.12
 METHOD = "nullspace-prior"
 LEADING = ("mcx", "mcy", "Ixx", "Ixy", "Ixz", "Iyz", "Izz", "Iyy", "mcz", "m")
-PAPER_RANK, PAPER_KEPT = 12, 7
-FULL, QUICK = (180.0, 60.0, (10.0, 45.0)), (12.0, 6.0, (0.0, 6.0))  # training, validation, shown [s]
+
+
+class Study(NamedTuple):
+    """How the leg differs from its description, and how it moves."""
+
+    training_s: float = 180.0
+    validation_s: float = 60.0
+    shown_s: tuple[float, float] = (10.0, 45.0)  # of the validation
+    com_sigma: float = 0.02  # of the parameter noise (T IV-A) [m]
+    moment_sigma: float = 0.02  # the same of moments of inertia [kg m^2]
+    amplitudes: tuple[float, ...] = (0.25, 0.20, 0.40)  # of the sines [rad] (T IV-A)
+    band_hz: tuple[float, float] = (0.3, 0.9)  # of the sines (T IV-A)
+    margin: float = 0.05  # smallest distance from the joint limits [rad]
+    shift_hz: tuple[float, float] = (0.01, 0.05)  # of slow sines, which shift the origin of the fast ones
+    shifts: int = 2  # number of slow sines of each joint
+    fade_s: float = 1.0
+    rate_hz: float = 500.0
+    row_hz: float = 10.0
+    window_s: float = 0.12
+
+
+FULL = Study()
+QUICK = Study(12.0, 6.0, (0.0, 6.0))
 
 
 class DisturbedLeg(NamedTuple):
@@ -60,8 +75,8 @@ def disturbed_leg(urdf: str, rng: Generator) -> DisturbedLeg:
     bodies = estimated_bodies(nominal, LINKS)
     parameters = np.array([body.to_link @ body.nominal_C for body in bodies])
     for pi in parameters:
-        pi[1:4] += pi[0] * COM_SIGMA_M * rng.standard_normal(3)
-        pi[4:] += MOMENT_SIGMA * rng.standard_normal(6)
+        pi[1:4] += pi[0] * FULL.com_sigma * rng.standard_normal(3)
+        pi[4:] += FULL.moment_sigma * rng.standard_normal(6)
     model = nominal.model.copy()
     for body, pi in zip(bodies, parameters, strict=True):
         pi_J = body.to_joint @ linear_algebra.solve(body.to_link, pi)
@@ -74,14 +89,15 @@ def swing(robot: RobotModel, rng: Generator) -> SineMotion:
 
     The slow ones use what the joint limits leave.
     """
-    limits, n = joint_limits(robot), robot.n_joints
-    half = 0.5 * (limits.upper - limits.lower) - LIMIT_MARGIN_RAD
-    fast = np.minimum(AMPLITUDES_RAD, half)
-    shares = rng.dirichlet(np.full(SHIFTS_PER_JOINT, 5.0), size=n)
-    frequencies = np.column_stack([rng.uniform(*BAND_HZ, n), rng.uniform(*SHIFT_HZ, (n, SHIFTS_PER_JOINT))])
+    limits, n, study = joint_limits(robot), robot.n_joints, FULL
+    half = 0.5 * (limits.upper - limits.lower) - study.margin
+    fast = np.minimum(study.amplitudes, half)
+    shares = rng.dirichlet(np.full(study.shifts, 5.0), size=n)
+    slow = (n, study.shifts)
+    frequencies = np.column_stack([rng.uniform(*study.band_hz, n), rng.uniform(*study.shift_hz, slow)])
     phases = rng.uniform(0.0, 2.0 * np.pi, frequencies.shape)
     amplitudes = np.column_stack([fast * rng.uniform(0.5, 1.0, n), (half - fast)[:, None] * shares])
-    return SineMotion(0.5 * (limits.lower + limits.upper), amplitudes, frequencies, phases, 0.0, FADE_S)
+    return SineMotion(0.5 * (limits.lower + limits.upper), amplitudes, frequencies, phases, 0.0, study.fade_s)
 
 
 def record_swing(
@@ -89,11 +105,11 @@ def record_swing(
 ) -> SignalBlock:
     """Compute positions, velocities and torques that the sensors of a leg read."""
     sensors = IdealSensors(robot)
-    q, v, a = motion.at(np.arange(round(duration_s * RATE_HZ)) / RATE_HZ)
+    q, v, a = motion.at(np.arange(round(duration_s * FULL.rate_hz)) / FULL.rate_hz)
     tau = np.array([sensors.read(MotionState(*state)).tau for state in zip(q, v, a, strict=True)])
     return SignalBlock(
         start_ns=0,
-        step_s=1.0 / RATE_HZ,
+        step_s=1.0 / FULL.rate_hz,
         q=q + noise.position * rng.standard_normal(q.shape),
         v=v + noise.velocity * rng.standard_normal(v.shape),
         tau=tau + noise.effort * rng.standard_normal(tau.shape),
@@ -135,7 +151,7 @@ class LegTrial(NamedTuple):
         )
 
 
-def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNoise, seed: int) -> LegTrial:
+def leg_trial(urdf: str, study: Study, noise: SensorNoise, seed: int) -> LegTrial:
     """Draw a leg unlike its nominal description, move it and identify it.
 
     The seed is that of the leg, its two motions, of which the first is fitted, and the noise.
@@ -144,15 +160,15 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
     leg = disturbed_leg(urdf, draws)
     training, validation = (
         record_swing(leg.robot, swing(leg.robot, draws), duration_s, noise, draws)
-        for duration_s in (training_s, validation_s)
+        for duration_s in (study.training_s, study.validation_s)
     )
     config = {
         "floating_base": False,
         "locked_joints": list(OTHER_LEGS),
         "links": list(LINKS),
         "contact_wrenches": "none",
-        "smoothing.window": WINDOW_S,
-        "smoothing.row_rate": ROW_HZ,
+        "smoothing.window": FULL.window_s,
+        "smoothing.row_rate": FULL.row_hz,
     }
     identifier = Identifier(build_config(IdentificationConfig, config), urdf)
     identifier.push(training)
@@ -171,8 +187,8 @@ def leg_trial(urdf: str, training_s: float, validation_s: float, noise: SensorNo
 
 def run(trials: Trials) -> ExperimentResult:
     """Identify one leg for each seed, with the noise of sensors and without."""
-    training_s, validation_s, shown_s = QUICK if trials.quick else FULL
-    trial = partial(leg_trial, RobotLoop("hyq").urdf, training_s, validation_s)
+    study = QUICK if trials.quick else FULL
+    trial = partial(leg_trial, RobotLoop("hyq").urdf, study)
     found = trials.by_case({noise: partial(trial, noise) for noise in (REALISTIC, NOISE_FREE)})
     noisy, exact = found[REALISTIC], found[NOISE_FREE]
     first, seed = noisy[0], trials.seeds[0]
@@ -181,22 +197,22 @@ def run(trials: Trials) -> ExperimentResult:
         "Six base parameters are judged, led by m c_x and m c_y of each link, over its nominal mass.",
         f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
     )
-    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, shown_s, seed))
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, study.shown_s, seed))
 
 
 def _panels(trial: LegTrial, shown_s: tuple[float, float], seed: int) -> list[Panel]:
     """Return torques of the other motion (T Fig. 4)."""
     times, measured, identified, nominal = trial.rows
     shown = (times >= shown_s[0]) & (times <= shown_s[1])
-    t, label, names = times[shown], "time [s]", trial.report.row_names
+    t, names = times[shown], trial.report.row_names
     panels = []
     for k, name in enumerate(names):
         curves = (
-            thinned("measured (smoothed)", t, measured[shown, k], "reference"),
-            thinned("CAD", t, nominal[shown, k], colour=1),
-            thinned("identified", t, identified[shown, k], colour=0),
+            ("measured (smoothed)", t, measured[shown, k], "reference"),
+            ("CAD", t, nominal[shown, k], "line", 1),
+            ("identified", t, identified[shown, k], "line", 0),
         )
-        panels.append(Panel(f"{name}, other motion, seed {seed}", label, "torque [Nm]", curves))
+        panels.append(over_time(f"{name}, other motion, seed {seed}", "torque [Nm]", *curves))
     return panels
 
 
@@ -208,10 +224,10 @@ def _judged_rows(noisy: Sequence[LegTrial], exact: Sequence[LegTrial]) -> list[T
     expected = "standard deviation expected from the noise, those identifiable individually, largest"
     ranks = [trial.report.rank for trial in noisy]
     return [
-        row("rank, of 30 parameters", "", ranks, "min", paper=PAPER_RANK, bound=f">= {PAPER_RANK}"),
+        row("rank, of 30 parameters", "", ranks, "min", paper=12, bound=">= 12"),
         row("parameters identifiable individually", "", verdicts.count(Identifiability.IDENTIFIABLE)),
         row("parameters identifiable in combination", "", verdicts.count(Identifiability.COMBINATION)),
-        row("parameters not identifiable, kept", "", verdicts.count(Identifiability.NOT), paper=PAPER_KEPT),
+        row("parameters not identifiable, kept", "", verdicts.count(Identifiability.NOT), paper=7),
         row(what, "mm", worst, paper=1.0, bound=goal),
         row("the same, worst seed", "mm", worst, "max", bound=goal),
         row(expected, "mm", [trial.expected_mm for trial in noisy]),

@@ -28,10 +28,30 @@ from inertial_estimation.parallel import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
-SEQUENCES = 8
-WAVES = 3  # sinusoids of each coordinate of the base
-PERIODS_S = (8.0, 30.0)
-LARGEST_ANGLE_RAD = 2.6  # of a joint
+FEET = ("left_sole_link", "right_sole_link")
+IMU_LINKS = ("base_link", "torso_2_link")
+
+
+class Study(NamedTuple):
+    """The motion, its measurement and the calibrations."""
+
+    duration_s: float = 240.0
+    intervals_s: tuple[float, ...] = (0.6, 1.0, 1.8, 3.0, 5.0, 10.0, 20.0)  # between two frames that are used
+    paper_s: float = 1.8  # the interval of the paper
+    frame_s: float = 0.2  # between two frames
+    sequences: int = 8
+    waves: int = 3  # sinusoids of each coordinate of the base
+    periods_s: tuple[float, float] = (8.0, 30.0)
+    largest_angle: float = 2.6  # of a joint [rad]
+    soles: tuple[float, ...] = (-0.1, 0.1, -0.06, 0.06)  # x_min, x_max, y_min, y_max [m]
+    offset_deg: float = 10.0  # largest
+    imu_noise_deg: float = 0.3
+    joint_noise_deg: float = 0.05
+    distance: float = 0.1  # of the three points in the cost that is reported [m]
+
+
+FULL = Study()
+QUICK = Study(48.0, (1.8, 5.0))
 
 
 class FlatFeetData(NamedTuple):
@@ -53,16 +73,16 @@ def flat_feet_data(
         duration_s: Length of all sequences together.
         step_s: Time between frames.
     """
-    times = step_s * np.arange(round(duration_s / step_s / SEQUENCES), dtype=np.float64)
+    times = step_s * np.arange(round(duration_s / step_s / FULL.sequences), dtype=np.float64)
     sequences: list[list[tuple[Array, Array]]] = []
-    for _attempt in range(21 * SEQUENCES):
+    for _attempt in range(21 * FULL.sequences):
         stance = ClosedStance(robot, frames, _posture(robot, rng))
         reach = np.array([0.08, 0.1, 0.1, 0.2, 0.25, 0.3])  # position [m], rotation vector [rad]
         base, torso = _waves(rng, reach), _waves(rng, np.array([0.4, 0.3]))
         found = _sequence(stance, base, torso, times)
         if found is not None:  # else it is out of reach somewhere
             sequences.append(found)
-        if len(sequences) == SEQUENCES:
+        if len(sequences) == FULL.sequences:
             q, R_WB = (np.array(column) for column in zip(*chain.from_iterable(sequences), strict=True))
             return FlatFeetData(q, R_WB)
     raise ModelError("no stances were found in which the feet stay flat")
@@ -85,7 +105,7 @@ def _sequence(
         except ModelError:
             return None
         frames.append((robot.joint_positions(motion.q), R_WB))
-        if np.abs(frames[-1][0]).max() > LARGEST_ANGLE_RAD:
+        if np.abs(frames[-1][0]).max() > FULL.largest_angle:
             return None
     return frames
 
@@ -110,21 +130,11 @@ def _posture(robot: RobotModel, rng: Generator) -> dict[str, float]:
 
 
 def _waves(rng: Generator, reach: Array) -> Callable[[float], Array]:
-    amplitude = rng.uniform(0.2, 1.0, (WAVES, len(reach)))
+    amplitude = rng.uniform(0.2, 1.0, (FULL.waves, len(reach)))
     amplitude *= reach / amplitude.sum(axis=0)
-    rate = 2.0 * np.pi / rng.uniform(*PERIODS_S, amplitude.shape)
+    rate = 2.0 * np.pi / rng.uniform(*FULL.periods_s, amplitude.shape)
     phase = rng.uniform(0.0, 2.0 * np.pi, amplitude.shape)
     return lambda t: np.asarray((amplitude * np.sin(rate * t + phase)).sum(axis=0))
-
-
-FEET = ("left_sole_link", "right_sole_link")
-IMU_LINKS = ("base_link", "torso_2_link")
-SOLES = (-0.1, 0.1, -0.06, 0.06)
-DURATION_S, FRAME_S = 240.0, 0.2
-INTERVALS_S = (0.6, 1.0, 1.8, 3.0, 5.0, 10.0, 20.0)
-PAPER_INTERVAL_S = 1.8
-OFFSET_DEG, IMU_NOISE_DEG, JOINT_NOISE_DEG = 10.0, 0.3, 0.05
-DISTANCE_M = 0.1  # of the three points in the cost that is reported
 
 
 class KinematicTrial(NamedTuple):
@@ -135,13 +145,13 @@ class KinematicTrial(NamedTuple):
 
     def fit(self, interval_s: float) -> Solution:
         """Calibrate with a frame every so often."""
-        step = max(1, round(interval_s / FRAME_S))
+        step = max(1, round(interval_s / FULL.frame_s))
         return solve(self.problem.subset(np.arange(0, self.problem.n_samples, step)))
 
     def cost(self, x: Array, sigma: Array) -> float:
         """Return Yamane's cost on all frames [m^2], their base orientations fitted."""
         _, local = fit_local(self.problem, x, sigma)
-        return yamane_cost(self.problem, x, local, DISTANCE_M)
+        return yamane_cost(self.problem, x, local, FULL.distance)
 
 
 def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: float) -> float:
@@ -167,9 +177,9 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
 def kinematic_trial(
     seed: int,
     *,
-    duration_s: float = DURATION_S,
-    imu_noise_deg: float = IMU_NOISE_DEG,
-    joint_noise_deg: float = JOINT_NOISE_DEG,
+    duration_s: float = FULL.duration_s,
+    imu_noise_deg: float = FULL.imu_noise_deg,
+    joint_noise_deg: float = FULL.joint_noise_deg,
 ) -> KinematicTrial:
     """Simulate the motion and its measurement, with noise of each IMU about each axis, and of each joint.
 
@@ -177,16 +187,16 @@ def kinematic_trial(
     """
     rng = default_rng(seed)
     robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
-    data = flat_feet_data(robot, FEET, rng, duration_s=duration_s, step_s=FRAME_S)
+    data = flat_feet_data(robot, FEET, rng, duration_s=duration_s, step_s=FULL.frame_s)
     kinematics = ChainKinematics(robot, reference=robot.base_link, frames=[*FEET, *IMU_LINKS])
     n = len(kinematics.joints)
-    offsets = np.deg2rad(rng.uniform(-OFFSET_DEG, OFFSET_DEG, n))
+    offsets = np.deg2rad(rng.uniform(-FULL.offset_deg, FULL.offset_deg, n))
     q = data.q.copy()
     columns = [robot.joint_index(name) for name in kinematics.joints]
     q[:, columns] -= offsets
     q[:, columns] += np.deg2rad(joint_noise_deg) * rng.standard_normal((len(q), n))
     imus = _measured(kinematics, data, np.deg2rad(imu_noise_deg), rng)
-    soles = contact_points(StanceConfig(soles=SOLES * 2), FEET)
+    soles = contact_points(StanceConfig(soles=FULL.soles * 2), FEET)
     problem = FlatFeetProblem(CalibratedChain(kinematics, q, CalibrationConfig()), soles, imus)
     return KinematicTrial(problem, offsets)
 
@@ -224,10 +234,9 @@ class _Sweep(NamedTuple):
 
 def run(trials: Trials) -> ExperimentResult:
     """Calibrate with every interval for every seed."""
-    intervals = (1.8, 5.0) if trials.quick else INTERVALS_S
-    duration_s = 48.0 if trials.quick else DURATION_S
-    sweeps = trials.by_seed(partial(_calibrations, duration_s, intervals))
-    error, cost, time = np.array([sweep.by_interval[PAPER_INTERVAL_S] for sweep in sweeps]).T
+    study = QUICK if trials.quick else FULL
+    sweeps = trials.by_seed(partial(_calibrations, study))
+    error, cost, time = np.array([sweep.by_interval[study.paper_s] for sweep in sweeps]).T
     before, after = (1e3 * float(np.sqrt((h**2).mean())) for h in (sweeps[0].before, sweeps[0].after))
     rows = [
         row("offset rms, every 1.8 s", "deg", error, bound="<= 0.2, aim <= 0.1"),
@@ -242,7 +251,7 @@ def run(trials: Trials) -> ExperimentResult:
         "Rows are weighted by their noise as estimated; the cost reported has the paper's form, whose d "
         "is not given there.",
     )
-    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sweeps, intervals))
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sweeps, study.intervals_s))
 
 
 def _panels(sweeps: Sequence[_Sweep], intervals: Sequence[float]) -> list[Panel]:
@@ -267,17 +276,17 @@ def _panels(sweeps: Sequence[_Sweep], intervals: Sequence[float]) -> list[Panel]
     return panels
 
 
-def _calibrations(duration_s: float, intervals: Sequence[float], seed: int) -> _Sweep:
+def _calibrations(study: Study, seed: int) -> _Sweep:
     """Calibrate one robot with every interval; heights at frames that had no part too."""
-    trial = kinematic_trial(seed, duration_s=duration_s)
+    trial = kinematic_trial(seed, duration_s=study.duration_s)
     found = {}
-    for interval in intervals:
+    for interval in study.intervals_s:
         solution, duration = timed(partial(trial.fit, interval))
         error = solution.x - trial.offsets
         found[interval] = _Calibration(
             float(np.rad2deg(np.sqrt((error**2).mean()))), trial.cost(solution.x, solution.sigma), duration
         )
-        if interval == PAPER_INTERVAL_S:
+        if interval == study.paper_s:
             zero = np.zeros_like(solution.x)
             nominal = trial.cost(zero, solution.sigma)
             every = trial.problem.subset(np.arange(0, trial.problem.n_samples, 5))

@@ -1,4 +1,4 @@
-"""URDF text with other inertial parameters: estimated ones, of a perturbed robot, or for a simulator.
+"""URDF text with other inertial parameters: estimated ones, or of a perturbed robot.
 
 All else of a text stays as it was, comments and namespaces as well.
 """
@@ -18,7 +18,6 @@ from inertial_estimation.models.urdf import MOMENTS, XmlDocument, numbers_of, nu
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
 TRACE = 1e-6  # of the inertias of links fixed to one whose estimate leaves them none
 
 
@@ -69,35 +68,6 @@ def origin_of(element: Element) -> pin.SE3:
     origin = element.find("origin")
     xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
     return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)
-
-
-def urdf_for_simulators(urdf: str, *, floating_base: bool = True) -> tuple[str, list[str], list[str]]:
-    """Give simulators the inertias that they need: of every link that moves or is the root, and consistent.
-
-    An inertia that no body can have (often of a placeholder) is replaced by the nearest one.
-
-    Args:
-        urdf: XML text.
-        floating_base: Whether the root moves; a fixed one that is called "world" is the world.
-
-    Returns:
-        XML text, the links that were given `LEAST_MASS`, and those whose inertia was replaced.
-    """
-    document, given, mended = XmlDocument.parsed(urdf, "the URDF"), [], []
-    joints = document.parent_joints()
-    for name, link in document.named("link").items():
-        joint, pi = joints.get(name), _read(link)
-        if pi[0] > 0.0:
-            body = InertialParameters.from_vector(pi)
-            if body.violations():
-                _write(link, body.made_consistent(name))
-                mended.append(name)
-            continue
-        is_world = joint is None and name == "world" and not floating_base
-        if not is_world and (joint is None or joint.get("type") != "fixed"):
-            _write(link, InertialParameters(LEAST_MASS, np.zeros(3), LEAST_MOMENT * np.eye(3)))
-            given.append(name)
-    return document.text(), given, mended
 
 
 def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters) -> str:

@@ -36,9 +36,9 @@ from inertial_estimation.plots.page import (
     write_page,
 )
 from inertial_estimation.plots.replay_figures import row_title, row_unit
-from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.linear_algebra import rms
 
 UNCHANGED_SHARE = 1e-6  # of the nominal value, below which a parameter counts as unchanged
 MOST_ROWS = 12  # drawn of one trace: the worst ones
@@ -183,17 +183,11 @@ def _torque_figure(title: str, trace: TorqueTrace) -> Figure:
             Series("nominal", t, nominal, "dashed", colour=1),
             Series("identified", t, identified, "thin", colour=0),
         ]
-        errors = (
-            f"{_rms(measured - nominal):.3g} nominal, {_rms(measured - identified):.3g} {unit} identified"
-        )
-        panel_title = f"{row_title(name)}: rms error {errors}; measured {_rms(measured):.3g}"
+        errors = f"{rms(measured - nominal):.3g} nominal, {rms(measured - identified):.3g} {unit} identified"
+        panel_title = f"{row_title(name)}: rms error {errors}; measured {rms(measured):.3g}"
         panels.append(Panel(panel_title, "time in the recording [s]", f"[{unit}]", lines))
     note = f"The part with most motion of {Path(trace.recording).name}, {t[0]:.1f} to {t[-1]:.1f} s{some}."
     return Figure(f"{title}: measured and predicted", panels, note)
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 def _bodies(result: MethodResult) -> Parts:

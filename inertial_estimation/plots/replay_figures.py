@@ -22,6 +22,7 @@ from inertial_estimation.replay.tables import (
 )
 from inertial_estimation.replay.torque_errors import TorqueSeries
 from inertial_estimation.signals import Array, Decision, LinkInertia
+from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.telemetry import GATE_DECISIONS
 
 TIME_LABEL = "time since the start of the recording [s]"
@@ -290,10 +291,10 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
     for row in np.sort(worst).tolist():
         measured, innovation = series.measured[:, row], series.innovations[:, row]
         unit = row_unit(series.row_names[row])
-        title = f"{row_title(series.row_names[row])}: rms error{where} {_rms(innovation[chosen]):.3g} {unit}"
+        title = f"{row_title(series.row_names[row])}: rms error{where} {rms(innovation[chosen]):.3g} {unit}"
         lines = [Series("measured minus predicted", t, innovation, "thin", colour=3)]
         if np.isfinite(measured).all():
-            title += f", measured {_rms(measured[chosen]):.3g}"
+            title += f", measured {rms(measured[chosen]):.3g}"
             predicted = Series("predicted", t, measured - innovation, "thin", colour=0)
             lines = [Series("measured", t, measured, "reference"), predicted]
         drawn.append(_panel(time, title, f"[{unit}]", lines))
@@ -306,10 +307,6 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
         f"low-passed at {FILTER_CUTOFF:g} Hz without delay. For rows of the base, which are no measured "
         f"torque, the residual is drawn.{some}",
     )
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 def row_title(name: str) -> str:

@@ -38,6 +38,11 @@ inv: Callable[[Array], Array] = _numpys("inv", "the inverse")
 solve: Callable[[Array, Array], Array] = _numpys("solve", "the solution of linear equations")
 
 
+def rms(values: Array) -> float:
+    """Return the root of the mean square; NaN for no values."""
+    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
+
+
 def triangular_factor(A: Array) -> Array:
     """Return the triangular factor R of A = Q R, with R'R = A'A.
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.experiments.foster_arm import ELBOW_OVERRIDES, FOREARM, elbow_run
+from inertial_estimation.spatial.linear_algebra import rms
 
 
 def test_the_mass_that_is_published_follows_a_load_that_swings() -> None:

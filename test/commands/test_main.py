@@ -90,14 +90,12 @@ def test_options_name_what_there_is() -> None:
     for package in ("pinocchio", "mujoco", "proxsuite"):
         pytest.importorskip(package)
     from inertial_estimation.configuration.pipelines import CONFIG_CLASSES
-    from inertial_estimation.export.robot_writer import SUFFIXES
     from inertial_estimation.identification.methods import METHODS
     from inertial_estimation.recordings.bag_writer import STORAGES
     from inertial_estimation.setup_assistant.robot_kind import Kind
     from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS
 
     assert tuple(METHODS) == command_lines.METHODS
-    assert tuple(SUFFIXES) == command_lines.MODEL_FORMATS
     assert tuple(CONFIG_CLASSES) == command_lines.ESTIMATORS
     assert tuple(kind.value for kind in Kind) == command_lines.KINDS
     assert command_lines.STORAGES == STORAGES

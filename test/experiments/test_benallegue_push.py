@@ -16,7 +16,7 @@ from inertial_estimation.experiments.benallegue_push import (
     estimate_tilt,
     tilt_error,
 )
-from inertial_estimation.experiments.pushed_biped import PUSHES, PushRecord
+from inertial_estimation.experiments.pushed_biped import BIPED, PushRecord
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def still() -> PushRecord:
     force = np.tile([0.0, 0.0, 9.80665], (n, 1))
     up = np.tile([0.0, 0.0, 1.0], (n, 1))
     zeros = np.zeros((n, 12))
-    return PushRecord(PUSHES, 0.002 * np.arange(n), force, 0.0 * force, zeros, zeros, wrench, up)
+    return PushRecord(BIPED.pushes, 0.002 * np.arange(n), force, 0.0 * force, zeros, zeros, wrench, up)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

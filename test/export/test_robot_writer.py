@@ -1,14 +1,12 @@
 """Robots for simulators have the inertias that were drawn, and the kinematics of their description."""
 
-from dataclasses import replace
-
 import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.export.robot_writer import RobotWriter, mjcf_from_urdf
+from inertial_estimation.errors import ModelError
+from inertial_estimation.export.robot_writer import RobotWriter
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel, LogCholeskyPosterior
 from inertial_estimation.models.robot_model import RobotModel
@@ -59,6 +57,24 @@ def walker(load=None, sigma=0.1):
     return EstimatedModel(URDF, True, (), LINKS, np.array(estimate), posterior, load=load)
 
 
+def mjcf(urdf=URDF, *, fused=False):
+    """A model of the walker by MuJoCo, which needs a mass of a root that moves."""
+    root = '<link name="root"><inertial><mass value="0.001"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6" '
+    whole = urdf.replace('<link name="root"/>', root + 'ixy="0" ixz="0" iyz="0"/></inertial></link>')
+    compiler = f'<mujoco><compiler fusestatic="{str(fused).lower()}" inertiafromgeom="false"/></mujoco>'
+    spec = mujoco.MjSpec.from_string(whole.replace("</robot>", compiler + "</robot>"))
+    spec.worldbody.first_body().add_freejoint()
+    spec.compile()
+    return spec.to_xml()
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "mine.xml"
+    path.write_text(mjcf())
+    return path
+
+
 def in_mujoco(model, name):
     """The inertia of a body and of all that MuJoCo has fixed to it, about the body's frame."""
     body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
@@ -70,9 +86,11 @@ def in_mujoco(model, name):
 
 
 @pytest.mark.parametrize("load", [None, LOAD])
-def test_mujoco_loads_every_sample_and_its_inertias_are_those_drawn(load):
+def test_mujoco_loads_every_sample_and_its_inertias_are_those_drawn(load, path):
     model = walker(load)
-    writer = RobotWriter(model, "mjcf")
+    if load:
+        path.write_text(mjcf(model.estimated_urdf()))
+    writer = RobotWriter(model, path)
     drawn = model.samples(5, np.random.default_rng(0))
     assert np.ptp(drawn[:, 0, 0]) > 0.5, "the samples differ"
     for parameters in drawn:
@@ -86,16 +104,14 @@ def test_mujoco_loads_every_sample_and_its_inertias_are_those_drawn(load):
         assert leg == pytest.approx(parameters[1, 0], rel=1e-10)
         if load:
             assert in_mujoco(loaded, load.name).mass == pytest.approx(parameters[2, 0], rel=1e-10)
-    assert writer.warnings == [
-        "the estimated description has no mass for root, which simulators need: written with 1 g each"
-    ]
+    assert not writer.warnings
 
 
-def test_the_mass_matrix_in_mujoco_is_that_of_the_drawn_description():
+def test_the_mass_matrix_in_mujoco_is_that_of_the_drawn_description(path):
     """By Pinocchio, on the URDF: all that a body carries is in it, in the right place."""
     model = walker()
     parameters = model.samples(1, np.random.default_rng(2))[0]
-    loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, "mjcf").text(parameters))
+    loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, path).text(parameters))
     data, q = mujoco.MjData(loaded), np.array([0.7, -0.05])
     data.qpos[7:] = q
     mujoco.mj_forward(loaded, data)
@@ -108,46 +124,27 @@ def test_the_mass_matrix_in_mujoco_is_that_of_the_drawn_description():
     )
 
 
-def test_inertias_are_written_into_a_model_of_the_users(tmp_path):
+def test_inertias_are_written_into_a_model_of_the_users(path):
     """MuJoCo fuses fixed links: the pad is part of the leg there, and the trunk of the root."""
     model = walker()
-    spec = mujoco.MjSpec.from_string(RobotWriter(model, "mjcf").text(model.estimate))
-    spec.compiler.fusestatic = True
-    spec.compile()
-    path = tmp_path / "mine.xml"
-    path.write_text(spec.to_xml())
+    path.write_text(mjcf(fused=True))
     assert "pad" not in path.read_text()
     parameters = model.samples(1, np.random.default_rng(4))[0]
-    loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, "mjcf", path).text(parameters))
+    loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, path).text(parameters))
     leg, found = InertialParameters.from_vector(parameters[1]), in_mujoco(loaded, "leg")
     assert found.mass == pytest.approx(leg.mass, rel=1e-9)
     np.testing.assert_allclose(found.com_F, leg.com_F, atol=1e-9)
     np.testing.assert_allclose(found.inertia_Fcm, leg.inertia_Fcm, atol=1e-9)
 
 
-def test_a_model_of_another_robot_is_warned_of_or_refused(tmp_path):
-    model, path = walker(), tmp_path / "other.xml"
-    root = '<link name="root"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
-    heavy = URDF.replace('<link name="root"/>', root + 'ixy="0" ixz="0" iyz="0"/></inertial></link>')
-    path.write_text(mjcf_from_urdf(heavy.replace('value="9"', 'value="12"'), floating_base=True))
-    (warning,) = RobotWriter(model, "mjcf", path).warnings
+def test_a_model_of_another_robot_is_warned_of_or_refused(path):
+    model = walker()
+    path.write_text(mjcf(URDF.replace('value="9"', 'value="12"')))
+    (warning,) = RobotWriter(model, path).warnings
     assert "'trunk' weighs 12 kg" in warning
     path.write_text("<mujoco><worldbody><body name='trunk'/></worldbody></mujoco>")
     with pytest.raises(ModelError, match="no body for leg, pad"):
-        RobotWriter(model, "mjcf", path)
+        RobotWriter(model, path)
     path.write_text("<sdf/>")
     with pytest.raises(ModelError, match="expected <mujoco>"):
-        RobotWriter(model, "mjcf", path)
-    with pytest.raises(ConfigurationError, match="without --model"):
-        RobotWriter(model, "urdf", path)
-
-
-def test_an_inertia_that_no_body_can_have_is_replaced_in_what_simulators_read():
-    impossible = """<inertial><mass value="1e-6"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="1e-6"
-        ixz="1e-6" iyz="1e-6"/></inertial>"""
-    model = walker()
-    described = model.urdf.replace('<link name="sole"/>', f'<link name="sole">{impossible}</link>')
-    writer = RobotWriter(replace(model, urdf=described), "mjcf")
-    assert any("gives sole" in warning and "nearest" in warning for warning in writer.warnings)
-    for parameters in (model.estimate, 1.1 * model.estimate):
-        mujoco.MjModel.from_xml_string(writer.text(parameters))
+        RobotWriter(model, path)

@@ -9,7 +9,6 @@ from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import (
     perturbed_urdf,
-    urdf_for_simulators,
     urdf_with_bodies,
     urdf_with_load,
 )
@@ -74,13 +73,6 @@ def test_comments_namespaces_and_order_stay() -> None:
             '      <inertia izz="0.45" iyy="0.3" ixx="0.375" iyz="0" ixz="0" ixy="0"/>',
         ),
     ]
-
-
-def test_link_without_inertia_gets_one_and_the_visual_stays() -> None:
-    text, given, mended = urdf_for_simulators(COMMENTED.replace("inertial>", "nothing>"))
-    assert (given, mended) == (["base", "tip"], [])
-    assert '<mass value="0.001" />' in text
-    assert "<visual>" in text
 
 
 def test_a_load_is_a_link_of_its_own() -> None:
