@@ -278,7 +278,7 @@ def joint_range(robot: RobotModel, joints: Sequence[int], *, effort: bool) -> Ro
 class JointNeeds(NamedTuple):
     """What rows of joint states have besides positions."""
 
-    velocities: bool = True  # else NaN
+    velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
     efforts: bool | Collection[int] = False  # of all joints; or finite ones of some indices, others zero
     partial: bool = False  # whether joints may be NaN of which no messages come
 
@@ -329,11 +329,9 @@ class JointPart:
         m, width, places = len(self.joints), self.stream.spec.width, order.places
         row = np.empty(width)
         reading.position.take(places, out=row[:m])
-        if not self._velocities:
-            row[m : 2 * m] = math.nan
-        elif reading.velocity is not None:
+        if reading.velocity is not None:
             reading.velocity.take(places, out=row[m : 2 * m])
-        elif self._measured:
+        elif self._velocities and self._measured:
             return self.stream.refuse(DropReason.UNFIT, NO_VELOCITY, arrival_ns)
         else:
             row[m : 2 * m] = math.nan

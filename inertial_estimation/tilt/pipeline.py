@@ -111,11 +111,12 @@ class TiltPipeline(TakesReadings):
         sources = contact_sources(config.contact.source, setup.contact_names)
         self.config, self.estimator = config, BaseEstimator(config, setup, urdf, sources)
         with_joints = bool(setup.contacts) or self.estimator.feet.view.imu_moves
+        by_torques = self.estimator.feet.shares.by_torques
         self.inputs = RobotInputs(
             setup,
             robot,
             Steps(IMU, config.rate),
-            JointNeeds(efforts=self.estimator.feet.shares.by_torques) if with_joints else None,
+            JointNeeds(velocities=by_torques, efforts=by_torques) if with_joints else None,
             sources=sources,
             yaw_reference=True,
         )
