@@ -372,7 +372,7 @@ class JointInput:
 
     Messages with all joints of the model give the rows as they are. Messages with some of them are parts:
     each has its own times, and a row is made at each time of the largest part, with the others interpolated
-    there. A joint that several sets of messages have belongs to the first that came, while that arrives.
+    there. Of a joint that several sets of messages have, the value is that of the largest set that arrives.
     """
 
     def __init__(
@@ -420,7 +420,7 @@ class JointInput:
             part = self._part(order.joints, source, f"{source} part {len(self.parts) + 1} ({has})")
         part.source = source
         self.parts.append(part)
-        self._join.share(self.parts, arrival_ns)
+        self._join.take(self.parts, arrival_ns)
         return order, part
 
     @property
@@ -460,78 +460,69 @@ class _Join:
         self._whole, self._config, self._partial = whole, config, partial
         self._lost_ns = round((1.0 + WAIT_SHARE) * NANOSECONDS * config.timeout)
         self._parts: list[JointPart] = []
-        self._owners = np.full(len(whole.joints), -1)  # number of the part that each joint is taken from
+        self._ended: list[bool] = []  # which of them did not arrive any longer when they were ordered
+        self._used: list[
+            JointPart
+        ] = []  # those with joints that no part before has; the first gives the times
         self._aligner: Aligner | None = None  # None: the rows of the whole part are used
-        self._copies: list[tuple[str, NDArray[np.int64], NDArray[np.int64]]] = []  # columns of parts and rows
         self.rivals = ""
 
-    def share(self, parts: list[JointPart], arrival_ns: int) -> None:
-        """Give each joint to the first part that has it and arrives; the largest part gives the times."""
+    def take(self, parts: list[JointPart], arrival_ns: int) -> None:
+        """Order the parts: those that arrive before those that ended, larger ones first, as they came."""
         self._parts = parts
-        lost = [part.stream.received > 0 and self._ended(part, arrival_ns) for part in parts]
-        self._owners[:] = -1
-        for k in sorted(range(len(parts)), key=lost.__getitem__):
-            own = parts[k].joints
-            self._owners[own] = np.where(self._owners[own] < 0, k, self._owners[own])
-        owned = [int((self._owners == k).sum()) for k in range(len(parts))]
-        used = [k for k in sorted(range(len(parts)), key=lambda k: (lost[k], -owned[k])) if owned[k]]
-        if [parts[k] for k in used] == [self._whole]:
-            self._aligner = None
-            return
-        streams = [parts[k].stream for k in used]
-        self._copies = []
-        self._aligner = Aligner(streams[0], streams[1:], self._config, Steps(streams[0].spec.name))
-        for k in used:
-            fields = len(parts[k].places) // len(parts[k].joints)
-            columns = np.flatnonzero(np.tile(self._owners[parts[k].joints] == k, fields))
-            self._copies.append((parts[k].stream.spec.name, columns, parts[k].places[columns]))
+        self._ended = [p.stream.received > 0 and self._age(p, arrival_ns) > self._lost_ns for p in parts]
+        order = sorted(range(len(parts)), key=lambda k: (self._ended[k], -len(parts[k].joints)))
+        had, self._used = set[int](), []
+        for part in (parts[k] for k in order):
+            self._used += [] if had.issuperset(part.joints.tolist()) else [part]
+            had.update(part.joints.tolist())
+        first, *others = (part.stream for part in self._used)
+        joined = self._used != [self._whole]
+        self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
 
-    def _ended(self, part: JointPart, arrival_ns: int) -> bool:
-        return arrival_ns - part.stream.arrival_ns > self._lost_ns
+    def _age(self, part: JointPart, arrival_ns: int) -> int:
+        return arrival_ns - part.stream.arrival_ns
 
     def update(self, part: JointPart, arrival_ns: int) -> None:
-        """Join what has come, after a reading of a part, which may take over joints of ended ones."""
-        owners = [self._parts[k] for k in set(self._owners[part.joints].tolist())]
-        others = [owner for owner in owners if owner is not part]
-        for other in others:
-            self._compare(part, other)
-        if self._aligner is not None:
-            others += [p for p in self._parts if p.stream is self._aligner.driver]
-        if any(self._ended(other, arrival_ns) for other in others):
-            self.share(self._parts, arrival_ns)
+        """Join what has come, after a reading of a part; other ones may have ended."""
+        for other in self._parts:
+            if other is not part:
+                self._compare(part, other)
+        if self._ended != [self._age(one, arrival_ns) > self._lost_ns for one in self._parts]:
+            self.take(self._parts, arrival_ns)
         if self._aligner is not None:
             self._append(self._aligner, arrival_ns)
 
-    def _compare(self, part: JointPart, owner: JointPart) -> None:
+    def _compare(self, part: JointPart, other: JointPart) -> None:
         """Note that two parts have different values of a joint."""
         own, time = part.stream.ring, part.stream.ring.newest_ns
-        row = None if time is None else owner.stream.ring.latest(time, RIVAL_AGE_NS)
-        if row is None:
+        row = None if time is None else other.stream.ring.latest(time, RIVAL_AGE_NS)
+        joints, a, b = np.intersect1d(part.joints, other.joints, return_indices=True)
+        if row is None or not len(joints):
             return
-        _joints, a, b = np.intersect1d(part.joints, owner.joints, return_indices=True)
         first, second = row[b], own.rows[own.end - 1][a]
         worst = int(np.abs(first - second).argmax())
         if abs(first[worst] - second[worst]) > RIVAL_DIFFERENCE:
-            used = f"{first[worst]:.3g} rad by {owner.source} ({len(owner.joints)} joints), which is used"
-            other = f"{second[worst]:.3g} rad by {part.source} ({len(part.joints)} joints)"
-            self.rivals = f"{part.names[a[worst]]} has two publishers that differ: {used}, and {other}"
+            values = [(other, first[worst]), (part, second[worst])]
+            values.sort(key=lambda value: (-len(value[0].joints), self._parts.index(value[0])))
+            texts = [f"{q:.3g} rad by {one.source} ({len(one.joints)} joints)" for one, q in values]
+            name = part.names[a[worst]]
+            self.rivals = f"{name} has two publishers that differ: {texts[0]}, which is used, and {texts[1]}"
 
     def _append(self, aligner: Aligner, arrival_ns: int) -> None:
         """Append the rows that have become ready to those of all joints."""
         stream = self._whole.stream
         for sample in aligner.ready():
-            row = np.full(stream.spec.width, math.nan)
-            rows = {aligner.driver.spec.name: sample.driver, **sample.rows}
-            for name, columns, places in self._copies:
-                part_row = rows[name]
-                if part_row is not None:
-                    row[places] = part_row[columns]
+            row, rows = np.full(stream.spec.width, math.nan), [sample.driver, *sample.rows.values()]
+            for part, own in zip(reversed(self._used), reversed(rows), strict=True):
+                if own is not None:
+                    row[part.places] = own
             if self._whole not in self._parts:  # else these count its own messages
                 stream.received, stream.arrival_ns = stream.received + 1, arrival_ns
             newest = stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
-                continue  # it was joined before the parts were shared anew
-            if self._partial or not np.isnan(row[: len(self._owners)]).any():
+                continue  # it was joined before the parts were ordered anew
+            if self._partial or not np.isnan(row[: len(self._whole.joints)]).any():
                 stream.ring.append(sample.time_ns, sample.stamp_ns, row)
-            elif any(self._ended(part, arrival_ns) for part in self._parts):
+            elif any(self._ended):
                 stream.drop(DropReason.UNFIT, "some joints have no messages any more")
