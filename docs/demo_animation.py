@@ -3,7 +3,7 @@
     MUJOCO_GL=egl python docs/demo_animation.py [--output FILE]
 
 Runs the scene of `inertial-estimation demo` twice in one process, draws the robots without a display, and the
-elbow and the estimated mass below them. Needs the extras sim, tools, robots and reports.
+elbow and the estimated mass below them. Needs the extras standalone, sim, tools and robots.
 """
 
 import argparse

@@ -115,11 +115,11 @@ def _figures(sections: Iterable[Section]) -> Iterator[Figure]:
                 yield from _figures([part])
 
 
-def number(value: float | None) -> str:
-    """Return a number to four digits."""
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number to some digits."""
     if value is None or not math.isfinite(value):
         return NO_NUMBER
-    return f"{value:.4g}".replace("-", MINUS)
+    return f"{value:.{digits}g}".replace("-", MINUS)
 
 
 def percent(value: float | None) -> str:

@@ -106,7 +106,7 @@ def _tables(metrics: Metrics) -> Iterator[Section]:
     true = metrics.get("truth", {}).get("tilt_error_deg")
     rows += [("tilt, against the truth without alignment [deg]", true)] if true else []
     if rows:
-        texts = [(title, *map(number, values.values())) for title, values in rows]
+        texts = [(title, *(number(value, 3) for value in values.values())) for title, values in rows]
         yield Section("Errors of the base", [Table(("", "mean", "rms", "95 %", "largest"), texts)])
     if metrics.get("links"):
         yield Section("Links at the end", list(_links(metrics)))
@@ -137,6 +137,6 @@ def _links(metrics: Metrics) -> Iterator[str | Table]:
         row += [Cell(with_sigma(v, s), "faded" if what in unknown else "") for what, v, s in values]
         if truth:
             true = truth.get(name, {})
-            row += [number(true.get(key)) for key in ("true_mass_kg", "mass_error_sigmas")]
+            row += [number(true.get("true_mass_kg")), number(true.get("mass_error_sigmas"), 2)]
         rows.append(row)
     yield Table(columns, rows)

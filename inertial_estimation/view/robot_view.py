@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerun.urdf import UrdfTree
 
 from inertial_estimation.configuration.urdf_source import mesh_folders
-from inertial_estimation.figures import GREY_COLOUR, PALETTE
+from inertial_estimation.figures import GREY_COLOUR, PALETTE, Panel, Series
 from inertial_estimation.files.outputs import PARTIAL
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
@@ -136,6 +136,7 @@ class RobotView:
         """
         self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
         self._series: dict[str, list[str]] = {}  # names of the curves of each panel
+        self._payloads: list[Series] = []  # by which their axis is chosen: bands are wide at the start
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "robot.urdf"
@@ -162,7 +163,7 @@ class RobotView:
         self._show_tilt(moments)
         stamps = [m.stamp_ns for m in moments]
         self.curve("nis", "NIS", stamps, [m.nis for m in moments])
-        self.curve("nis", "bound of the gate", stamps, [m.nis_bound for m in moments], colour=GREY)
+        self.curve("nis", "99.9 % quantile", stamps, [m.nis_bound for m in moments], colour=GREY)
 
     def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array) -> None:
         """Write the true tilt, which an aligned reference tells only afterwards.
@@ -216,8 +217,14 @@ class RobotView:
             ],
         )
         legend = rrb.PlotLegend(rrb.Corner2D.LeftTop)
+        limits = Panel("", "", "", self._payloads).visible()
         series = [
-            rrb.TimeSeriesView(origin=f"/{SERIES}/{panel}", name=title, plot_legend=legend)
+            rrb.TimeSeriesView(
+                origin=f"/{SERIES}/{panel}",
+                name=title,
+                plot_legend=legend,
+                axis_y=rrb.ScalarAxis(range=limits) if panel == "payload" else None,
+            )
             for panel, title in PANELS.items()
             if panel in self._series
         ]
@@ -330,14 +337,18 @@ class RobotView:
         nominal = np.array([link.estimate.mass for _m, link in measured]) - masses
         true = np.array([m.truth.masses.get(name, math.nan) for m, _link in measured]) - nominal
         self.curve("payload", f"{name}, true", stamps, true, colour=GREY)
+        self._payloads.append(
+            Series("", np.array(stamps, float), masses, low=masses - spread, high=masses + spread)
+        )
 
 
 def _eye(robot: RobotModel) -> rrb.EyeControls3D:
     """Return where the robot is seen from: a distance that fits its size, following a floating base."""
     bodies = BodyPlacements(robot)
     target = np.zeros(3) if robot.floating_base else np.nan_to_num(bodies.com_B())
+    reach = max(float(np.linalg.norm(bodies.frame_B(link)[1])) for link in robot.link_names)
     return rrb.EyeControls3D(
-        position=target + bodies.extent * np.array([1.3, -1.3, 0.6]),
+        position=target + reach * np.array([1.3, -1.3, 0.6]),
         look_target=target,
         eye_up=(0.0, 0.0, 1.0),
         tracking_entity=f"/{ROOT}/centre_of_mass/nominal" if robot.floating_base else None,
