@@ -6,7 +6,9 @@ Needs the extras standalone, sim, tools, robots and view, and Chromium. Takes tw
 """
 
 import argparse
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,14 @@ WIDTH, HEIGHT, BAR = 1600, 1000, 87  # of the picture; of what a window without 
 WEB, GRPC = 9190, 9976  # ports
 CHROMIUM = ["chromium", "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--ignore-gpu-blocklist"]
 CHROMIUM += ["--enable-unsafe-swiftshader", "--virtual-time-budget=60000"]
+
+
+def wait_for(port: int) -> None:
+    """Wait until a port of this machine is served."""
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.1)
 
 
 def main() -> None:
@@ -39,13 +49,16 @@ def main() -> None:
         )
         viewer = [sys.executable, "-m", "rerun", "--serve-web", f"--web-viewer-port={WEB}", f"--port={GRPC}"]
         with subprocess.Popen([*viewer, "hyq.rrd"], cwd=folder) as served:
-            time.sleep(5.0)  # until it serves
+            wait_for(GRPC)
+            wait_for(WEB)
             url = f"http://127.0.0.1:{WEB}/?url=rerun%2Bhttp://127.0.0.1:{GRPC}/proxy&renderer=webgl"
             size, shot = f"--window-size={WIDTH},{HEIGHT + BAR}", folder / "shot.png"
-            subprocess.run(
-                [*CHROMIUM, f"--user-data-dir={folder}", size, f"--screenshot={shot}", url], check=True
-            )
-            served.terminate()
+            try:
+                subprocess.run(
+                    [*CHROMIUM, f"--user-data-dir={folder}", size, f"--screenshot={shot}", url], check=True
+                )
+            finally:
+                served.terminate()
         Image.open(shot).convert("RGB").crop((0, 0, WIDTH, HEIGHT)).save(output, optimize=True)
 
 
