@@ -48,6 +48,7 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics as Rec
 from inertial_estimation.recordings.recording import BagRecording as BagRecording
 from inertial_estimation.recordings.recording import MemoryRecording as MemoryRecording
 from inertial_estimation.recordings.recording import RecordingEntry as RecordingEntry
+from inertial_estimation.replay.replay import ReplayReaders as ReplayReaders
 from inertial_estimation.replay.replay import ReplayRun as ReplayRun
 from inertial_estimation.replay.replay import replay_recording as replay_recording
 from inertial_estimation.signals import BaseEstimate as BaseEstimate

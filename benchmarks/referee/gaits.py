@@ -18,6 +18,7 @@ from benchmarks.referee.gait_sensors import (
 )
 from benchmarks.referee.row import Better, Row, over_seeds
 from inertial_estimation import (
+    ReplayReaders,
     build_config,
     build_pipelines,
     load_configs,
@@ -108,7 +109,7 @@ def tilt_errors(
     file = quadruped(robot)[0].overridden([("tilt_observer", name, value) for name, value in changes])
     pipelines = build_pipelines(file, only=["tilt_observer"])
     recording = gait_recording(setup, readings) if recording is None else recording
-    run = replay_recording(recording, pipelines.topics({}), tilt=pipelines.tilt)
+    run = replay_recording(recording, pipelines.topics({}), ReplayReaders(tilt=pipelines.tilt))
     error, sigma = np.full((2, len(readings.times_s)), np.nan)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     at = np.round((stamps - START_NS) * 1e-9 / readings.times_s[1]).astype(int)

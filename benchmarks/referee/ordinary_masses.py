@@ -10,7 +10,14 @@ import numpy as np
 
 from benchmarks.referee.commands import checked, written
 from benchmarks.referee.ordinary import case
-from inertial_estimation import REALISTIC, BagRecording, build_pipelines, load_configs, replay_recording
+from inertial_estimation import (
+    REALISTIC,
+    BagRecording,
+    ReplayReaders,
+    build_pipelines,
+    load_configs,
+    replay_recording,
+)
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
@@ -73,7 +80,7 @@ def sigma_near_error(folder: Path) -> str:
     with BagRecording(written(walk_of_a_heavier_robot(), folder / "bag", ["wrench"])) as bag:
         file = load_configs([ROBOT]).overridden([("tilt_observer", "contact.source", "joint_torques")])
         pipelines = build_pipelines(file, only=["tilt_observer"])
-        run = replay_recording(bag, pipelines.topics({}), tilt=pipelines.tilt)
+        run = replay_recording(bag, pipelines.topics({}), ReplayReaders(tilt=pipelines.tilt))
         truth = ReplayReference(read_orientations(bag, GROUND_TRUTH_TOPIC))
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     errors = true_tilt_errors(stamps, np.array([estimate.tilt_B for estimate in run.base]), truth)

@@ -11,7 +11,7 @@ from benchmarks.referee.gait_motion import gait_motion
 from benchmarks.referee.gait_sensors import feet_at_rest, gait_readings, gait_recording
 from benchmarks.referee.gaits import GAITS, RATE_HZ, quadruped, readings_of
 from benchmarks.referee.ordinary import case
-from inertial_estimation import JointReading, WrenchSample, build_pipelines, replay_recording
+from inertial_estimation import JointReading, ReplayReaders, WrenchSample, build_pipelines, replay_recording
 from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.bag_writer import BagWriter
 
@@ -29,7 +29,7 @@ def share_of_estimates(recording: Any, from_s: float = 1.0) -> float:
     """Return the share of the periods from some time on in which the tilt observer gives an estimate."""
     file = quadruped("go2")[0].overridden([("tilt_observer", "contact.source", "wrench")])
     pipelines = build_pipelines(file, only=["tilt_observer"])
-    run = replay_recording(recording, pipelines.topics({}), tilt=pipelines.tilt)
+    run = replay_recording(recording, pipelines.topics({}), ReplayReaders(tilt=pipelines.tilt))
     begin = recording.start_ns + round(from_s * 1e9)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base if estimate.state.stamp_ns > begin])
     periods = int((recording.end_ns - begin) * 1e-9 / 0.02)

@@ -143,7 +143,13 @@ def dynamics(robot: Any) -> Callable[[], None]:
 def replay(seed: int) -> list[Row]:
     """Return the speed of a replay of both estimators: the iCub's recording, else of a synthetic TALOS."""
     from benchmarks.referee.commands import written
-    from inertial_estimation import BagRecording, build_pipelines, load_configs, replay_recording
+    from inertial_estimation import (
+        BagRecording,
+        ReplayReaders,
+        build_pipelines,
+        load_configs,
+        replay_recording,
+    )
 
     with tempfile.TemporaryDirectory() as folder:
         bag, urdf, robot = datasets() / ICUB[0], str(datasets() / "icub_walking/iCubGenova04.urdf"), "icub"
@@ -154,10 +160,10 @@ def replay(seed: int) -> list[Row]:
         speeds = []
         for _ in range(RUNS + 1):
             pipelines = build_pipelines(load_configs([robot]), urdf=urdf)
-            estimators = {"tilt": pipelines.tilt, "inertial": pipelines.inertial}
+            readers = ReplayReaders(pipelines.tilt, pipelines.inertial)
             with BagRecording(bag) as recording:
                 begin = time.process_time()
-                run = replay_recording(recording, pipelines.topics({}), **estimators)
+                run = replay_recording(recording, pipelines.topics({}), readers)
                 speeds.append(run.data_s / (time.process_time() - begin))
     return [repeated(f"replay of {robot}: times real time (processor time)", speeds, "x", Better.HIGHER)]
 

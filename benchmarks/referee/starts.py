@@ -16,7 +16,13 @@ Truth = Callable[[np.ndarray], np.ndarray]  # verticals in the base frame by sta
 def icub_starts(seed: int) -> list[Row]:
     """Return those of the recording of the iCub, against motion capture aligned by the whole recording."""
     from benchmarks.referee.recordings import ICUB, datasets
-    from inertial_estimation import BagRecording, build_pipelines, load_configs, replay_recording
+    from inertial_estimation import (
+        BagRecording,
+        ReplayReaders,
+        build_pipelines,
+        load_configs,
+        replay_recording,
+    )
     from inertial_estimation.recordings.recording import read_orientations
     from inertial_estimation.replay.metrics import interpolated
     from inertial_estimation.replay.reference import read_trusted, tilt_errors
@@ -32,7 +38,7 @@ def icub_starts(seed: int) -> list[Row]:
         reference, recording = read_orientations(bag, "/vicon/root_link/pose"), in_memory(bag, build())
     trusted = read_trusted(datasets() / "icub_walking/walk_front_back_2021_vicon_ok.csv")
     whole = build()
-    base = replay_recording(recording, whole.topics({}), tilt=whole.tilt).base
+    base = replay_recording(recording, whole.topics({}), ReplayReaders(tilt=whole.tilt)).base
     errors = tilt_errors(*stamps_and_tilts(base), reference, trusted)
 
     def truth(stamps: np.ndarray) -> np.ndarray:
@@ -125,11 +131,11 @@ def start_rows(name: str, recording: Any, build: Callable[[], Any], truth: Truth
 
 def run_errors(recording: Any, build: Callable[[], Any], truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     """Return stamps [ns] and tilt errors [deg] of a run; NaN where the truth is not known."""
-    from inertial_estimation import replay_recording
+    from inertial_estimation import ReplayReaders, replay_recording
     from inertial_estimation.replay.metrics import angles_between
 
     pipelines = build()
-    base = replay_recording(recording, pipelines.topics({}), tilt=pipelines.tilt).base
+    base = replay_recording(recording, pipelines.topics({}), ReplayReaders(tilt=pipelines.tilt)).base
     stamps, tilts = stamps_and_tilts(base)
     return stamps, np.degrees(angles_between(tilts, truth(stamps)))
 

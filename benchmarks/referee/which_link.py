@@ -21,7 +21,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.inertial.config import AUTO
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.replay.replay import ReplayWatcher, replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, ReplayWatcher, replay_recording
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, Push, attached_ball
@@ -180,7 +180,9 @@ class Scene:
             pause = _Pause(pipeline, *(start_ns + round(time_s * NANOSECONDS) for time_s in paused))
         recording = measure(truth, REALISTIC, noise or self._noise)
         topics = replay_topics(pipelines.values, {})
-        estimates = replay_recording(recording, topics, inertial=pipeline, watcher=pause).inertial
+        estimates = replay_recording(
+            recording, topics, ReplayReaders(inertial=pipeline), watcher=pause
+        ).inertial
         return Trial(
             pipeline.config.links,
             np.array([estimate.stamp_ns - start_ns for estimate in estimates]) * 1e-9,

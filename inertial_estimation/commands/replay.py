@@ -21,7 +21,7 @@ from inertial_estimation.files.outputs import check_output_folder, result_folder
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.recordings.robot_match import joints_that_are_missing
 from inertial_estimation.replay.reference import read_reference
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.tables import (
     METRICS_FILE,
@@ -60,9 +60,7 @@ def run(args: argparse.Namespace) -> int:
             result = replay_recording(
                 recording,
                 topics,
-                tilt=pipelines.tilt,
-                inertial=pipelines.inertial,
-                payload=pipelines.payload,
+                ReplayReaders(pipelines.tilt, pipelines.inertial, pipelines.payload),
                 robot=pipelines.robot,
                 start_s=args.start,
                 hold_out_s=args.hold_out,

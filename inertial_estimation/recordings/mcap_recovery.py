@@ -1,6 +1,6 @@
 """Recovery of an mcap file that was cut short or is damaged: its whole messages are copied into a new bag.
 
-The index of an mcap file is at its end (https://mcap.dev/spec). Without it rosbags reads the records one after
+The index of an mcap file is at its end (https://mcap.dev/spec). Without it rosbags reads one record after
 the other, up to the first one that it cannot read; here each is read by itself. A chunk whose content
 contradicts its checksum or its size is left out.
 """
@@ -61,9 +61,7 @@ def recover(path: Path, folder: Path) -> tuple[Path, int]:
                 topic = connection.topic, connection.msgtype, connection.msgdef.data
                 if topic not in known:
                     name, kind, definition = topic
-                    known[topic] = writer.add_connection(
-                        name, kind, msgdef=definition, rihs01=UNKNOWN_HASH
-                    )
+                    known[topic] = writer.add_connection(name, kind, msgdef=definition, rihs01=UNKNOWN_HASH)
                 writer.write(known[topic], log_ns, data)
     if not known:
         raise RecordingError("no message of it can be read")

@@ -227,10 +227,8 @@ class Replay:
 def replay_recording(
     recording: Recording,
     topics: RecordedTopics,
+    readers: ReplayReaders,
     *,
-    tilt: TiltPipeline | None = None,
-    inertial: InertialPipeline | None = None,
-    payload: TrunkPayloadPipeline | None = None,
     robot: tuple[RobotSetup, RobotConfig] | None = None,
     start_s: float = 0.0,
     hold_out_s: float | None = None,
@@ -242,9 +240,7 @@ def replay_recording(
     Args:
         recording: The recording.
         topics: Topics of the inputs.
-        tilt: Tilt pipeline, or None.
-        inertial: Inertial pipeline, or None.
-        payload: Trunk payload pipeline, or None.
+        readers: The pipelines.
         robot: The robot and its parameters, with which the data are checked; None: they are not.
         start_s: Where to begin, after the start of the recording [s].
         hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
@@ -258,7 +254,7 @@ def replay_recording(
     Raises:
         RecordingError: If a topic is missing or of the wrong type, or has no message after the start.
     """
-    replay = Replay(recording, topics, ReplayReaders(tilt, inertial, payload), watcher)
+    replay = Replay(recording, topics, readers, watcher)
     _check_times(recording, start_s, hold_out_s)
     begin_ns = recording.start_ns + round(start_s * NANOSECONDS)
     if hold_out_s is not None:

@@ -14,7 +14,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.replay.metrics import verticals
 from inertial_estimation.replay.reference import read_trusted, tilt_errors
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import ImuSample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,7 +147,9 @@ def test_stamps_in_bursts_cost_less_than_a_tenth_of_a_degree(metrics, base, refe
     ]
     pipelines = build_pipelines(load_config_file(CONFIG), urdf=str(URDF))
     recording = MemoryRecording(tuple(late), topics)
-    in_bursts = replay_recording(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt).base
+    in_bursts = replay_recording(
+        recording, replay_topics(pipelines.values, {}), ReplayReaders(tilt=pipelines.tilt)
+    ).base
     back = {a: t for t, a in arrival.items()}
     stamps = np.array([back[e.state.stamp_ns] for e in in_bursts])
     errors = tilt_errors(stamps, np.array([e.tilt_B for e in in_bursts]), reference, trusted)

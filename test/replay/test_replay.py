@@ -22,7 +22,7 @@ from inertial_estimation.inputs.messages import (
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
@@ -145,7 +145,7 @@ def test_everything_is_pushed_in_order_and_estimated(
 ) -> None:
     pipeline = FakePipeline()
     with processor_time():
-        run = replay_recording(recording(), TOPICS, tilt=pipeline)
+        run = replay_recording(recording(), TOPICS, ReplayReaders(tilt=pipeline))
     for what in ("imu", "joints", "foot", "yaw"):
         assert stamps(pipeline, what) == ALL
     assert [e.state.stamp_ns for e in run.base] == ALL
@@ -157,7 +157,7 @@ def test_everything_is_pushed_in_order_and_estimated(
 
 def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
     tilt, inertial = FakePipeline(), FakePipeline()
-    run = replay_recording(recording(), TOPICS, tilt=tilt, inertial=inertial)
+    run = replay_recording(recording(), TOPICS, ReplayReaders(tilt=tilt, inertial=inertial))
     assert stamps(inertial, "base") == ALL
     assert stamps(inertial, "imu") == ALL
     assert len(run.inertial) == len(run.efforts) == 100
@@ -167,7 +167,7 @@ def test_messages_of_a_bag_are_handed_over_as_bytes_with_their_log_times(tmp_pat
     write_recording(recording(log_offset=2_000_000), tmp_path / "bag")
     tilt, inertial = FakePipeline(), FakePipeline()
     with BagRecording(tmp_path / "bag") as bag:
-        run = replay_recording(bag, TOPICS, tilt=tilt, inertial=inertial)
+        run = replay_recording(bag, TOPICS, ReplayReaders(tilt=tilt, inertial=inertial))
         assert [r.stamp_ns for r in run.efforts] == ALL
     for what in ("imu", "joints", "foot"):
         assert stamps(tilt, what) == stamps(inertial, what) == ALL
@@ -176,7 +176,7 @@ def test_messages_of_a_bag_are_handed_over_as_bytes_with_their_log_times(tmp_pat
 
 def test_nothing_is_learned_after_the_hold_out() -> None:
     pipeline = FakePipeline()
-    replay_recording(recording(), TOPICS, inertial=pipeline, hold_out_s=0.6)
+    replay_recording(recording(), TOPICS, ReplayReaders(inertial=pipeline), hold_out_s=0.6)
     assert pipeline.learned == ALL[:60]
     assert pipeline.held_out == ALL[60:]
 
@@ -184,7 +184,9 @@ def test_nothing_is_learned_after_the_hold_out() -> None:
 def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
     for offset in (0, 5_000_000, -(10**18)):
         pipeline = FakePipeline()
-        run = replay_recording(recording(log_offset=offset), TOPICS, inertial=pipeline, hold_out_s=0.6)
+        run = replay_recording(
+            recording(log_offset=offset), TOPICS, ReplayReaders(inertial=pipeline), hold_out_s=0.6
+        )
         newest = np.array(pipeline.ticks[1:60]) - START
         assert newest.min() >= 0
         assert newest.max() < 2_000_000_000
@@ -196,16 +198,16 @@ def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
 def test_missing_input_lists_what_exists(gone: str) -> None:
     types = {name: kind for name, kind in TYPES.items() if name != gone}
     with pytest.raises(RecordingError, match=rf"no topic '{gone}' in .*; it has "):
-        replay_recording(recording(types=types), TOPICS, tilt=FakePipeline())
+        replay_recording(recording(types=types), TOPICS, ReplayReaders(tilt=FakePipeline()))
 
 
 @pytest.mark.parametrize("odd", list(TYPES))
 def test_input_of_wrong_type(odd: str) -> None:
     types = {**TYPES, odd: "std_msgs/msg/String"}
     with pytest.raises(RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
-        replay_recording(recording(types=types), TOPICS, tilt=FakePipeline())
+        replay_recording(recording(types=types), TOPICS, ReplayReaders(tilt=FakePipeline()))
 
 
 def test_start_past_the_end() -> None:
     with pytest.raises(RecordingError, match=r"--start 5 s is past the end"):
-        replay_recording(recording(), TOPICS, tilt=FakePipeline(), start_s=5.0)
+        replay_recording(recording(), TOPICS, ReplayReaders(tilt=FakePipeline()), start_s=5.0)

@@ -12,7 +12,7 @@ from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import ContactSample
 
 pytest.importorskip("rosbags")
@@ -67,9 +67,9 @@ def pipeline_of_halves():
 def test_values_and_their_bytes_in_a_bag_give_the_same_samples(tmp_path):
     source, topics = ordinary(), RecordedTopics()
     write_recording(source, tmp_path / "bag")
-    in_memory = replay_recording(source, topics, inertial=pipeline_of_halves())
+    in_memory = replay_recording(source, topics, ReplayReaders(inertial=pipeline_of_halves()))
     with BagRecording(tmp_path / "bag") as bag:
-        from_bag = replay_recording(bag, topics, inertial=pipeline_of_halves())
+        from_bag = replay_recording(bag, topics, ReplayReaders(inertial=pipeline_of_halves()))
     (first, others), (second, others_of_bag) = rows(in_memory.inertial), rows(from_bag.inertial)
     assert len(first) > 190
     np.testing.assert_array_equal(first, second)
@@ -105,7 +105,7 @@ def test_custom_messages_are_read_by_their_definition_in_the_bag_and_a_map(tmp_p
     (tmp_path / "map.yaml").write_text(yaml.safe_dump(MAP))
     pipeline = Samples(ContactSource.RAW_FORCE, parameters(inputs__map=[str(tmp_path / "map.yaml")]))
     with BagRecording(tmp_path / "bag") as bag:
-        run = replay_recording(bag, RecordedTopics(), inertial=pipeline)
+        run = replay_recording(bag, RecordedTopics(), ReplayReaders(inertial=pipeline))
     assert len(run.inertial) > 90
     last = run.inertial[-1]
     assert not last.missing

@@ -19,7 +19,7 @@ from inertial_estimation.recordings.recording import (
     read_orientations,
 )
 from inertial_estimation.replay.reference import ReplayReference
-from inertial_estimation.replay.replay import ReplayRun, ReplayWatcher, replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, ReplayWatcher, replay_recording
 from inertial_estimation.replay.results import replay_results
 from inertial_estimation.signals import (
     BaseEstimate,
@@ -47,7 +47,9 @@ def pipelines(robot: str = "talos", *overrides: str) -> Pipelines:
 
 def run_through(recording: MemoryRecording, built: Pipelines, **options: Any) -> ReplayRun:
     topics = replay_topics(built.values, {})
-    return replay_recording(recording, topics, tilt=built.tilt, inertial=built.inertial, **options)
+    return replay_recording(
+        recording, topics, ReplayReaders(tilt=built.tilt, inertial=built.inertial), **options
+    )
 
 
 def numbers(run: ReplayRun) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +115,7 @@ def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:
     def rms(*overrides: str) -> float:
         built = pipelines("talos", *overrides)
         reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-        run = replay_recording(recording, replay_topics(built.values, {}), tilt=built.tilt)
+        run = replay_recording(recording, replay_topics(built.values, {}), ReplayReaders(tilt=built.tilt))
         metrics = replay_results(
             run, pipelines=built, reference=ReplayReference(reference, settle_s=2.0)
         ).metrics

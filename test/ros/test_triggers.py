@@ -23,7 +23,7 @@ from inertial_estimation.configuration.config_file import find_config, load_conf
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
@@ -64,7 +64,7 @@ def replayed(recording):
     def estimates(name):
         built = build_pipelines(load_config_file(find_config("talos")), only=[name])
         topics = replay_topics(built.values, {})
-        run = replay_recording(recording, topics, tilt=built.tilt, inertial=built.inertial)
+        run = replay_recording(recording, topics, ReplayReaders(tilt=built.tilt, inertial=built.inertial))
         (estimator,) = (
             one for one in (built.tilt or built.inertial).health(recording.end_ns) if one.name == "estimator"
         )

@@ -33,7 +33,7 @@ from inertial_estimation.inputs.messages import (
 from inertial_estimation.payload.report import KIND, PayloadEvent
 from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import BaseState, HealthLevel, ImuSample, JointReading
 
 CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
@@ -80,7 +80,9 @@ class Quadruped:
         alone = ConfigFile(file.name, file.shared, {PAYLOAD_NODE: {**file.nodes[PAYLOAD_NODE], **SETTLING}})
         built = build_pipelines(alone)
         topics = replay_topics(built.values, {})
-        run = replay_recording(MemoryRecording(tuple(self.sent), TYPES), topics, payload=built.payload)
+        run = replay_recording(
+            MemoryRecording(tuple(self.sent), TYPES), topics, ReplayReaders(payload=built.payload)
+        )
         return {estimate.stamp_ns: estimate for estimate in run.payload}
 
 

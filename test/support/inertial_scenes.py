@@ -81,10 +81,12 @@ def replayed_estimates(bag, config_path, *, hold_out_s=None):
     from inertial_estimation.configuration.config_file import load_config_file
     from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
     from inertial_estimation.recordings.recording import BagRecording
-    from inertial_estimation.replay.replay import replay_recording
+    from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 
     pipelines = build_pipelines(load_config_file(config_path))
     topics = replay_topics(pipelines.values, {})
     with BagRecording(bag) as recording:
-        run = replay_recording(recording, topics, inertial=pipelines.inertial, hold_out_s=hold_out_s)
+        run = replay_recording(
+            recording, topics, ReplayReaders(inertial=pipelines.inertial), hold_out_s=hold_out_s
+        )
     return pipelines.inertial, run.inertial, run.efforts

@@ -11,7 +11,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, replay_recording
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -52,7 +52,9 @@ def session() -> tuple[Truth, ReplayRun]:
     truth = standing(pipelines, rng, timing, Attachment(PAYLOAD, PAYLOAD_TIME_S))
     topics = replay_topics(pipelines.values, {})
     recording = measure(truth, REALISTIC, rng)
-    return truth, replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+    return truth, replay_recording(
+        recording, topics, ReplayReaders(tilt=pipelines.tilt, inertial=pipelines.inertial)
+    )
 
 
 def test_tilt_from_four_point_feet(session: tuple[Truth, ReplayRun]) -> None:

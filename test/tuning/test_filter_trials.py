@@ -6,7 +6,7 @@ import pytest
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.inertial.estimator import StepOutcome
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import Decision
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -29,7 +29,7 @@ def run():
 def test_updates_are_those_of_a_replay_with_other_parameters(run):
     other = [(INERTIAL_NODE, "noise.torque", 0.3)]
     built = run.pipelines(other)
-    run_once = replay_recording(run.recording, run.topics(built), inertial=built.inertial)
+    run_once = replay_recording(run.recording, run.topics(built), ReplayReaders(inertial=built.inertial))
     estimates = [estimate for estimate in run_once.inertial if estimate.measured]
     updates = list(run.updates(other))
     assert [stamp_ns for stamp_ns, _update in updates] == [e.stamp_ns for e in estimates]

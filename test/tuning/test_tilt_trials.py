@@ -7,7 +7,7 @@ from support.leg_robot import Stance, push_stance, tilt_pipeline
 
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_names import TILT_NODE
-from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -107,7 +107,7 @@ def test_a_trial_is_a_replay_with_other_gains(run):
     """What the observer takes hardly depends on its gains, by the vertical along which contacts push."""
     gains = {"filter.velocity_drift": 0.05}
     built = run.pipelines([(TILT_NODE, name, value) for name, value in gains.items()], only=[TILT_NODE])
-    replayed = replay_recording(run.recording, run.topics(built), tilt=built.tilt).base
+    replayed = replay_recording(run.recording, run.topics(built), ReplayReaders(tilt=built.tilt)).base
     trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3))
     trials.tilts({"filter.freedom": 0.02}, run.end_ns)  # leaves nothing behind
     stamps, tilts = trials.tilts(gains, run.end_ns)
