@@ -72,6 +72,9 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
     values["stamps"] = "made even (they come in bursts)" if clock.even.even else "as they come"
     remarks = [UNSET if clock.unset else "", *stream.remarks.values(), *notes]
+    if period > timeout * NANOSECONDS and stream.spec.required and not stream.spec.holds:
+        every = f"comes every {seconds(period):.2f} s, longer than inputs.timeout of {timeout:g} s"
+        remarks.append(f"{every}, over which nothing is interpolated: set it to {3.0 * seconds(period):.1g}")
     age = 0.0 if newest is None else seconds(now_ns - newest)
     if newest is None:
         level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK

@@ -57,6 +57,20 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
     assert health["r_foot/wrench"].message == "waiting for the first reading"
 
 
+def test_an_input_slower_than_its_timeout_is_named_with_the_remedy():
+    robot = inputs()
+    for k in range(25 * 22):
+        stamp = START + 5 * MS * k
+        robot.push_imu(imu(stamp, rate=[0.0, 0.0, 0.01 * (k % 3)]), stamp)
+        if k % 22 == 0:
+            robot.push_joints(joints(stamp, [1e-3 * k] * 4, [0.2] * 4), stamp)
+    said = next(h for h in robot.health(stamp) if h.name == JOINTS)
+    assert said.level is HealthLevel.WARN
+    assert "comes every 0.11 s" in said.message
+    assert "inputs.timeout of 0.1 s" in said.message
+    assert "set it to 0.3" in said.message
+
+
 class Pipeline:
     """Counts steps; fails at some of them."""
 
