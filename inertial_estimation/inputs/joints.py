@@ -254,17 +254,17 @@ class JointRow(NamedTuple):
     tau: slice | None
 
 
-def joint_range(robot: RobotModel, joints: Sequence[int], *, effort: bool) -> RowRange:
+def joint_range(robot: RobotModel, joints: Sequence[int], *, velocity: bool, effort: bool) -> RowRange:
     """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
 
-    A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of software.
+    Velocities that are not needed may be anything. A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
     highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, FREE_POSITION)
     lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -FREE_POSITION)
     speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
-    speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY)
+    speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY) if velocity else np.inf + speed
     strength = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
     strength = np.where(np.isfinite(strength), strength, FREE_LEVER * weight)
     parts = [("position", "rad", lowest, highest), ("velocity", "rad/s", -speed, speed)]
@@ -304,7 +304,8 @@ class JointPart:
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocity = JointVelocity(self.names, config.inputs)
         self.jumps = JumpCheck(self.names, config.inputs)
-        plausible, delay = joint_range(robot, list(joints), effort=effort), config.inputs.joint_delay
+        plausible = joint_range(robot, list(joints), velocity=needs.velocities, effort=effort)
+        delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish = self._finish

@@ -115,7 +115,6 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 BASE_SPEED = 20.0  # largest along one axis [m/s]
 LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
-UNIT_ROWS = 1024  # newest rows by which units are recognised
 
 
 Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
@@ -312,10 +311,10 @@ class RobotInputs:
 
     def units(self) -> dict[str, str]:
         """Say which inputs are in other units than the parameters say, with what mends it, by their names."""
-        found = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw(UNIT_ROWS))}
+        found = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw())}
         if self.joints is not None:
             parts = self.joints.parts
-            of_parts = (self._units.joints(part.joints, *part.stream.raw(UNIT_ROWS)) for part in parts)
+            of_parts = (self._units.joints(part.joints, *part.stream.raw()) for part in parts)
             found[JOINTS] = next(filter(None, of_parts), "")
         return {name: sentence for name, sentence in found.items() if sentence}
 

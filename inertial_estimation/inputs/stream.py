@@ -20,8 +20,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
 NONE = slice(0)  # of the numbers of a row
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
-CAPACITY = 2048  # rows that are kept
-REJECTED_KEPT = 256  # impossible rows, by whose size units are recognised
+CAPACITY = 2048  # rows that are kept, possible ones and impossible ones
 PERIODIC = 20  # readings without a gap, from which a value that holds is expected at its rate
 LONGEST_HOLD_NS = 3600 * NANOSECONDS  # of a switch that is sent when it changes
 
@@ -222,7 +221,7 @@ class Stream:
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
         self.by_arrival = config.stamps == "arrival" or spec.name in config.arrival  # by the parameters
         self.clock = StreamClock(config, spec.delay, by_arrival=self.by_arrival)
-        self.rejected: deque[tuple[int, Array]] = deque(maxlen=REJECTED_KEPT)  # arrivals and impossible rows
+        self.rejected: deque[tuple[int, Array]] = deque(maxlen=CAPACITY)  # arrivals and impossible rows
         self.received, self.arrival_ns = 0, 0  # number of readings, and arrival of the last one [ns]
         self.remarks: dict[str, str] = {}  # what is odd about readings that are used, by what it is about
         # Completes the row of a time [ns] before it is stored, or returns why it must not be used.
@@ -296,10 +295,10 @@ class Stream:
         periodic = len(times) == PERIODIC and int(np.diff(times).max()) <= max_gap_ns
         return self.ring.latest(time_ns, max_gap_ns if periodic else LONGEST_HOLD_NS)
 
-    def raw(self, count: int) -> tuple[Times, Array]:
+    def raw(self) -> tuple[Times, Array]:
         """Return times [ns] and rows of the newest readings, or of the impossible ones if they are more."""
         if len(self.rejected) <= len(self.ring):
-            return self.ring.newest(count)
+            return self.ring.newest(CAPACITY)
         times, rows = zip(*self.rejected, strict=True)
         return np.array(times), np.array(rows)
 

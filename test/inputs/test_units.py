@@ -10,16 +10,18 @@ from inertial_estimation.signals import JointReading
 DEGREES = 180.0 / np.pi
 
 
-def play(force=1.0, rate=1.0, position=1.0, velocity=1.0, effort=1.0, config=None, seconds=2.0, still=False):
+def play(
+    force=1.0, rate=1.0, position=1.0, velocity=1.0, effort=1.0, config=None, seconds=2.0, still=False, hz=250
+):
     """A base that rolls and joints that swing, with readings in other units by factors."""
     robot, rng = inputs(config, needs=JointNeeds(efforts=True)), np.random.default_rng(0)
-    for k in range(int(250 * seconds)):
-        t = k / 250
+    for k in range(int(hz * seconds)):
+        t = k / hz
         roll, roll_rate = (0.0, 0.0) if still else swing(t, amplitude=0.2, frequency=5.0)
         f = np.array([0.0, np.sin(roll), np.cos(roll)]) * STANDARD_GRAVITY + 0.5 * rng.normal(size=3)
         w = np.array([roll_rate, 0.0, 0.0]) + 0.01 * rng.normal(size=3)
         q, v = np.array([swing(t, j) for j in range(4)]).T * (0.0 if still else 1.0)
-        stamp = START + 4 * MS * k
+        stamp = START + 1000 * MS // hz * k
         robot.push_imu(imu(stamp, force * f, rate * w), stamp)
         robot.push_joints(
             JointReading(stamp, JOINTS_OF, position * (q + 0.2), velocity * v, effort * (8.0 + v)), stamp
@@ -69,7 +71,8 @@ def test_specific_force_without_gravity_is_named():
         ({"effort": 34.0}, "times the limits of the joints (in percent or of a current?", "drive_gains"),
     ],
 )
-def test_units_of_joint_states_are_named_with_what_mends_them(factors, said, remedy):
-    sentence = play(**factors).units()[JOINTS]
+@pytest.mark.parametrize("hz", [250, 1000])
+def test_units_of_joint_states_are_named_with_what_mends_them(factors, said, remedy, hz):
+    sentence = play(**factors, hz=hz).units()[JOINTS]
     assert said in sentence
     assert remedy in sentence
