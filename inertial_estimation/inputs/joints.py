@@ -257,7 +257,8 @@ class JointRow(NamedTuple):
 def joint_range(robot: RobotModel, joints: Sequence[int], *, velocity: bool, effort: bool) -> RowRange:
     """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
 
-    Velocities that are not needed may be anything. A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of software.
+    Velocities that are not needed may be anything. A joint whose limits allow a whole turn may go one turn
+    beyond them, as its limits are those of software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
