@@ -190,7 +190,13 @@ def foxglove(robot: Robot) -> str:
             "topics": {topic: {"visible": True} for topic in robot.markers},
             "cameraState": {"distance": 4.0, "phi": 70.0, "thetaOffset": 45.0, "perspective": True},
         },
-        "DiagnosticSummary!nodes": {"topicToRender": "/diagnostics", "minLevel": 0, "sortByLevel": True},
+        "DiagnosticSummary!nodes": {
+            "topicToRender": "/diagnostics",
+            "minLevel": 0,
+            "pinnedIds": [],
+            "hardwareIdFilter": "",
+            "sortByLevel": True,
+        },
     }
     tabs = []
     for title, plots in robot.tabs.items():
@@ -198,7 +204,7 @@ def foxglove(robot: Robot) -> str:
         for plot in plots:
             ids.append(f"Plot!{title.replace(' ', '_')}_{plot.title.replace(' ', '_')}")
             panels[ids[-1]] = {
-                "title": plot.title,
+                "foxglovePanelTitle": plot.title,
                 "paths": [
                     {
                         "value": f"{topic}.position[{robot.names[topic].index(name)}]",
@@ -211,6 +217,11 @@ def foxglove(robot: Robot) -> str:
                 "xAxisVal": "timestamp",
                 "isSynced": True,
                 "showLegend": True,
+                "legendDisplay": "floating",
+                "showPlotValuesInLegend": True,
+                "showXAxisLabels": True,
+                "showYAxisLabels": True,
+                "sidebarDimension": 240,
                 "followingViewWidth": 30,
             }
         tabs.append({"title": title, "layout": _stacked(ids, "column")})

@@ -5,6 +5,7 @@ selects the node whose trunk inertia goes to the controller. The other one runs 
 on separate topics.
 """
 
+import difflib
 import os
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -14,6 +15,7 @@ from typing import Any
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -90,7 +92,11 @@ def declared(arguments: dict[str, tuple[str | None, str, list[str] | None]]) -> 
 
 
 def values_of(context: LaunchContext, names: list[str]) -> dict[str, str]:
-    """Return the values of launch arguments."""
+    """Return the values of launch arguments; one that resembles them is misspelt, which launch ignores."""
+    for given in context.launch_configurations:
+        close = difflib.get_close_matches(given, names, n=1, cutoff=0.8)
+        if close and given not in names:
+            get_logger("launch").warning(f"no launch argument '{given}', did you mean '{close[0]}'?")
     return {name: LaunchConfiguration(name).perform(context) for name in names}
 
 

@@ -73,6 +73,13 @@ def test_a_wrong_name_lists_what_exists(given, expected):
         load("estimation").start_nodes(context(**given))
 
 
+def test_a_misspelt_argument_is_named_which_launch_ignores(monkeypatch):
+    estimation, said = load("estimation"), []
+    monkeypatch.setattr(estimation, "get_logger", lambda _name: SimpleNamespace(warning=said.append))
+    estimation.start_nodes(context(robot="talos", namspace="robot1", of_another_launch="1"))
+    assert said == ["no launch argument 'namspace', did you mean 'namespace'?"]
+
+
 def topics_by_node(monkeypatch, **given):
     """Where the nodes publish what may concern the controller."""
     estimation = load("estimation")

@@ -3,10 +3,8 @@
 import argparse
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
@@ -46,16 +44,18 @@ FIGURES = ("heights.png", "offsets.png")
 
 def run(args: argparse.Namespace) -> int:
     """Read postures, calibrate, write the files and print a summary."""
-    own, shared = _overrides(args.param)
+    given = [text for text in args.param if text.startswith(f"{OWN}.")]
+    own = {name: value for _section, name, value in parse_overrides(given)}
+    shared = checked_overrides([text for text in args.param if text not in given], ())
     folder = check_output_folder(args.output, overwrite=args.overwrite)
     config = build_config(CalibrationConfig, own, where="--param")
-    file = load_configs(args.config).overridden(shared)
-    setup = calibration_setup(file, urdf=args.urdf)
+    setup = calibration_setup(load_configs(args.config).overridden(shared), urdf=args.urdf)
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
-    task = replace(task, write_combinations=args.write_combinations)
     with progress_bar("calibrate", math.nan) as show:
-        report = calibrate(task, partial(show, 0.0))
+        report = calibrate(
+            replace(task, write_combinations=args.write_combinations), lambda what: show(0.0, what)
+        )
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     print_warnings(report.warnings)
@@ -69,25 +69,17 @@ def run(args: argparse.Namespace) -> int:
                 from inertial_estimation.plots.calibration_figures import write_calibration_figures
 
                 written += write_calibration_figures(unfinished, report)
-    print("\n".join(_summary(report)))
+    _print_summary(report)
     if setup.known_offsets:
         print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
     print(f"written: {', '.join(str(folder / file.name) for file in written)}")
     return 0
 
 
-def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, str, Any]]]:
-    """Return the parameters of the calibration, and those over the parameter files."""
-    own = parse_overrides(text for text in texts if text.startswith(f"{OWN}."))
-    others = [text for text in texts if not text.startswith(f"{OWN}.")]
-    return {name: value for _section, name, value in own}, checked_overrides(others, ())
-
-
 def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    is_bag = args.source.suffix.lower() != ".csv"
-    remap = dict(args.remap)
+    is_bag, remap = args.source.suffix.lower() != ".csv", dict(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
     setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imus]
@@ -115,10 +107,11 @@ def _flat_feet(
 def _imu_topics(
     given: list[str], setup: CalibrationSetup, remap: Mapping[str, str], *, is_bag: bool
 ) -> dict[str, str]:
-    if given == [NO_IMU]:
+    """Return the topics of the IMUs by their links."""
+    texts = given or [setup.config.imu_frame or ""]
+    if texts == [NO_IMU]:
         return {}
-    texts = given or [setup.config.imu_frame] * bool(setup.config.imu_frame)
-    if not texts:
+    if texts == [""]:
         raise ConfigurationError(
             "no IMU link: no imu_frame, and neither --imu-link LINK[:TOPIC] nor --imu-link none"
         )
@@ -151,26 +144,21 @@ def _marker(
     chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
     columns = [f"{axis}{args.marker}" for axis in "xyz"]
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
-    positions = table.stacked(columns, str(args.source))
-    return marker_task(chain, table, positions, config), table
+    return marker_task(chain, table, table.stacked(columns, str(args.source)), config), table
 
 
-def _summary(report: CalibrationReport) -> list[str]:
+def _print_summary(report: CalibrationReport) -> None:
     fitted = f"{report.samples} postures fitted, {report.held_out} held out"
-    lines = [f"{fitted}; rank {report.rank} of {len(report.joints)}"]
-    written = report.written_joints
+    print(f"{fitted}; rank {report.rank} of {len(report.joints)}")
     for j in report.joints:
-        mark = "" if j.joint in written else "  (not written)"
+        mark = "" if j.joint in report.written_joints else "  (not written)"
         factor, unit = DISPLAY_UNITS[j.unit]
-        lines.append(
-            f"  {j.joint:<24}{factor * j.offset:8.3f} +- {factor * j.sigma:.3f} {unit}  "
-            f"{j.identifiability.value}{mark}"
-        )
+        found = f"{factor * j.offset:8.3f} +- {factor * j.sigma:.3f} {unit}"
+        print(f"  {j.joint:<24}{found}  {j.identifiability.value}{mark}")
     of = " of distances between points" if report.kind == "marker" else ""
     for channel in report.channels:
         values = channel.values()
         unit = values.pop("unit")
         known = {k.replace("_", " "): v for k, v in values.items() if v is not None and math.isfinite(v)}
-        shown = ", ".join(f"{k} {v:.3f}" for k, v in known.items())
-        lines.append(f"  {channel.name} [{unit} rms{of}]: {shown}")
-    return lines
+        shown = ", ".join(f"{name} {value:.3f}" for name, value in known.items())
+        print(f"  {channel.name} [{unit} rms{of}]: {shown}")

@@ -98,7 +98,7 @@ SHARED: dict[str, tuple[Any, str, str]] = {  # default, metavar, meaning of what
     "--overwrite": (False, "", "replace what an earlier run has written there"),
     "--storage": ("mcap", "", "format of the rosbag2 (mcap)"),
     "--no-figures": (False, "", "write no figures and no report"),
-    "--rrd": (Path, "FILE", "also write the moving robot to FILE.rrd, which 'rerun FILE.rrd' shows"),
+    "--rrd": (Path, "FILE", "also write the moving robot to FILE.rrd, which the command view shows"),
     "--remap": ([], "A:=B", "read topic B in place of A"),
     "--reference": (str, "TOPIC", "topic of the true pose or orientation, PoseStamped or QuaternionStamped"),
     "--start": (0.0, "S", "begin S seconds into the recording"),
@@ -131,7 +131,6 @@ def init(p: Parser) -> None:
     robot stands (an arm: holds its posture) in simulation for a second.
 
     Examples:
-      inertial-estimation init g1 --output g1.yaml
       inertial-estimation init robot.urdf --imu imu_torso --soles l_sole,r_sole --output my_robot.yaml
     """
     add(p, "urdf", str, "URDF", "a file, package://PACKAGE/FILE, or a robot of example-robot-data (g1, ur5)")
@@ -153,8 +152,6 @@ def replay(p: Parser) -> None:
     recording is compared with its truth.
 
     Examples:
-      inertial-estimation replay BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose \
-          --output results/icub
       inertial-estimation replay BAG --config panda --hold-out 14 --param inertial_ekf.rate=100 --output \
           results/panda --rrd panda.rrd
     """
@@ -177,7 +174,6 @@ def check(p: Parser) -> None:
     1 if something is, 2 if the recording, the description or the parameter file cannot be used.
 
     Examples:
-      inertial-estimation check BAG --config icub --urdf robot.urdf --output results/check
       inertial-estimation check BAG --config my_robot.yaml --start 5 --duration 20 --fix fixes.yaml
     """
     shared(p, "bag --config --urdf")
@@ -256,7 +252,6 @@ def play(p: Parser) -> None:
     no further subscriber has appeared for a second.
 
     Examples:
-      inertial-estimation play BAG --rate 0.5
       inertial-estimation play BAG --remap /imu:=/imu/data --loop
     """
     shared(p, "bag")
@@ -264,6 +259,18 @@ def play(p: Parser) -> None:
     add(p, "--loop", False, "", "start again at the end")
     add(p, "--subscribers", 0, "N", "wait, at most 60 s, until a topic has N subscribers")
     shared(p, "--remap", help="publish topic A under the name B; repeat it for more")
+
+
+def view(p: Parser) -> None:
+    """Show a recording that replay has written with --rrd, in the viewer Rerun.
+
+    The viewer ends with the command: with a signal, too, no process of it is left.
+
+    Examples:
+      inertial-estimation view hyq.rrd
+    """
+    add(p, "file", Path, "FILE.rrd", "recording for the viewer")
+    add(p, "--web", False, "", "serve the viewer for a browser, on a machine without a display")
 
 
 def identify(p: Parser) -> None:
@@ -275,8 +282,6 @@ def identify(p: Parser) -> None:
 
     Examples:
       inertial-estimation identify BAG --config panda --split 14 --compare --output results/panda
-      inertial-estimation identify BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG \
-          --output results/tool
     """
     shared(p, "bags --config --urdf --output --overwrite")
     add(p, "--method", METHODS[-1], "NAME", f"one of {', '.join(METHODS)} ({METHODS[-1]})")
@@ -296,7 +301,6 @@ def export(p: Parser) -> None:
     links are replaced. With --samples N the folder also has N variants, each of them physically consistent.
 
     Examples:
-      inertial-estimation export found --output robots --samples 20
       inertial-estimation export results/talos --model talos.xml --output robots --samples 100 --seed 1
     """
     add(p, "results", Path, "DIR", "result folder of identify or replay")
@@ -314,7 +318,6 @@ def excite(p: Parser) -> None:
 
     Examples:
       inertial-estimation excite --config panda --objective condition --output results/motion
-      inertial-estimation excite --config hyq --joints "lf_*" --output results/leg
     """
     from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
     from inertial_estimation.parameters import iterate_parameters
@@ -348,8 +351,6 @@ def calibrate(p: Parser) -> None:
 
     Examples:
       inertial-estimation calibrate flat-feet BAG --config talos --output results/offsets
-      inertial-estimation calibrate plane postures.csv --config talos --frame gripper_left_base_link \
-          --output results/arm
     """
     kinds = p.add_subparsers(dest="kind", required=True, metavar="KIND")
     feet = kinds.add_parser("flat-feet", help="both soles flat on the floor")
@@ -387,7 +388,6 @@ def synthesize(p: Parser) -> None:
     them), and truth.urdf, the true robot.
 
     Examples:
-      inertial-estimation synthesize talos --output bag
       inertial-estimation synthesize arm --config panda --trajectory trajectory.csv --payload-mass 2 \
           --output bag
     """
@@ -415,7 +415,6 @@ def simulate(p: Parser) -> None:
     if the robot fell; the bag is written nevertheless.
 
     Examples:
-      inertial-estimation simulate --config go2 --output bag
       inertial-estimation simulate --config hyq --walk 100 0.1 1 --inertias trunk_payload --output bag
       inertial-estimation simulate --config go2 --disturbance '{kind: ball, link: base, mass: 2, at: [0, \
           0, 0.1], start: 4}' --output bag
@@ -443,20 +442,14 @@ def experiment(p: Parser) -> None:
     missed bound is a result, so the exit code is 0 nevertheless.
 
     Examples:
-      inertial-estimation experiment --list
       inertial-estimation experiment foster-elbow --seeds 10 --jobs 4 --output results/experiments
       inertial-estimation experiment all --quick
     """
     add(p, "name", str, "NAME", "name of an experiment, or all", nargs="?")
     add(p, "--list", False, "", "list the experiments")
     add(p, "--seeds", int, "N", "number of seeds (depends on the experiment)", low=1)
-    add(
-        p,
-        "--output",
-        Path("results/experiments"),
-        "DIR",
-        "folder for results and figures (results/experiments)",
-    )
+    output = Path("results/experiments")
+    add(p, "--output", output, "DIR", f"folder for results and figures ({output})")
     add(p, "--quick", False, "", "shortened runs of one seed; their numbers are not results")
     shared(p, "--jobs")
 
@@ -472,7 +465,6 @@ def demo(p: Parser) -> None:
 
     Examples:
       inertial-estimation demo
-      inertial-estimation demo --duration 8 --no-adaptation
     """
     add(p, "--duration", 4.5, "S", "simulated time of a run, from the release", positive=True)
     add(p, "--no-adaptation", False, "", "only the run without adaptation, in which the elbow sags")

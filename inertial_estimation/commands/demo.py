@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
         _watch(scene, runs)
     responses = [response for demo_run in runs if (response := demo_run.response()) is not None]
-    print("\n".join(_table(scene, responses)))
+    _print_table(scene, responses)
     if len(responses) < len(runs):
         raise RecordingError("no joint state of the robot was received after its release")
     with result_folder(output, (NUMBERS, FIGURE)) as partial:
@@ -83,18 +83,16 @@ def _watch(scene: PayloadScene, runs: Sequence[DemoRun]) -> None:
     with ExitStack() as stack:
         for demo_run in runs:
             stack.enter_context(demo_run.nodes())
-        for step in range(sys.maxsize):
-            now_s = time.monotonic()
+        while not (phases and all(demo_run.over for demo_run in runs)):
+            now_s, first = time.monotonic(), not phases
             due, next_s = now_s >= next_s, next_s if now_s < next_s else now_s + LINE_PERIOD_S
             for demo_run in runs:
                 if phases.get(demo_run) != demo_run.phase or (due and not demo_run.over):
                     print(f"[{now_s - begin_s:5.1f} s] {_progress(scene, demo_run)}", flush=True)
                 phases[demo_run] = demo_run.phase
-                if step == 0:  # after the first line: the import of rclpy takes as long as that of a node
+                if first:  # after the first line: the import of rclpy takes as long as that of a node
                     demo_run.listen()
                 demo_run.poll()
-            if all(demo_run.over for demo_run in runs):
-                return
             time.sleep(POLL_PERIOD_S)
 
 
@@ -104,44 +102,40 @@ def _progress(scene: PayloadScene, run: DemoRun) -> str:
     elbow = ""
     if response is not None and len(response.angle):
         elbow = f", elbow {math.degrees(float(response.angle[-1]) - scene.home):.1f} deg off"
-    name = f"{'with' if run.adaptation else 'without'} adaptation:"
-    return f"{name:<20} {run.phase}, {run.simulated_s:.1f} s simulated{elbow}"
+    return f"{_name(run.adaptation):<20} {run.phase}, {run.simulated_s:.1f} s simulated{elbow}"
 
 
-def _table(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> list[str]:
-    """Render the end of each run as lines of text."""
-    title = (
+def _name(adaptation: bool) -> str:
+    return f"{'with' if adaptation else 'without'} adaptation:"
+
+
+def _print_table(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> None:
+    """Print the end of each run."""
+    print(
         f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
         f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight"
     )
-    rows = [_row(scene, response) for response in responses if len(response.t)]
-    return [title, *table_lines([HEADER, *rows], indent=2)]
-
-
-def _row(scene: PayloadScene, response: PayloadResponse) -> tuple[str, ...]:
-    t, angle = float(response.t[-1]), float(response.angle[-1])
-    return (
-        "on" if response.adaptation else "off",
-        f"{t:.2f}",
-        f"{math.degrees(angle):.1f}",
-        f"{math.degrees(angle - scene.home):.1f}",
-        f"{response.numbers(scene)['elbow_rmse_rad']:.3f}",
-        f"{response.mass[-1]:.2f}" if len(response.mass) else "-",
-        f"{scene.mass(t):.2f}",
-    )
+    rows: list[tuple[str, ...]] = [HEADER]
+    for one in (response for response in responses if len(response.t)):
+        t, angle = float(one.t[-1]), math.degrees(one.angle[-1])
+        rmse = f"{one.numbers(scene)['elbow_rmse_rad']:.3f}"
+        elbow = (f"{t:.2f}", f"{angle:.1f}", f"{angle - math.degrees(scene.home):.1f}", rmse)
+        mass = f"{one.mass[-1]:.2f}" if len(one.mass) else "-"
+        rows.append(("on" if one.adaptation else "off", *elbow, mass, f"{scene.mass(t):.2f}"))
+    print("\n".join(table_lines(rows, indent=2)))
 
 
 def _write(
     output: Path, scene: PayloadScene, runs: Sequence[DemoRun], responses: Sequence[PayloadResponse]
 ) -> None:
     """Write numbers and figure, and print what the nodes complained of."""
-    facts = [demo_run.facts() for demo_run in runs]
-    for demo_run, fact in zip(runs, facts, strict=True):
-        late = [f"{fact['command_timeouts']} commands too late"] if fact["command_timeouts"] else []
-        for sentence in filter(None, (demo_run.ended_early, *late, *fact["complaints"])):
-            name = "with" if demo_run.adaptation else "without"
-            print(f"{name} adaptation: {sentence}", file=sys.stderr)
-    results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
+    results = []
+    for demo_run, response in zip(runs, responses, strict=True):
+        facts = demo_run.facts()
+        late = [f"{facts['command_timeouts']} commands too late"] if facts["command_timeouts"] else []
+        for sentence in filter(None, (demo_run.ended_early, *late, *facts["complaints"])):
+            print(f"{_name(demo_run.adaptation)} {sentence}", file=sys.stderr)
+        results.append({**facts, **response.numbers(scene)})
     write_json(output / NUMBERS, {"scene": scene._asdict(), "runs": results})
     with drawing("figure", "matplotlib"):
         from inertial_estimation.plots.demo_figure import write_demo_figure

@@ -56,16 +56,16 @@ class DemoRun:
     Attributes:
         adaptation: Whether the controller uses the estimated inertias.
         over: Whether it is finished.
-        wall_s: Wall time since its nodes were started, until it is over [s].
     """
 
     def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
         """Initialise the run of a scene on a ROS domain of its own."""
-        self.adaptation, self.over, self.wall_s = adaptation, False, 0.0
+        self.adaptation, self.over = adaptation, False
         self._scene, self._domain_id = scene, domain_id
         self._record = LiveRecord()
         self._released_ns: int | None = None
         self._begin_s, self._deadline_s = 0.0, math.inf  # wall times [s]
+        self._wall_s = 0.0  # since its nodes were started
         self._open = ExitStack()
         self._processes: ProcessGroup | None = None
         self._listener: DemoMonitor | None = None
@@ -116,7 +116,7 @@ class DemoRun:
 
     def response(self) -> PayloadResponse | None:
         """Return the measurements since the release; None before it."""
-        if self._released_ns is None or not self._record.joints.get(self._scene.joint):
+        if self._released_ns is None or not self._positions:
             return None
         return response_from_record(
             self._record, self._scene, adaptation=self.adaptation, released_ns=self._released_ns
@@ -128,38 +128,49 @@ class DemoRun:
         if self.over:
             return "over"
         if self._released_ns is None:
-            return "on its hoist" if self._record.joints.get(self._scene.joint) else "starting 4 nodes"
+            return "on its hoist" if self._positions else "starting 4 nodes"
         return "loaded" if self.simulated_s >= self._scene.time_s else "released"
 
     @property
     def simulated_s(self) -> float:
         """Simulated time: since the release, or before it since the start [s]."""
-        series = self._record.joints.get(self._scene.joint)
-        return seconds(series[-1][0] - (self._released_ns or 0)) if series else 0.0
+        return seconds(self._positions[-1][0] - (self._released_ns or 0)) if self._positions else 0.0
 
     def facts(self) -> dict[str, Any]:
         """Return what the diagnostics report of the run, for the file of results."""
         return {
             "adaptation": self.adaptation,
-            "fallen": self.fallen,
+            "fallen": self._fallen,
             "command_timeouts": int(self._record.facts.get((COMMANDS, "time-outs"), 0)),
             "complaints": [f"{part}: {text}" for part, text in self._record.complaints.items()],
-            "wall_s": round(self.wall_s, 1),
+            "wall_s": round(self._wall_s, 1),
         }
-
-    @property
-    def fallen(self) -> bool:
-        """Whether the robot fell."""
-        return self._record.facts.get((SIMULATION, FALLEN)) == "true"
 
     @property
     def ended_early(self) -> str:
         """Why the run has ended before its time; empty where it has not."""
-        if self.fallen:
+        if self._fallen:
             return f"the robot fell, {self.simulated_s:.1f} s after its release"
-        if self._filter_reached_end():
+        if self._reached_end:
             return ""
         return f"ended {self.simulated_s:.1f} of {self._scene.duration_s:g} s after the release"
+
+    @property
+    def _positions(self) -> list[tuple[int, float]]:
+        return self._record.joints.get(self._scene.joint, [])
+
+    @property
+    def _fallen(self) -> bool:
+        return self._record.facts.get((SIMULATION, FALLEN)) == "true"
+
+    @property
+    def _reached_end(self) -> bool:
+        """Whether both the joint and the inertia were received to the end of the run."""
+        if self._released_ns is None:
+            return False
+        end_ns = self._released_ns + round(self._scene.duration_s * NANOSECONDS)
+        received = (self._positions, self._record.inertias.get(self._scene.link, []))
+        return all(series and series[-1][0] >= end_ns for series in received)
 
     def _start(self, node: str) -> None:
         assert self._processes is not None
@@ -167,19 +178,11 @@ class DemoRun:
         self._processes.start(node, command, ROS_DOMAIN_ID=str(self._domain_id))
 
     def _advance(self, now_s: float) -> None:
-        self.wall_s = now_s - self._begin_s
+        self._wall_s = now_s - self._begin_s
         released_at = self._record.facts.get((SIMULATION, RELEASED_AT))
         if self._released_ns is None and released_at is not None:
             self._released_ns = round(float(released_at) * NANOSECONDS)
             self._deadline_s = now_s + MAX_SLOWDOWN * self._scene.duration_s
         if self._released_ns is not None and self.simulated_s >= self._scene.duration_s:
             self._deadline_s = min(self._deadline_s, now_s + ANSWER_TIMEOUT_S)
-        self.over = self.fallen or self._filter_reached_end() or now_s > self._deadline_s
-
-    def _filter_reached_end(self) -> bool:
-        """Whether both the joint and the inertia were received to the end of the run."""
-        if self._released_ns is None or self.simulated_s < self._scene.duration_s:
-            return False
-        inertias = self._record.inertias.get(self._scene.link)
-        end_ns = self._released_ns + round(self._scene.duration_s * NANOSECONDS)
-        return bool(inertias and inertias[-1][0] >= end_ns)
+        self.over = self._fallen or self._reached_end or now_s > self._deadline_s

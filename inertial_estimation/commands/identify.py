@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.commands.provenance import provenance
+from inertial_estimation.commands.provenance import LONGEST_TEXT, provenance
 from inertial_estimation.commands.terminal import (
     drawing,
     print_warnings,
@@ -75,32 +75,41 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _check_arguments(args: argparse.Namespace) -> None:
+    method_named(args.method)
+    if args.split is not None and args.validate:
+        raise ConfigurationError("--split and --validate exclude each other: give one of them")
+    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded, *args.validate)]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise RecordingError(f"'{twice}' is given more than once: each recording has one use")
+
+
 def _identified(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier
 ) -> IdentificationRun:
     topics = identification_topics(config, dict(args.remap))
+    uses = (args.bags, args.unloaded, args.validate)
     with ExitStack() as stack:
-        training = [stack.enter_context(recording_with_warnings(bag)) for bag in args.bags]
-        bare = [stack.enter_context(recording_with_warnings(bag)) for bag in args.unloaded]
-        validation = [stack.enter_context(recording_with_warnings(bag)) for bag in args.validate]
-        for recording in (*training, *bare, *validation):
+        opened = [[stack.enter_context(recording_with_warnings(bag)) for bag in bags] for bags in uses]
+        recordings = [recording for one in opened for recording in one]
+        for recording in recordings:
             missing = joints_that_are_missing(recording, topics, identifier.robot, config.robot)
             print_warnings([missing] if missing else [])
         streams, unloaded, held_out = (
-            [block_stream(recording, topics, identifier, config) for recording in recordings]
-            for recordings in (training, bare, validation)
+            [block_stream(recording, topics, identifier, config) for recording in one] for one in opened
         )
         if args.split is not None:
-            for recording in (*training, *bare):
+            for recording in (*opened[0], *opened[1]):
                 check_split(recording, args.split)
-        spans_ns = [recording.end_ns - recording.start_ns for recording in (*training, *bare, *validation)]
+        total_ns = sum(recording.end_ns - recording.start_ns for recording in recordings)
         done: dict[str, float] = {}
 
         def progress(name: str, done_s: float) -> None:
             done[name] = done_s
             show(sum(done.values()))
 
-        with progress_bar("identify", seconds(sum(spans_ns)), "s") as show:
+        with progress_bar("identify", seconds(total_ns), "s") as show:
             result = run_identification(
                 identifier,
                 streams,
@@ -117,23 +126,17 @@ def _identified(
         return result
 
 
-def _check_arguments(args: argparse.Namespace) -> None:
-    method_named(args.method)
-    if args.split is not None and args.validate:
-        raise ConfigurationError("--split and --validate exclude each other: give one of them")
-    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded, *args.validate)]
-    if len(set(paths)) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise RecordingError(f"'{twice}' is given more than once: each recording has one use")
-
-
 def _source(
     args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier, urdf: str
 ) -> dict[str, Any]:
-    settings = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in parameter_values(config).items()
-    }
+    record = provenance(
+        args,
+        OPTIONS,
+        bags=[*args.bags, *args.unloaded, *args.validate],
+        urdf=(config.robot.urdf, urdf),
+        parameters={IDENTIFICATION: parameter_values(config)},
+    )
+    source = args.urdf or config.robot.urdf
     return {
         "robot": identifier.robot.model.name,
         "bags": [str(bag) for bag in args.bags],
@@ -141,14 +144,8 @@ def _source(
         "validation_bags": [str(bag) for bag in args.validate],
         "split_s": args.split,
         "config": list(args.config),
-        "settings": {**settings, "urdf": (args.urdf or config.robot.urdf)[:200]},
-        "provenance": provenance(
-            args,
-            OPTIONS,
-            bags=[*args.bags, *args.unloaded, *args.validate],
-            urdf=(config.robot.urdf, urdf),
-            parameters={IDENTIFICATION: settings},
-        ),
+        "settings": {**record["parameters"][IDENTIFICATION], "urdf": source[:LONGEST_TEXT]},
+        "provenance": record,
     }
 
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "tune": "find better parameters of the estimators from recordings, with a reference or without",
     "compare": "compare results of replay or identify, and what differs between their runs",
     "convert": "convert tables of numbers (CSV, text) to a rosbag2: columns to topics",
+    "view": "show a recording of replay --rrd in the viewer Rerun",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
     "export": "write an estimated robot as URDF or MJCF, and variants of it drawn from its uncertainty",
@@ -81,12 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose description keeps its lines, and which never prints a wall of names."""
+    """An `ArgumentParser` whose description keeps its lines, and which names the closest of many names."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Build a parser as `ArgumentParser` does."""
-        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **kwargs})
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with code 2."""
@@ -134,9 +134,8 @@ def _in_one_line(command: str, error: Exception) -> str:
     """Return what went wrong; of a package that is missing, what has it."""
     if not isinstance(error, ModuleNotFoundError):
         return one_line(error, limit=4000)
-    missing = error.name or ""
     return (
-        f"the command '{command}' needs the Python package '{missing}'; "
+        f"the command '{command}' needs the Python package '{error.name or ''}'; "
         f"pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
     )
 
@@ -158,28 +157,27 @@ def unwound_by_signals() -> Iterator[None]:
     compiler and the import of libraries convert or discard it. A signal that is ignored on entry (nohup)
     stays ignored. Python delivers signals to the main thread only; in another thread nothing is changed.
     """
-    main_thread = threading.current_thread() is threading.main_thread()
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main_thread else ()
     default = (signal.SIG_DFL, signal.default_int_handler)
-    before = {n: handler for n in signals if (handler := signal.getsignal(n)) in default}
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in signals}
     raised: list[BaseException] = []
 
     def unwind(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGINT:
-            raised.append(KeyboardInterrupt())
-        elif not raised:  # once is enough: a second one must not break the way out
-            raised.append(Terminated(128 + number))
-        else:
-            return
+        if number != signal.SIGINT and raised:
+            return  # once is enough: a second one must not break the way out
+        raised.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(128 + number))
         raise raised[-1]
 
-    for number in before:
+    changed = [number for number, handler in before.items() if handler in default]
+    if threading.current_thread() is not threading.main_thread():
+        changed = []
+    for number in changed:
         signal.signal(number, unwind)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in changed:
+            signal.signal(number, before[number])
         if raised:
             raise raised[-1]
 

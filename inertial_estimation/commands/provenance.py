@@ -50,7 +50,6 @@ def provenance(
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "machine": {
             "system": platform.platform(),
-            "processor": _processor(),
             "python": platform.python_version(),
             **versions_of("numpy", "scipy", "pin"),
         },
@@ -61,10 +60,8 @@ def provenance(
             "sha256": hashlib.sha256(urdf[1].encode()).hexdigest(),
         },
         "param": list(args.param),
-        "options": {name: _plain(getattr(args, name)) for name in options},
-        "parameters": {
-            node: {k: _plain(v) for k, v in values.items()} for node, values in parameters.items()
-        },
+        "options": _plain({name: getattr(args, name) for name in options}),
+        "parameters": _plain(parameters),
     }
 
 
@@ -78,6 +75,9 @@ def versions_of(*packages: str) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: lists, mappings, numbers and texts of bounded length."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return str(value)[:LONGEST_TEXT] if isinstance(value, str | Path) else value
@@ -101,21 +101,10 @@ def _bag_files(bag: Path) -> list[dict[str, Any]]:
 
 def _commit(root: Path) -> dict[str, Any]:
     """Return the commit of a checkout and whether its files differ from it; nothing where there is none."""
-    git = ["git", "-C", str(root)]
-    quiet: dict[str, Any] = {"stderr": subprocess.DEVNULL, "text": True, "timeout": 5.0}
+    if not (root / ".git").exists():
+        return {}
+    git = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--match=", "--dirty"]
     with suppress(OSError, subprocess.SubprocessError):  # no git, or a folder that it does not trust
-        if (root / ".git").exists():
-            commit = subprocess.check_output([*git, "rev-parse", "HEAD"], **quiet).strip()
-            changes = subprocess.check_output(
-                [*git, "status", "--porcelain", "--untracked-files=no"], **quiet
-            )
-            return {"commit": commit, "modified": bool(changes.strip())}
+        said = subprocess.check_output(git, stderr=subprocess.DEVNULL, text=True, timeout=5.0).strip()
+        return {"commit": said.removesuffix("-dirty"), "modified": said.endswith("-dirty")}
     return {}
-
-
-def _processor() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor()

@@ -1,7 +1,13 @@
 """The command `replay`: a recording through the estimators."""
 
+from __future__ import annotations
+
 import argparse
+import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
@@ -11,16 +17,24 @@ from inertial_estimation.commands.terminal import (
     progress_bar,
     recording_with_warnings,
 )
-from inertial_estimation.commands.viewer_files import checked_rrd, replay_view
 from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
-from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError
+from inertial_estimation.files.outputs import (
+    check_output_folder,
+    output_file,
+    result_folder,
+    write_json,
+    write_text,
+)
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
+from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.recordings.robot_match import joints_that_are_missing
-from inertial_estimation.replay.reference import read_reference
+from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.tables import (
@@ -30,6 +44,9 @@ from inertial_estimation.replay.tables import (
     write_result_table,
 )
 from inertial_estimation.signals import NANOSECONDS, seconds
+
+if TYPE_CHECKING:
+    from inertial_estimation.view.robot_view import RecordedRun
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
 OWN_FILES = (*TABLES, METRICS_FILE, REPORT_FILE)
@@ -41,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
     folder = check_output_folder(args.output, overwrite=args.overwrite)
-    rrd = checked_rrd(args.rrd)
+    rrd = _checked_rrd(args.rrd)
     config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
     with recording_with_warnings(args.bag) as recording:
         pipelines = build_pipelines(config, urdf=args.urdf, only=args.only)
@@ -55,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         if args.settle and args.settle >= length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
         topic, reference = read_reference(recording, args.bag, args.reference, args.trusted, args.settle)
-        view = replay_view(rrd, recording, topics, pipelines, reference)
+        view = None if rrd is None else _view(rrd, recording, topics, pipelines, reference)
         with progress_bar("replay", length_s, "s") as progress:
             result = replay_recording(
                 recording,
@@ -96,3 +113,40 @@ def _write(folder: Path, args: argparse.Namespace, evaluation: ReplayResults, pi
             from inertial_estimation.plots.replay_report import write_replay_report
 
             write_replay_report(folder / REPORT_FILE, evaluation)
+
+
+def _checked_rrd(path: Path | None) -> Path | None:
+    """Return the file of ``--rrd`` if it can be written; None without the option.
+
+    Raises:
+        MissingDependencyError: If the viewer's package is not installed.
+        ConfigurationError: If the file cannot be written.
+    """
+    if path is not None and importlib.util.find_spec("rerun") is None:
+        needed = "--rrd needs the extra 'view': pip install 'inertial_estimation[view]'"
+        raise MissingDependencyError(needed)
+    return None if path is None else output_file(path, ".rrd", "--rrd")
+
+
+def _view(
+    path: Path, recording: Recording, topics: RecordedTopics, pipelines: Pipelines, reference: ReplayReference
+) -> RecordedRun:
+    """Return what keeps the replay of a recording through pipelines for the viewer."""
+    from inertial_estimation.view.moments import Truth
+    from inertial_estimation.view.robot_view import RecordedRun
+
+    estimators = (pipelines.tilt, pipelines.inertial, pipelines.payload)
+    first = next(pipeline for pipeline in estimators if pipeline is not None)
+    entry = next(iter(recording.entries([topics.joints])), None)
+    offset = 0 if entry is None else entry.sample.stamp_ns - entry.log_ns
+    origin_ns = recording.start_ns + (offset if abs(offset) > CLOCK_OFFSET_NS else 0)
+    inertias, tilt = reference.truth, pipelines.tilt
+
+    def truth(stamp_ns: int) -> Truth:
+        if inertias is None:
+            return Truth()
+        now = np.array([seconds(stamp_ns - origin_ns)])
+        return Truth(masses={link: float(inertias.masses(link, now)[0]) for link in inertias.steps})
+
+    loads = (lambda: tilt.contact_loads) if tilt is not None else tuple
+    return RecordedRun(path, first.robot, first.config.robot, pipelines.urdf, origin_ns, loads, truth)

@@ -40,13 +40,13 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
         if now_s < next_s:
             return
         next_s = now_s + period_s
-        words = [f"{title}:"]
+        line = f"{title}: {what}"
         if not math.isnan(total):
             share = min(done / total, 1.0) if total > 0.0 else 1.0
             amount = f"{done:.1f} of {total:.1f} {unit}, " if unit not in ("", "%") else ""
-            words += [f"[{'#' * round(share * WIDEST):<{WIDEST}}]"] if live else []
-            words += [f"{100.0 * share:.0f} % ({amount}{now_s - begin_s:.0f} s)"]
-        line = " ".join([*words, what] if live or math.isnan(total) else words)
+            bar = f"[{'#' * round(share * WIDEST):<{WIDEST}}] " if live else ""
+            line = f"{title}: {bar}{100.0 * share:.0f} % ({amount}{now_s - begin_s:.0f} s)"
+            line += f" {what}" if live else ""
         form = f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}" if live else f"{line}\n"
         print(form, end="", file=sys.stderr, flush=True)
 

@@ -163,7 +163,7 @@ def sources(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> Secti
         *(("parameter file", f"{f['path']}, sha256 {f['sha256'][:16]}…") for f in provenance["config"]),
         ("description", f"{urdf['source']}, sha256 {urdf['sha256'][:16]}…"),
         *(("--param", text) for text in provenance["param"]),
-        ("machine", f"{machine['system']}, {machine['processor']}, Python {machine['python']}"),
+        ("machine", f"{machine['system']}, Python {machine['python']}"),
     ]
     values = Table(("parameter", "value"), [(name, str(value)) for name, value in settings.items()], (0, 1))
     folded = [Section("All parameters in effect", [values])] if settings else []

@@ -14,6 +14,10 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 pytest.importorskip("example_robot_data")
 pytest.importorskip("visualization_msgs")
 
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "config" / "layouts"
 
@@ -23,16 +27,17 @@ def texts_of_files():
 
 
 def topics_in(texts):
-    """Topics that the layouts subscribe to, found by how each tool writes them."""
+    """Topics and types of what the layouts subscribe to, found by how each tool writes them."""
     plotjuggler = ElementTree.fromstring(texts["plotjuggler.xml"].encode())
-    topics = set(plotjuggler.find("Plugins/plugin/selected_topics").get("value").split(";"))
-    panels = json.loads(texts["foxglove.json"])["configById"]
-    for panel in panels.values():
-        topics |= set(panel.get("topics", ()))
-        topics |= {path["value"].partition(".")[0] for path in panel.get("paths", ())}
-        topics |= {panel["topicToRender"]} if "topicToRender" in panel else set()
+    selected = plotjuggler.find("Plugins/plugin/selected_topics").get("value").split(";")
+    topics = {(topic, JointState) for topic in selected}
+    for panel in json.loads(texts["foxglove.json"])["configById"].values():
+        topics |= {(topic, MarkerArray) for topic in panel.get("topics", ())}
+        topics |= {(path["value"].partition(".")[0], JointState) for path in panel.get("paths", ())}
+        topics |= {(panel["topicToRender"], DiagnosticArray)} if "topicToRender" in panel else set()
     displays = yaml.safe_load(texts["rviz.rviz"])["Visualization Manager"]["Displays"]
-    return topics | {display["Topic"]["Value"] for display in displays if "Topic" in display}
+    kinds = {"rviz_default_plugins/MarkerArray": MarkerArray}
+    return topics | {(d["Topic"]["Value"], kinds[d["Class"]]) for d in displays if "Topic" in d}
 
 
 def series_in(text):
@@ -71,7 +76,7 @@ def test_the_files_are_those_the_script_writes(layouts, tmp_path):
 def nodes_of(build, robot, names):
     """Topics that nodes publish, and the figures of their telemetry."""
     nodes = [build(name, "--params-file", str(ROOT / "config" / f"{robot}.yaml")) for name in names]
-    topics = {publisher.topic_name for node in nodes for publisher in node.publishers}
+    topics = {(publisher.topic_name, publisher.msg_type) for node in nodes for publisher in node.publishers}
     return topics, {
         f"/{node.get_name()}/telemetry": list(node._telemetry._figures._msg.name) for node in nodes
     }
@@ -96,11 +101,88 @@ def test_layouts_of_another_robot_name_its_topics(layouts, build):
     published, _names = nodes_of(build, "hyq", ("tilt_observer", "inertial_ekf", "trunk_payload"))
     topics = topics_in(texts)
     assert topics <= published
-    assert {"/trunk_payload/markers", "/trunk_payload/telemetry"} <= topics
+    assert {("/trunk_payload/markers", MarkerArray), ("/trunk_payload/telemetry", JointState)} <= topics
     assert any("phase" in name for _topic, name in series_in(texts["plotjuggler.xml"]))
 
 
 def test_layouts_of_a_namespace_name_its_topics(layouts):
-    shared = {"/diagnostics"}
+    shared = {("/diagnostics", DiagnosticArray)}
     root, below = (topics_in(layouts.layouts(layouts.robot_of("hyq", ns))) - shared for ns in ("", "/hyq/"))
-    assert below == {f"/hyq{topic}" for topic in root}
+    assert below == {(f"/hyq{topic}", kind) for topic, kind in root}
+
+
+ELEMENTS = {  # of PlotJuggler 3: those that its loaders look for below each (xmlLoadState, restoreSplitter)
+    "root": "tabbed_widget use_relative_time_offset Plugins previouslyLoaded_Streamer customMathEquations",
+    "tabbed_widget": "Tab currentTabIndex",
+    "Tab": "Container",
+    "Container": "DockSplitter",
+    "DockSplitter": "DockSplitter DockArea",
+    "DockArea": "plot",
+    "plot": "limitY curve",
+    "Plugins": "plugin",
+    "plugin": "use_header_stamp discard_large_arrays max_array_size selected_topics",
+    "customMathEquations": "snippet",
+    "snippet": "global function linked_source additional_sources",
+    "additional_sources": "v1",
+}
+
+
+def test_plotjuggler_finds_every_element(layouts):
+    for config in ("talos", "hyq"):
+        root = ElementTree.fromstring(layouts.plotjuggler(layouts.robot_of(config)).encode())
+        for element in root.iter():
+            assert {child.tag for child in element} <= set(ELEMENTS.get(element.tag, "").split()), element.tag
+        for splitter in root.iter("DockSplitter"):
+            sizes = [float(size) for size in splitter.get("sizes").split(";")]
+            assert int(splitter.get("count")) == len(splitter) == len(sizes), "it reads one size for each"
+            assert sum(sizes) == pytest.approx(1.0, abs=1e-4)
+            assert splitter.get("orientation") in "|-"
+        plots = list(root.iter("plot"))
+        assert {(plot.get("mode"), plot.get("style")) for plot in plots} == {("TimeSeries", "Lines")}
+        assert all(plot.findall("curve") for plot in plots)
+        streamer = root.find("previouslyLoaded_Streamer").get("name")
+        assert streamer == root.find("Plugins/plugin").get("ID") == "ROS2 Topic Subscriber"
+
+
+SETTINGS = {  # of Foxglove's panels: those that their types require (PlotConfig, DiagnosticSummaryConfig ...)
+    "Plot": "paths showLegend legendDisplay showPlotValuesInLegend showXAxisLabels showYAxisLabels isSynced "
+    "xAxisVal sidebarDimension",
+    "DiagnosticSummary": "minLevel pinnedIds topicToRender hardwareIdFilter",
+    "3D": "topics cameraState followMode",
+    "Tab": "activeTabIdx tabs",
+}
+
+
+def panels_in(layout):
+    """Panels of a layout, a name or two parts side by side."""
+    if isinstance(layout, str):
+        return [layout]
+    assert layout["direction"] in ("row", "column")
+    assert 0.0 < layout["splitPercentage"] < 100.0
+    return [*panels_in(layout["first"]), *panels_in(layout["second"])]
+
+
+def test_foxglove_finds_every_panel_and_setting():
+    document = json.loads(texts_of_files()["foxglove.json"])
+    panels = document["configById"]
+    tabs = [tab for panel in panels.values() for tab in panel.get("tabs", ())]
+    placed = [*panels_in(document["layout"]), *(name for tab in tabs for name in panels_in(tab["layout"]))]
+    assert sorted(placed) == sorted(panels), "each is placed once"
+    for name, panel in panels.items():
+        assert set(SETTINGS[name.partition("!")[0]].split()) <= panel.keys(), name
+    paths = [path for panel in panels.values() for path in panel.get("paths", ())]
+    assert {path["timestampMethod"] for path in paths} == {"headerStamp"}
+
+
+CLASSES = {  # of RViz, as in plugins_description.xml of rviz_default_plugins
+    "Displays": ("Grid", "RobotModel", "TF", "MarkerArray", "Odometry", "Wrench"),
+    "Tools": ("MoveCamera", "Select", "FocusCamera", "Measure", "Interact"),
+    "Views": ("Orbit", "XYOrbit", "TopDownOrtho", "FPS", "ThirdPersonFollower"),
+}
+
+
+def test_rviz_has_every_class():
+    manager = yaml.safe_load(texts_of_files()["rviz.rviz"])["Visualization Manager"]
+    used = {**manager, "Views": [manager["Views"]["Current"]]}
+    for part, classes in CLASSES.items():
+        assert {one["Class"] for one in used[part]} <= {f"rviz_default_plugins/{name}" for name in classes}

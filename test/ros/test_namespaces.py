@@ -35,6 +35,19 @@ def test_the_parameters_of_a_robot_file_arrive_in_a_namespace(build, robot, name
     assert found == {key: value or [""] if value == [] else value for key, value in expected.items()}
 
 
+@pytest.mark.parametrize("name", ["tilt_observer", "inertial_ekf", "trunk_payload"])
+def test_a_node_in_a_namespace_publishes_and_reads_the_same_as_a_plain_one(build, name):
+    def topics(*remapped):
+        node = build(name, "--params-file", str(CONFIG / "hyq.yaml"), *remapped)
+        ends = {*node.publishers, *node.subscriptions}
+        return {(type(end), node.resolve_topic_name(end.topic_name), end.msg_type) for end in ends}
+
+    common = ("/diagnostics", "/rosout", "/parameter_events", "/clock")  # of all robots
+    plain = {(end, topic if topic in common else f"/robot1{topic}", kind) for end, topic, kind in topics()}
+    assert len(plain) > 10
+    assert topics(*IN_ROBOT1) == plain
+
+
 def robot_file(world, section):
     path = world.folder / "robot.yaml"
     path.write_text(

@@ -24,6 +24,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
+from inertial_estimation.replay.tables import TELEMETRY_FILES, TimeAxis, estimate_tables
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
@@ -31,6 +32,7 @@ from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
+from inertial_estimation.telemetry import AGE
 
 NODES = {"tilt_observer": TiltObserverNode, "inertial_ekf": InertialEkfNode}
 LATE = {"/joint_states": (0.9, 0.98), "/imu/data": (1.2, 1.27), "/left_foot/wrench": (1.5, 1.58)}  # [s]
@@ -139,8 +141,9 @@ def message(entry):
     return wrench_to_msg(sample, WrenchStamped(), "sole")
 
 
-def run_live(recording, name, trigger, at_once):
+def run_live(recording, name, trigger, at_once, prepare=lambda _node: None):
     live = LiveNode(name, trigger, recording)
+    prepare(live.node)
     try:
         for sent, entry in enumerate(recording.entries(recording.topics), start=1):
             live.send(entry)
@@ -168,6 +171,39 @@ def test_estimates_are_those_of_a_replay(recording, replayed, name, trigger, at_
     expected = numbers(replayed(name))
     assert len(expected) > 300
     np.testing.assert_array_equal(numbers(run_live(recording, name, trigger, at_once)), expected)
+
+
+class Listener:
+    """Stands in for the publisher of figures that somebody listens to."""
+
+    def __init__(self):
+        self.rows = []
+
+    def get_subscription_count(self):
+        return 1
+
+    def publish(self, msg):
+        stamp_ns = msg.header.stamp.sec * 10**9 + msg.header.stamp.nanosec
+        figures = dict(zip(msg.name, msg.position, strict=True))
+        self.rows.append({"stamp_ns": stamp_ns, **figures})
+
+
+def test_the_telemetry_of_a_node_is_that_of_a_replay(recording):
+    listener = Listener()
+
+    def listen(node):
+        node._telemetry._figures._publisher = listener
+        node._publish = functools.partial(TiltObserverNode._publish, node)
+
+    run_live(recording, "tilt_observer", "timer", 37, listen)
+    built = build_pipelines(load_config_file(find_config("talos")), only=["tilt_observer"])
+    run = replay_recording(recording, replay_topics(built.values, {}), ReplayReaders(tilt=built.tilt))
+    time = TimeAxis(run.start_ns, run.start_ns, run.end_ns, None)
+    table = estimate_tables(run, {}, built, time)[TELEMETRY_FILES["tilt_observer"]]
+    assert len(listener.rows) == len(table["stamp_ns"]) > 300
+    assert listener.rows[0].keys() - {AGE} == table.keys() - {"time_s"}
+    for name in table.keys() - {"time_s"}:
+        np.testing.assert_array_equal([row[name] for row in listener.rows], table[name], name)
 
 
 def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recording):
