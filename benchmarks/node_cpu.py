@@ -1,6 +1,6 @@
 """CPU of the live estimators at 1 kHz inputs and 333 Hz outputs, over that of empty nodes on the same topics.
 
-    python -m benchmarks.node_cpu [--seconds 10] [--rate 1000] [--triggers timer arrival]
+    python -m benchmarks.node_cpu [--seconds 10] [--rate 1000]
 
 One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches), and the base state
 at a third of their rate. The nodes and their empty twins run one after
@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.commands.ros_domains import talk_apart
@@ -33,35 +35,21 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="duration of one measurement")
     parser.add_argument("--rate", type=float, default=1000.0, help="rate of every sensor [Hz]")
-    parser.add_argument("--triggers", nargs="+", choices=("timer", "arrival"), default=["timer", "arrival"])
     parser.add_argument("--role", default="", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.role:
         return publish(args.rate) if args.role == "publisher" else run_empty(args.role)
     talk_apart()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    kinds = ("empty", *args.triggers)
-    total = dict.fromkeys(kinds, 0.0)
+    found = []
     for name in NODES:
-        shares = {kind: cpu_share(command(name, kind), args) for kind in kinds}
-        total = {kind: total[kind] + shares[kind] for kind in kinds}
-        print_row(name, shares)
-    print_row("both estimators", total)
+        code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
+        given = ["--params-file", str(CONFIG), "-p", f"{name}:rate:={RATE}", "--log-level", "error"]
+        empty = cpu_share([sys.executable, "-m", "benchmarks.node_cpu", "--role", name], args)
+        found.append((empty, cpu_share([sys.executable, "-c", code, "--ros-args", *given], args)))
+    for name, (empty, share) in zip((*NODES, "both"), (*found, np.sum(found, axis=0)), strict=True):
+        print(f"{name:>22}  empty {empty:.1%}  node {share:.1%} ({share / empty:.2f} x)")
     return 0
-
-
-def print_row(name: str, shares: dict[str, float]) -> None:
-    columns = [f"  {kind} {share:.1%} ({share / shares['empty']:.2f} x)" for kind, share in shares.items()]
-    print(f"{name:>22}" + "".join(columns), flush=True)
-
-
-def command(name: str, kind: str) -> list[str]:
-    """Return the command line of a node with a trigger, or of an empty one with its subscriptions."""
-    if kind == "empty":
-        return [sys.executable, "-m", "benchmarks.node_cpu", "--role", name]
-    code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
-    given = ["-p", f"{name}:rate:={RATE}", "-p", f"{name}:trigger:={kind}", "--log-level", "error"]
-    return [sys.executable, "-c", code, "--ros-args", "--params-file", str(CONFIG), *given]
 
 
 def cpu_share(command: list[str], args: argparse.Namespace) -> float:

@@ -25,8 +25,50 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_package), os.envir
 os.environ["PYTHONSAFEPATH"] = "1"
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when a test module imports numpy
     os.environ.setdefault(_variable, "1")
+SIMULATION = ("mujoco", "proxsuite", "example_robot_data")
+NEEDED = {  # packages without which the tests of a room are skipped
+    "calibration": ("example_robot_data",),
+    "closed_loop": SIMULATION,
+    "commands": ("rosbags", "rich", *SIMULATION),
+    "control": SIMULATION,
+    "experiments": ("vqf", *SIMULATION),
+    "files": ("rosbags",),
+    "payload": ("example_robot_data",),
+    "plots": ("plotly", "jinja2", "matplotlib"),
+    "real_recordings": ("rosbags", "example_robot_data"),
+    "recordings": ("rosbags",),
+    "replay": ("rosbags", "example_robot_data"),
+    "ros": ("rclpy", "rosbags", "rich", *SIMULATION),
+    "setup_assistant": ("example_robot_data",),
+    "simulation": SIMULATION,
+    "synthetic": ("rosbags", "example_robot_data"),
+}
+OPTIONAL = {package for packages in NEEDED.values() for package in packages}
+OPTIONAL |= {"pinocchio", "rerun", "visualization_msgs", "lifecycle_msgs"}
 settings.register_profile("whatever else the machine does", deadline=None)
 settings.load_profile("whatever else the machine does")
+
+
+class Module(pytest.Module):
+    """Tests that are skipped, with the reason, where a package that they need is not installed."""
+
+    def collect(self) -> Any:
+        """Collect the tests, or say what is missing."""
+        for package in NEEDED.get(self.path.parent.name, ()):
+            if importlib.util.find_spec(package) is None:
+                pytest.skip(f"{self.name} needs {package}")
+        try:
+            return super().collect()
+        except self.CollectError as error:
+            missing = getattr(error.__cause__, "name", None) or ""
+            if isinstance(error.__cause__, ModuleNotFoundError) and missing.partition(".")[0] in OPTIONAL:
+                pytest.skip(f"{self.name} needs {missing}")
+            raise
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> Module:
+    """Collect a module by the class above."""
+    return Module.from_parent(parent, path=module_path)
 
 
 @pytest.hookimpl(tryfirst=True)

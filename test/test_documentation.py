@@ -1,4 +1,4 @@
-"""The pages name modules and pages that exist."""
+"""The pages name what exists, and the README's Python runs as it stands there."""
 
 import re
 from fnmatch import fnmatch
@@ -48,3 +48,15 @@ def test_every_page_is_in_the_site() -> None:
 def test_every_public_name_is_in_the_page_of_the_api() -> None:
     documented = re.findall(r"^\.\. auto\w+:: (\w+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
     assert sorted(documented) == sorted(set(inertial_estimation.__all__) - {"__version__"})
+
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def test_the_library_example_runs_and_prints_verticals(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(block, str(README), "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 500
+    z = float(lines[-1].rstrip("]").split()[-1])
+    assert z > 0.9

@@ -2,15 +2,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.parameters import (
-    build_config,
-    iterate_parameters,
-    parameter,
-    parameter_values,
-    replace_value,
-    section,
-)
+import inertial_estimation as ie
+from inertial_estimation.parameters import iterate_parameters, parameter, replace_value, section
 
 
 @dataclass(frozen=True)
@@ -42,11 +35,11 @@ def test_names_are_dotted_and_merged_sections_have_none():
 
 
 def test_values_round_trip():
-    config = build_config(Config, {"rate": 100, "gate.quantile": 0.9, "contacts": ["l", "r"], "mode": "b"})
+    config = ie.build_config(Config, {"rate": 100, "gate.quantile": 0.9, "contacts": ["l", "r"], "mode": "b"})
     assert config.rate == 100.0
     assert isinstance(config.rate, float)
     assert config.shared.contacts == ("l", "r")
-    assert build_config(Config, parameter_values(config)) == config
+    assert ie.build_config(Config, ie.parameter_values(config)) == config
 
 
 @pytest.mark.parametrize(
@@ -69,24 +62,24 @@ def test_values_round_trip():
     ],
 )
 def test_bad_values_are_named_with_what_was_expected(values, words):
-    with pytest.raises(ConfigurationError) as error:
-        build_config(Config, values, where="robot.yaml")
+    with pytest.raises(ie.ConfigurationError) as error:
+        ie.build_config(Config, values, where="robot.yaml")
     for word in [*words, "robot.yaml"]:
         assert word in str(error.value)
 
 
 def test_all_violations_are_listed_at_once():
-    with pytest.raises(ConfigurationError, match=r"2 bad parameter.*rate.*window"):
-        build_config(Config, {"rate": -1.0, "window": "x"})
+    with pytest.raises(ie.ConfigurationError, match=r"2 bad parameter.*rate.*window"):
+        ie.build_config(Config, {"rate": -1.0, "window": "x"})
 
 
 def test_ros_writes_an_empty_list_as_one_empty_string():
-    assert build_config(Config, {"contacts": [""]}).shared.contacts == ()
+    assert ie.build_config(Config, {"contacts": [""]}).shared.contacts == ()
 
 
 def test_replacing_one_value_leaves_the_rest():
-    config = build_config(Config, {"window": 7})
+    config = ie.build_config(Config, {"window": 7})
     changed = replace_value(config, "gate.quantile", 0.75)
     assert (changed.gate.quantile, changed.window) == (0.75, 7)
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ie.ConfigurationError):
         replace_value(config, "gate.quantile", 2.0)

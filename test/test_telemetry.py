@@ -6,14 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.signals import (
-    BaseEstimate,
-    BaseState,
-    Decision,
-    InertialEstimate,
-    LinkEstimate,
-    LinkInertia,
-)
+import inertial_estimation as ie
+from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
 from inertial_estimation.telemetry import (
     AGE,
@@ -27,25 +21,25 @@ ROLL, PITCH, YAW = 0.2, -0.3, 0.9
 
 def base_estimate(contacts=("right",)):
     R_WB = rotation_from_roll_pitch_yaw(ROLL, PITCH, YAW)
-    state = BaseState(7, quaternion_from_rotation(R_WB), np.zeros(3), np.zeros(3), np.zeros(3))
+    state = ie.BaseState(7, quaternion_from_rotation(R_WB), np.zeros(3), np.zeros(3), np.zeros(3))
     x = R_WB[2]
     P = 0.01**2 * (np.eye(3) - np.outer(x, x)) + 0.05**2 * np.outer(x, x)
     bias, innovation = np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6])
     variances = (0.001**2, 0.002**2)
-    return BaseEstimate(state, x, bias, contacts, innovation, True, False, P, variances, at_rest=True)
+    return ie.BaseEstimate(state, x, bias, contacts, innovation, True, False, P, variances, at_rest=True)
 
 
 def link_estimate(link, mass, *, sigma=0.1):
-    here = LinkInertia(link, mass, np.array([0.1, 0.2, 0.3]), np.eye(3))
-    payload = LinkInertia(link, mass - 2.0, np.zeros(3), np.eye(3))
-    published = LinkInertia(link, mass - 0.5, np.zeros(3), np.eye(3))
+    here = ie.LinkInertia(link, mass, np.array([0.1, 0.2, 0.3]), np.eye(3))
+    payload = ie.LinkInertia(link, mass - 2.0, np.zeros(3), np.eye(3))
+    published = ie.LinkInertia(link, mass - 0.5, np.zeros(3), np.eye(3))
     covariance = np.diag([sigma**2, 0.01**2, 0.02**2, 0.03**2, *6 * [1.0]])
-    return LinkEstimate(published, here, payload, covariance)
+    return ie.LinkEstimate(published, here, payload, covariance)
 
 
 def inertial_estimate(**changes):
     links = (link_estimate("hand", 3.0), link_estimate("torso", 20.0))
-    estimate = InertialEstimate(
+    estimate = ie.InertialEstimate(
         *(7, links, ("row",), np.zeros(1), 5.0, 10.8, True, Decision.REOPENED, np.ones(20), 13),
         friction={"elbow/coulomb": 1.5},
         noise={"noise.torque": (2.0, 1.5)},

@@ -1,10 +1,10 @@
 """Faults by the thousand against the four pipelines: what escapes, what is wrong, and how it recovers.
 
 Run from the root of the project: ``python -m benchmarks.fault_campaign --cases 10 --output faults.json``; one
-case alone, as a timeline: ``python -m benchmarks.fault_campaign --seed 7 --case tilt/stuck/3``, with
-``--early`` or ``--others`` as in its campaign. Another version of the package is judged from a folder that
-holds nothing but a link to this ``benchmarks``, with ``PYTHONPATH`` naming the root of that version. Times of
-steps are processor time of the child. SIGINT and SIGTERM end a run early; what it has found is printed.
+case alone: ``--case tilt/stuck/3`` with the options of its campaign. Another version of the package is judged
+from a folder that holds nothing but a link to this ``benchmarks``, with ``PYTHONPATH`` naming the root of
+that version. Times of steps are processor time of the child. SIGINT and SIGTERM end a run early; what it has
+found is printed.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.fault_campaign.campaign import ALL, Case, all_cases, run_cases
 from benchmarks.fault_campaign.fault import KINDS
 from benchmarks.fault_campaign.judge import Verdict
-from benchmarks.fault_campaign.report import kinds_by_pipelines, kinds_table, print_timeline, table
+from benchmarks.fault_campaign.report import kinds_by_pipelines, kinds_table, table
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -34,17 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--others", action="store_true", help="robots and recordings not looked at first")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="every verdict")
-    parser.add_argument("--case", metavar="PIPELINE/KIND/NUMBER", help="one case alone, with its timeline")
+    parser.add_argument("--case", metavar="PIPELINE/KIND/NUMBER", help="of them one alone")
     parser.add_argument("--list", action="store_true", help="print the kinds")
     return parser
-
-
-def _show(options: argparse.Namespace) -> None:
-    pipeline, kind, number = options.case.split("/")
-    case = Case(pipeline, kind, int(number), options.seed, options.early, options.others)
-    (verdict,) = run_cases([case], show=print_timeline)
-    print(json.dumps(asdict(verdict), indent=1))
-    print("fails:", ", ".join(verdict.failures) or "nothing")
 
 
 def _run(cases: Sequence[Case], jobs: int) -> list[Verdict]:
@@ -65,12 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         print(kinds_table())
         return 0
-    if options.case:
-        _show(options)
-        return 0
     begin = time.perf_counter()
     chosen = {"early": options.early, "others": options.others}
-    cases = all_cases(range(options.cases), options.seed, options.pipeline or ALL, options.kind, **chosen)
+    count = options.cases if options.case is None else int(options.case.rpartition("/")[2]) + 1
+    cases = all_cases(range(count), options.seed, options.pipeline or ALL, options.kind, **chosen)
+    cases = [case for case in cases if options.case in (None, case.name)]
     verdicts = _run(cases, options.jobs)
     print("", kinds_by_pipelines(verdicts), "", table(verdicts), "", sep="\n")
     print(f"{len(verdicts)} of {len(cases)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")

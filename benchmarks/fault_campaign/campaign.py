@@ -2,7 +2,7 @@
 
 import gc
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -10,12 +10,12 @@ from operator import itemgetter
 import numpy as np
 
 from benchmarks.fault_campaign.fault import KINDS, Fault
-from benchmarks.fault_campaign.feed import Feed, Record
+from benchmarks.fault_campaign.feed import Feed
 from benchmarks.fault_campaign.forked import EndedError, forked, in_parallel
 from benchmarks.fault_campaign.judge import COLUMNS, Errors, Verdict, errors_of, judge
 from benchmarks.fault_campaign.messages import Message, nanoseconds
 from benchmarks.fault_campaign.other_scenes import OTHER_SOURCES, other_scenes
-from benchmarks.fault_campaign.pipelines import ADAPTERS, Adapter
+from benchmarks.fault_campaign.pipelines import ADAPTERS
 from benchmarks.fault_campaign.scenes import SCENES, SOURCES, Scene, build_pipeline, recorded
 
 ALL = tuple(ADAPTERS)
@@ -27,7 +27,6 @@ SETTLED_S = 0.5  # recovery of such a case at the latest
 WHOLE_TAIL_EVERY = 4  # of so many cases one has the whole tail whatever it does, as a sample
 CASES_IN_SHARE = 40  # for each of which a scene is run up to the beginnings of its cases once
 WARM_UP_S = 1.0  # of data, by which compiled functions are loaded before processes are forked
-Show = Callable[["Case", Fault, Record, Errors, Adapter], None]
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,8 @@ def all_cases(
     return [case for case in cases if case.scenes]
 
 
-def run_cases(cases: Sequence[Case], jobs: int = 1, show: Show | None = None) -> Iterator[Verdict]:
-    """Run cases in so many processes, and yield their verdicts as they come.
-
-    `show` is called within the child with everything recorded of a case, to print it.
-    """
+def run_cases(cases: Sequence[Case], jobs: int = 1) -> Iterator[Verdict]:
+    """Run cases in so many processes, and yield their verdicts as they come."""
     by_scene: dict[str, list[tuple[float, Case]]] = {}
     for case in cases:
         name, begin_s, _ = case.draw()
@@ -110,7 +106,7 @@ def run_cases(cases: Sequence[Case], jobs: int = 1, show: Show | None = None) ->
         runs[name].clean = clean
         ordered = [case for _, case in sorted(by_scene[name], key=itemgetter(0))]
         for k in range(0, len(ordered), CASES_IN_SHARE):
-            shares.append(partial(runs[name].run, ordered[k : k + CASES_IN_SHARE], show))
+            shares.append(partial(runs[name].run, ordered[k : k + CASES_IN_SHARE]))
     for verdicts in in_parallel(shares, jobs):
         yield from verdicts
 
@@ -135,7 +131,7 @@ class _SceneRun:
             raise RuntimeError(f"clean data of {self.name}: {self.feed.record.escape}")
         return self.name, errors_of(self.feed.adapter, self.feed.record.outputs)
 
-    def run(self, cases: Sequence[Case], show: Show | None) -> list[Verdict]:
+    def run(self, cases: Sequence[Case]) -> list[Verdict]:
         """Run cases in the order of their beginnings; the pipeline is fed up to each of them in turn."""
         rest, found = self.messages, []
         for case in cases:
@@ -143,14 +139,14 @@ class _SceneRun:
             count = next(k for k, message in enumerate(rest) if message.arrival_ns >= begin_ns)
             self.feed.run(rest[:count])
             rest = rest[count:]
-            found.append(self._verdict(case, rest, show))
+            found.append(self._verdict(case, rest))
         return found
 
-    def _verdict(self, case: Case, rest: Sequence[Message], show: Show | None) -> Verdict:
+    def _verdict(self, case: Case, rest: Sequence[Message]) -> Verdict:
         try:
-            verdict: Verdict = forked(partial(self._case, case, rest, show))
+            verdict: Verdict = forked(partial(self._case, case, rest))
             if "late" in verdict.failures:  # once more: the same step is long again, an interruption is not
-                again: Verdict = forked(partial(self._case, case, rest, None))
+                again: Verdict = forked(partial(self._case, case, rest))
                 verdict = replace(verdict, over_period_s=min(verdict.over_period_s, again.over_period_s))
         except EndedError as ended:
             fault = case.inject(rest)
@@ -158,12 +154,12 @@ class _SceneRun:
             verdict = Verdict(*names, fault.text, fault.duration_s, str(ended))
         return verdict
 
-    def _case(self, case: Case, rest: Sequence[Message], show: Show | None) -> Verdict:
+    def _case(self, case: Case, rest: Sequence[Message]) -> Verdict:
         fault, feed = case.inject(rest), self.feed
         names = {"case": case.name, "pipeline": case.pipeline, "kind": case.kind, "scene": self.name}
         short_ns = fault.end_ns + nanoseconds(SETTLED_TAIL_S)
         parts = [replace(fault, messages=tuple(m for m in fault.messages if m.arrival_ns <= short_ns)), fault]
-        whole = show is not None or case.number % WHOLE_TAIL_EVERY == 0 or not parts[0].messages
+        whole = case.number % WHOLE_TAIL_EVERY == 0 or not parts[0].messages
         feed.start_anew()
         fed = 0
         for part in parts[whole:]:
@@ -173,8 +169,6 @@ class _SceneRun:
             settled = verdict.recovery_s is not None and verdict.recovery_s <= SETTLED_S
             if settled and verdict.wrong_ok_s == verdict.time_wrong_s == 0.0 and not verdict.failures:
                 break
-        if show is not None:
-            show(case, fault, feed.record, self.clean, feed.adapter)
         return verdict
 
 

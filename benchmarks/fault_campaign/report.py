@@ -1,15 +1,12 @@
-"""The table of a campaign, kinds by pipelines, and one case as a timeline."""
+"""The table of a campaign, and kinds by pipelines."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.fault_campaign.campaign import Case, totals
-from benchmarks.fault_campaign.fault import KINDS, Fault
-from benchmarks.fault_campaign.feed import Record
-from benchmarks.fault_campaign.judge import COLUMNS, Errors, Verdict, errors_of
-from benchmarks.fault_campaign.pipelines import Adapter
-from inertial_estimation.signals import NANOSECONDS
+from benchmarks.fault_campaign.campaign import totals
+from benchmarks.fault_campaign.fault import KINDS
+from benchmarks.fault_campaign.judge import COLUMNS, Verdict
 
 
 def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -57,20 +54,3 @@ def kinds_table() -> str:
         hidden = f" Not revealed by the data{' of ' * bool(kind.hidden_in)}{', '.join(kind.hidden_in)}: "
         rows.append([f"`{kind.name}`", kind.text + (hidden + kind.hidden + ".") * bool(kind.hidden)])
     return _rows(["kind", "what happens"], rows)
-
-
-def print_timeline(case: Case, fault: Fault, record: Record, clean: Errors, adapter: Adapter) -> None:
-    """Print one case every 50 ms of data: time since the fault began, error, results, health."""
-    found = errors_of(adapter, record.outputs, clean)
-    print(f"{case.name}, seed {case.seed}: {fault.text}; {', '.join(fault.streams)}; error in {adapter.unit}")
-    for sample in record.health:
-        time_s = (sample.arrival_ns - fault.begin_ns) / NANOSECONDS
-        newest = int(np.searchsorted(found.arrivals_ns, sample.arrival_ns, side="right")) - 1
-        error, age = "-", "-"
-        if newest >= 0:
-            error = f"{found.error[newest]:.3g}"
-            age = f"{(sample.arrival_ns - found.arrivals_ns[newest]) / NANOSECONDS:.2f}"
-        state = f"{sample.level.name:5}  {sample.text[:200]}"
-        print(f"{time_s:7.2f} s  error {error:>8}  age {age:>5} s  {state}")
-    if record.escape:
-        print(f"escape: {record.escape}")

@@ -3,9 +3,6 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-
-pytest.importorskip("example_robot_data")
-
 from support.example_robots import talos
 
 from inertial_estimation.errors import ConfigurationError, ModelError

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("example_robot_data")
-
 from scipy.stats import chi2
 from support.calibration_scenes import SOLE, Scene, feet_motion, feet_scene, marker_scene, plane_scene
 from support.example_robots import talos

@@ -3,11 +3,8 @@
 import json
 
 import numpy as np
-import pytest
-
-pytest.importorskip("example_robot_data")
-
 import pinocchio as pin
+import pytest
 import yaml
 from support.calibration_scenes import marker_scene
 

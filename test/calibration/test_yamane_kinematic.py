@@ -1,9 +1,6 @@
 """The experiment's data and its shortened run."""
 
 import numpy as np
-import pytest
-
-pytest.importorskip("example_robot_data")
 
 from inertial_estimation.calibration.solver import fit_local
 from inertial_estimation.experiments.registry import find_experiment

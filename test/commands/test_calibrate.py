@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip("example_robot_data")
-
 from support.calibration_scenes import feet_scene, marker_scene
+from support.example_robots import talos
 
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem
@@ -53,11 +51,6 @@ def written(path: Path, header: list[str], rows: list[list[object]]) -> Path:
 def marker(source: Path, config: Path, output: Path, *more: str) -> list[str]:
     common = ["--config", str(config), "--frame", "panda_link7", "--output", str(output)]
     return ["calibrate", "marker", str(source), *common, *more]
-
-
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(arguments) == 1
-    return capsys.readouterr().err.strip().splitlines()[-1]
 
 
 def test_marker_files_hold_the_identifiable_offsets(postures, config: Path, tmp_path: Path) -> None:
@@ -118,10 +111,10 @@ def test_known_offsets_are_applied_and_stay_in_the_file(postures, config: Path, 
     ],
     ids=["missing", "marker", "degrees", "nan", "few", "ragged", "empty"],
 )
-def test_bad_tables(postures, config: Path, tmp_path: Path, spoil, message: str, capsys) -> None:
+def test_bad_tables(postures, config: Path, tmp_path: Path, spoil, message: str, refused) -> None:
     header, rows = spoil(list(postures[0]), [list(row) for row in postures[1]])
     source = written(tmp_path / "bad.csv", header, rows)
-    assert message in refused(marker(source, config, tmp_path / "out"), capsys)
+    assert message in refused(*marker(source, config, tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
@@ -138,12 +131,7 @@ def test_rows_with_nan_are_dropped_and_counted(postures, config: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("marker GOOD --frame tail", "no frame 'tail'"),
         ("marker GOOD --frame panda_link7 --joints knee*", "no joint 'knee*' moves"),
-        (
-            "marker GOOD --frame panda_link7 --param calibration.offset_sigme=1.0",
-            "did you mean 'offset_sigma'",
-        ),
         ("marker none.csv --frame panda_link7", "cannot read"),
         ("flat-feet GOOD", "no IMU link"),
         ("flat-feet GOOD --imu-link tail", "no frame 'tail'"),
@@ -151,22 +139,19 @@ def test_rows_with_nan_are_dropped_and_counted(postures, config: Path, tmp_path:
         ("flat-feet GOOD --imu-link none", "at least two contacts"),
     ],
 )
-def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, arguments, message, capsys) -> None:
+def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, arguments, message, refused) -> None:
     source = written(tmp_path / "good.csv", postures[0], postures[1])
     words = [str(source) if word == "GOOD" else word for word in arguments.split()]
-    common = ["--config", str(config), "--output", str(tmp_path / "out")]
-    assert message in refused(["calibrate", *words, *common], capsys)
+    assert message in refused("calibrate", *words, "--config", config, "--output", tmp_path / "out")
 
 
 def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", list[str]]:
     scene = feet_scene(np.random.default_rng(4), imus=("imu_link",), use_yaw=False)
     problem = scene.problem
     assert isinstance(problem, FlatFeetProblem)
-    from support.example_robots import talos
-
     names = list(talos().joint_names)
     rows = []
-    for q, R in zip(problem.chain.q, problem.imus[0].R_WI, strict=True):
+    for q, R in zip(problem.chain.q[::3], problem.imus[0].R_WI[::3], strict=True):
         rows.append([*q, *(9.81 * R[2] if vertical else quaternion_from_rotation(R))])
     kinds = ["up_x", "up_y", "up_z"] if vertical else ["qx", "qy", "qz", "qw"]
     header = [*names, *(f"imu_link/{kind}" for kind in kinds)]
@@ -187,7 +172,6 @@ def test_flat_feet_from_a_table(tmp_path: Path, vertical: bool) -> None:
 
 def test_flat_feet_from_a_recording(tmp_path: Path) -> None:
     """TALOS stands and moves: its legs have no offsets, and little is known of them."""
-    pytest.importorskip("rosbags")
     bag = tmp_path / "bag"
     assert main(["synthesize", "talos", "--output", str(bag), "--duration", "4", "--rate", "50"]) == 0
     arguments = ["--config", "talos", "--output", str(tmp_path / "out"), "--interval", "0.4", "--no-figures"]

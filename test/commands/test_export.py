@@ -69,11 +69,8 @@ def test_an_export_again_leaves_no_sample_of_the_one_before(results, tmp_path):
         (estimated(posterior=False).json_text(), "use 'consistent'"),
     ],
 )
-def test_what_cannot_be_drawn_from_is_refused_in_a_line(tmp_path, capsys, text, said):
+def test_what_cannot_be_drawn_from_is_refused_in_a_line(tmp_path, refused, text, said):
     if text is not None:
         (tmp_path / POSTERIOR_FILE).write_text(text)
-    assert main(["export", str(tmp_path), "--output", str(tmp_path / "out"), "--samples", "2"]) == 1
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+    assert said in refused("export", tmp_path, "--output", tmp_path / "out", "--samples", "2")
     assert not (tmp_path / "out").exists()

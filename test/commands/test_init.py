@@ -7,9 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("mujoco")
-pytest.importorskip("proxsuite")
-
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
 

@@ -4,9 +4,6 @@ import io
 import math
 
 import pytest
-
-pytest.importorskip("rich")
-
 from rich.console import Console
 
 from inertial_estimation.commands.monitor_view import monitor_view

@@ -19,9 +19,6 @@ from inertial_estimation.comparison.results import read_results
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
-pytest.importorskip("rosbags")
-pytest.importorskip("example_robot_data")
-
 TILT_FILES = {
     "base_orientation.csv",
     "base_state.csv",
@@ -52,14 +49,6 @@ def results(
     with processor_time():
         assert main(["replay", str(talos_bag), "--output", str(folder), *arguments]) == 0
     return folder
-
-
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Run a replay that must fail with one line on stderr, and return that line."""
-    assert main(["replay", *arguments]) == 1
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1
-    return lines[0]
 
 
 def test_every_promised_file_is_there(results: Path) -> None:
@@ -129,11 +118,11 @@ def test_robot_and_series_are_in_the_recording_for_the_viewer(results: Path) -> 
 
 
 def test_without_the_viewer_the_option_says_what_to_install(
-    talos_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    talos_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused
 ) -> None:
     monkeypatch.setitem(sys.modules, "rerun", None)
-    arguments = ["--config", "talos", "--output", str(tmp_path / "results"), "--rrd", str(tmp_path / "a.rrd")]
-    assert "pip install" in refused([str(talos_bag), *arguments], capsys)
+    common = ["--config", "talos", "--output", tmp_path / "results"]
+    assert "pip install" in refused("replay", talos_bag, *common, "--rrd", tmp_path / "a.rrd")
 
 
 def test_metrics_find_the_truth_of_the_recording(results: Path) -> None:
@@ -206,16 +195,11 @@ def test_only_the_estimators_that_are_named_run(talos_bag: Path, tmp_path: Path)
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(
-    talos_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+    talos_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused, arguments, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flags.csv").write_text("1\n0\n")
-    line = refused([str(talos_bag), "--config", "talos", "--output", "out", *arguments], capsys)
+    line = refused("replay", talos_bag, "--config", "talos", "--output", "out", *arguments)
     assert message in line
     assert line.count("nofile") <= 1
     assert not (tmp_path / "out").exists()

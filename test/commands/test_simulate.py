@@ -6,11 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("mujoco")
-pytest.importorskip("proxsuite")
-pytest.importorskip("rosbags")
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.commands.main import main
 from inertial_estimation.recordings.recording import BagRecording

@@ -1,13 +1,8 @@
-"""The controller needs the extra `sim`; without it its tests are left out."""
-
-import importlib.util
+"""Functions of the controller are compiled before its tests."""
 
 import pytest
 
 from inertial_estimation.compilation import warm_up
-
-NEEDED = ("proxsuite", "mujoco", "example_robot_data")
-collect_ignore_glob = [] if all(importlib.util.find_spec(name) for name in NEEDED) else ["test_*.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)

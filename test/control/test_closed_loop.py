@@ -1,7 +1,6 @@
 """Controller and simulated robots: what must hold in physics."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +13,12 @@ from support.control_robots import (
     simulation_of,
 )
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import HEIGHT_RATE, JOINT_RATE, WalkCommand
 from inertial_estimation.control.walking.gait import GaitPhase
 from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.disturbances import Attachment, MassWaveform, Push, ball
 
-pytest.importorskip("example_robot_data")
-pytest.importorskip("mujoco")
 TORSO, FOREARM, ELBOW = "torso_2_link", "arm_left_5_link", "arm_left_4_joint"
 
 
@@ -230,33 +226,6 @@ def test_it_crawls_up_a_ramp_of_ten_degrees_along_its_slope() -> None:
     assert np.array(record.triangles).min(axis=0)[1] > 20.0
     x, y, z, w = loop.simulation.truth().base.quaternion_xyzw
     assert np.arcsin(2.0 * (w * y - z * x)) == pytest.approx(-slope, abs=0.02)
-
-
-def solo12(config: dict[str, Any]) -> dict[str, Any]:
-    legs = [f"{leg}_{joint}" for leg in ("FL", "FR", "HL", "HR") for joint in ("HAA", "HFE", "KFE")]
-    stance = (0.1, 0.8, -1.6, -0.1, 0.8, -1.6, 0.1, -0.8, 1.6, -0.1, -0.8, 1.6)
-    return {
-        "urdf": read_urdf("example-robot-data:solo12"),
-        "imu_frame": "base_link",
-        "contacts": ("fl", "fr", "hl", "hr"),
-        "contact_frames": ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
-        "stance.joints": tuple(legs),
-        "stance.positions": stance,
-        **config,
-    }
-
-
-def test_a_quadruped_of_two_kilograms_crawls_with_the_same_parameters() -> None:
-    pipeline = pipeline_of("hyq", **solo12({"inertias.links": ()}))
-    loop = ClosedLoop(simulation_of("hyq", **solo12({})), pipeline)
-    record = Recorder(loop)
-    pipeline.push_walk_command(WalkCommand(4, 0.1))
-    begin = loop.simulation.truth().base.p_WB[0]
-    assert loop.run(5.6, record)
-    assert pipeline.controller.gait.steps_made == 4
-    assert loop.simulation.truth().base.p_WB[0] - begin == pytest.approx(0.1, abs=0.02)
-    assert np.array(record.triangles).min(axis=0)[0] > 0.0
-    assert max(row[2] for row in record.rows) < 0.01
 
 
 def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on() -> None:

@@ -6,38 +6,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_state
 
+import inertial_estimation as ie
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import MAX_ITERATIONS
-from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import RETURN_S, FaultCause
-from inertial_estimation.signals import (
-    BaseReference,
-    BaseState,
-    HealthLevel,
-    JointReading,
-    LinkInertia,
-    WrenchSample,
-)
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
-pytest.importorskip("example_robot_data")
 TORSO = "torso_2_link"
 ANY_NUMBER = st.floats(width=64)
 
 
 @pytest.fixture(scope="module")
-def built() -> ControllerPipeline:
+def built() -> ie.ControllerPipeline:
     return pipeline_of("talos", **{"inertias.links": (TORSO,)})
 
 
 @pytest.fixture
-def talos(built: ControllerPipeline) -> ControllerPipeline:
+def talos(built: ie.ControllerPipeline) -> ie.ControllerPipeline:
     built.reset()
     return built
 
 
-def answer(pipeline: ControllerPipeline, tick: int, **state: np.ndarray) -> np.ndarray:
+def answer(pipeline: ie.ControllerPipeline, tick: int, **state: np.ndarray) -> np.ndarray:
     """Torques of a tick in the home posture, unless stated otherwise; they are always sane."""
     push_state(pipeline, tick * TICK_NS, **{"q": home(pipeline), **state})
     (command,) = pipeline.tick(tick * TICK_NS)
@@ -46,14 +37,14 @@ def answer(pipeline: ControllerPipeline, tick: int, **state: np.ndarray) -> np.n
     return command.tau
 
 
-def controller_health(pipeline: ControllerPipeline, tick: int):
+def controller_health(pipeline: ie.ControllerPipeline, tick: int):
     return next(part for part in pipeline.health(tick * TICK_NS) if part.name == "controller")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), number=ANY_NUMBER, scale=st.sampled_from([0.1, 1.0, 10.0]))
 def test_any_numbers_on_any_input_give_bounded_torques_and_control_returns(
-    built: ControllerPipeline, data: st.DataObject, number: float, scale: float
+    built: ie.ControllerPipeline, data: st.DataObject, number: float, scale: float
 ) -> None:
     built.reset()
     answer(built, 0)
@@ -77,25 +68,25 @@ def test_any_numbers_on_any_input_give_bounded_torques_and_control_returns(
     answer(built, 4)  # a program that is not solved from a solution far away begins anew a tick later
     answer(built, 5)
     assert built.last.state is ControlState.CONTROL
-    assert controller_health(built, 4).level is not HealthLevel.ERROR
+    assert controller_health(built, 4).level is not ie.HealthLevel.ERROR
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(numbers=st.lists(ANY_NUMBER, min_size=10, max_size=10), steps=st.integers(0, 10**12))
 def test_any_references_inertias_and_wrenches_leave_the_robot_in_control(
-    built: ControllerPipeline, numbers: list[float], steps: int
+    built: ie.ControllerPipeline, numbers: list[float], steps: int
 ) -> None:
     built.reset()
     answer(built, 0)
     a = np.array(numbers)
     names = built.robot.joint_names[:5]
-    built.push_joint_reference(JointReading(0, names, a[:5], a[5:]))
+    built.push_joint_reference(ie.JointReading(0, names, a[:5], a[5:]))
     if np.isfinite(a[:6]).all():
-        built.push_base_reference(BaseReference(*a[:6]))
+        built.push_base_reference(ie.BaseReference(*a[:6]))
     if np.isfinite(a[0]):
         built.push_walk_command(WalkCommand(steps, a[0]))
-    built.push_inertia(1, LinkInertia(TORSO, a[0], a[1:4], np.diag(a[4:7])))
-    built.push_wrench("left_foot", WrenchSample(TICK_NS - 1, a[:6]))
+    built.push_inertia(1, ie.LinkInertia(TORSO, a[0], a[1:4], np.diag(a[4:7])))
+    built.push_wrench("left_foot", ie.WrenchSample(TICK_NS - 1, a[:6]))
     for tick in range(1, 4):
         answer(built, tick)
         assert built.last.state is ControlState.CONTROL, built.last.reason
@@ -125,16 +116,16 @@ def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, stat
     assert (tau[6:] < 0.0).all(), "it brakes"
     assert np.abs(tau).max() < 1.0, "and a false reading gives no kick"
     health = controller_health(talos, 1)
-    assert health.level is HealthLevel.ERROR
+    assert health.level is ie.HealthLevel.ERROR
     assert said in health.message
     assert health.values[f"fault: {cause.value}"] == "1"
     answer(talos, 2)
     assert talos.last.state is ControlState.CONTROL
-    assert controller_health(talos, 2).level is HealthLevel.WARN, "diagnostics at 1 Hz show it"
+    assert controller_health(talos, 2).level is ie.HealthLevel.WARN, "diagnostics at 1 Hz show it"
     later = 2 + 11 * 10**9 // TICK_NS
     push_state(talos, (later - 1) * TICK_NS, home(talos))
     answer(talos, later)
-    assert controller_health(talos, later).level is HealthLevel.OK
+    assert controller_health(talos, later).level is ie.HealthLevel.OK
 
 
 def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talos) -> None:
@@ -204,13 +195,13 @@ def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos
     for tick in range(1, ticks, 3):
         stamp = tick * TICK_NS
         if lost != "joint_states":
-            talos.push_joints(JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)))
+            talos.push_joints(ie.JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)))
         if lost != "base_state":
-            talos.push_base_state(BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
+            talos.push_base_state(ie.BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
         assert talos.tick(stamp) == []
         said = controller_health(talos, tick)
     if duration_s > talos.config.robot.inputs.timeout:
-        assert said.level is HealthLevel.STALE
+        assert said.level is ie.HealthLevel.STALE
         assert lost in said.message
     q_then = q + 0.02
     push_state(talos, (ticks + 1) * TICK_NS, q_then)
@@ -226,10 +217,10 @@ def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos
 @pytest.mark.parametrize(
     ("push", "expected"),
     [
-        (lambda p: p.push_base_reference(BaseReference(1e9)), "height 1e+09 m"),
+        (lambda p: p.push_base_reference(ie.BaseReference(1e9)), "height 1e+09 m"),
         (lambda p: p.push_walk_command(WalkCommand(10**9, 0.1)), "expected at most 1000"),
-        (lambda p: p.push_joint_reference(JointReading(0, ("wing",), [0.0])), "no joint wing"),
-        (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [np.nan])), "not finite"),
+        (lambda p: p.push_joint_reference(ie.JointReading(0, ("wing",), [0.0])), "no joint wing"),
+        (lambda p: p.push_joint_reference(ie.JointReading(0, ("torso_1_joint",), [np.nan])), "not finite"),
     ],
 )
 def test_references_out_of_reach_are_refused_and_named(talos, push, expected) -> None:

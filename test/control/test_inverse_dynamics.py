@@ -20,7 +20,6 @@ from inertial_estimation.control.tasks import Task, com_task, orientation_task, 
 from inertial_estimation.models.robot_config import StanceConfig, robot_from_config, stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 
-pytest.importorskip("example_robot_data")
 FRICTION = 0.6
 ENOUGH = 1000, 1500  # iterations
 

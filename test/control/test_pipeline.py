@@ -15,7 +15,6 @@ from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionStat
 from inertial_estimation.signals import BaseState, HealthLevel, JointReading, LinkInertia, WrenchSample
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
-pytest.importorskip("example_robot_data")
 FOREARM = "arm_left_5_link"
 
 

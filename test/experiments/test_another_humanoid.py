@@ -7,10 +7,6 @@ import pinocchio as pin
 import pytest
 import yaml
 
-pytest.importorskip("mujoco")
-pytest.importorskip("proxsuite")
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.urdf_source import read_urdf

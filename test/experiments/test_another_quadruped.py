@@ -4,10 +4,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-pytest.importorskip("mujoco")
-pytest.importorskip("proxsuite")
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, PAYLOAD_NODE

@@ -5,9 +5,6 @@ import math
 import numpy as np
 import pytest
 
-pytest.importorskip("mujoco")
-pytest.importorskip("vqf")
-
 from inertial_estimation.experiments.benallegue_push import (
     ESTIMATORS,
     INITIAL_ERROR,

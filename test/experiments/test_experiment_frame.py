@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, MissingDependencyError
-from inertial_estimation.experiments.registry import EXPERIMENTS, Experiment, find_experiment
+from inertial_estimation.errors import MissingDependencyError
+from inertial_estimation.experiments.registry import EXPERIMENTS, Experiment
 from inertial_estimation.experiments.result import (
     Bound,
     ExperimentResult,
@@ -77,11 +77,6 @@ def test_file_gives_back_every_number_and_null_for_what_is_none(tmp_path: object
     assert (read["table"][0]["bound_met"], read["table"][0]["aim_met"]) == (True, False)
     assert (read["table"][2]["ours"], read["table"][2]["values"]) == (None, [None, 1.0])
     assert read["bounds_met"] is False
-
-
-def test_unknown_experiment_is_told_with_the_nearest_name() -> None:
-    with pytest.raises(ConfigurationError, match="'foster-elbw', did you mean 'foster-elbow'"):
-        find_experiment("foster-elbw")
 
 
 def test_missing_package_is_named_with_what_to_install() -> None:

@@ -5,11 +5,6 @@ import math
 import numpy as np
 import pytest
 
-pytest.importorskip("mujoco")
-pytest.importorskip("proxsuite")
-pytest.importorskip("vqf")
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.experiments.pushed_biped import QUICK_PUSHES
 from inertial_estimation.experiments.registry import find_experiment
 

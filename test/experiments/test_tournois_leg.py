@@ -6,7 +6,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")  # the loops of the experiments need it on import
 
 from inertial_estimation.configuration.urdf_source import read_urdf

@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("mujoco")
-pytest.importorskip("proxsuite")
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments.tournois_standing import (

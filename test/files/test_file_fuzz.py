@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("rosbags")
-
 from benchmarks.file_fuzz import KINDS, mutated
 from inertial_estimation.errors import InertialEstimationError
 

@@ -4,14 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identifier import Identifier
+import inertial_estimation as ie
 from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import build_config
 
 STEP = 2e-3
 EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}
@@ -42,14 +38,14 @@ class Scene:
     """A robot as described, and the same robot as it is."""
 
     def __init__(self, name, **parameters):
-        self.urdf = read_urdf(f"example-robot-data:{name}")
+        self.urdf = ie.read_urdf(f"example-robot-data:{name}")
         values = {**ROBOTS[name], **EXACT, **{k.replace("__", "."): v for k, v in parameters.items()}}
-        self.config = build_config(IdentificationConfig, values)
+        self.config = ie.build_config(ie.IdentificationConfig, values)
         self.robot_values = values
 
     def identifier(self, **parameters):
         values = {**self.robot_values, **{k.replace("__", "."): v for k, v in parameters.items()}}
-        return Identifier(build_config(IdentificationConfig, values), self.urdf)
+        return ie.Identifier(ie.build_config(ie.IdentificationConfig, values), self.urdf)
 
     def true_robot(self, identifier, x):
         """The robot whose parameters deviate by x."""
@@ -58,7 +54,7 @@ class Scene:
         phi_J = given.to_joint @ given.standard(x)
         for i, body in enumerate(given.bodies):
             model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(phi_J[10 * i : 10 * i + 10])
-        return RobotModel(model)
+        return ie.RobotModel(model)
 
     def recording(self, identifier, x, seed, *, seconds=4.0, scale=1.0, torque_noise=0.0, moving=None):
         """What sensors of the true robot read during a random motion, as one segment."""

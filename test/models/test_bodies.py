@@ -1,14 +1,56 @@
-"""Bodies: centre of mass with estimated inertias, and mirror images."""
+"""Motion of the base from an IMU on any link; centre of mass with estimated inertias, and mirror images."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from support.leg_robot import MODEL, NAMES, URDF
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyPlacements, mirror_image
+from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import LinkInertia
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+def talos_with_an_imu_on_its_base():
+    model = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"), floating_base=True).model
+    placement = pin.SE3(pin.exp3(np.array([0.3, -0.5, 1.2])), np.array([0.1, -0.2, 0.3]))
+    model.addFrame(pin.Frame("base_imu", 1, placement, pin.FrameType.OP_FRAME))
+    return RobotModel(model)
+
+
+@pytest.mark.parametrize("frame", ["base_link", "base_imu", "imu_link", "head_2_link", "left_sole_link"])
+def test_motion_of_the_base_is_recovered_from_an_imu_on_any_link(frame):
+    robot = talos_with_an_imu_on_its_base()
+    model = robot.model
+    rng = np.random.default_rng(3)
+    q0, v0, a0 = pin.neutral(model), rng.normal(size=model.nv), rng.normal(size=model.nv)
+    q0[7:] = rng.uniform(-0.5, 0.5, robot.n_joints)
+    q0[3:7] = pin.Quaternion(pin.exp3(rng.normal(size=3))).coeffs()
+    h = 1e-4
+
+    def pose(t, frame_id):  # constant acceleration to second order
+        q = pin.integrate(model, q0, v0 * t + 0.5 * a0 * t * t)
+        data = model.createData()
+        pin.forwardKinematics(model, data, q)
+        return pin.updateFramePlacement(model, data, frame_id).copy()
+
+    def motion(frame_id):
+        before, now, after = pose(-h, frame_id), pose(0.0, frame_id), pose(h, frame_id)
+        acceleration = (after.translation - 2 * now.translation + before.translation) / h**2
+        ahead, behind = (pin.log3(now.rotation.T @ p.rotation) for p in (after, before))
+        rate, change = (ahead - behind) / (2 * h), (ahead + behind) / h**2
+        return now.rotation.T @ (acceleration - GRAVITY), rate, change
+
+    expected = motion(robot.frame_id("base_link"))
+    joints = (q0[7:], v0[6:], a0[6:])
+    found = ImuToBase(robot, ImuMount.on(robot, frame)).base_motion(joints, *motion(robot.frame_id(frame)))
+    for value, truth in zip(found, expected, strict=True):
+        assert np.allclose(value, truth, atol=2e-5)
+
 
 ROBOT = RobotModel.from_urdf(URDF)
 Q = np.random.default_rng(3).uniform(-1.0, 1.0, len(NAMES))

@@ -28,6 +28,7 @@ FEET = (
     ContactFrames("right", "right_sole_link", "right_sole_link"),
 )
 LINKS = ("torso_2_link", "arm_left_5_link", "leg_left_4_link")
+MEASURED = RowsConfig(True, ("*",), "measured")
 
 
 def simulated(robot, contacts, rng, *, point=False):
@@ -60,85 +61,65 @@ def simulated(robot, contacts, rng, *, point=False):
         wrenches[:, :used] = guess.reshape(len(contacts), used)
         tau = tau - J.T @ guess
         assert np.abs(tau[:6]).max() < 1e-9
-    state = MeasuredState(
-        q_joints, v[robot.n_base :], a[robot.n_base :], tau[robot.n_base :], wrenches=wrenches
-    )
-    if robot.floating_base:
-        R_WB = pin.Quaternion(q[3:7]).matrix()
-        f_B = a[:3] + np.cross(v[3:6], v[:3]) + R_WB.T @ [0, 0, 9.81]
-        state = MeasuredState(state.q, state.v, state.a, state.tau, f_B, v[3:6], a[3:6], wrenches)
-    return state, links, tau
+    joints = q_joints, v[robot.n_base :], a[robot.n_base :], tau[robot.n_base :]
+    if not robot.floating_base:
+        return MeasuredState(*joints, wrenches=wrenches), links, tau
+    f_B = a[:3] + np.cross(v[3:6], v[:3]) + pin.Quaternion(q[3:7]).matrix().T @ [0, 0, 9.81]
+    return MeasuredState(*joints, f_B, v[3:6], a[3:6], wrenches), links, tau
 
 
 def true_vector(bodies, links):
     return np.concatenate([links[body.joint_id].vector for body in bodies])
 
 
-def all_links(robot):
-    names = []
-    for j in range(1, robot.model.njoints):
-        names.append(next(f.name for f in robot.model.frames if f.parentJoint == j and f.type == pin.BODY))
-    return tuple(names)
+def nominal_vector(bodies):
+    return np.concatenate([body.nominal_J.vector for body in bodies])
+
+
+def every_body(robot):
+    return estimated_bodies(robot, robot.links_matching(("*",), "'links'"))
+
+
+LEGS = ("lf", "rf", "lh", "rh")
+HYQ_FEET = tuple(ContactFrames(f"{leg}_foot", f"{leg}_foot", f"{leg}_foot") for leg in LEGS)
+POINTS = {"point_contacts": True}
 
 
 @pytest.mark.parametrize(
-    ("base", "joints", "mode"),
+    ("name", "contacts", "rows"),
     [
-        (True, ("*",), "measured"),
-        (True, (), "measured"),
-        (False, ("arm_left_*", "torso_*"), "measured"),
-        (True, ("*",), "projected"),
-        (True, ("leg_*",), "projected"),
+        ("talos", FEET, RowsConfig(True, ("*",), "measured")),
+        ("talos", FEET, RowsConfig(True, (), "measured")),
+        ("talos", FEET, RowsConfig(False, ("arm_left_*", "torso_*"), "measured")),
+        ("talos", FEET, RowsConfig(True, ("*",), "projected")),
+        ("talos", FEET, RowsConfig(True, ("leg_*",), "projected")),
+        ("hyq", HYQ_FEET, RowsConfig(True, ("*",), "measured", **POINTS)),
+        ("hyq", HYQ_FEET, RowsConfig(True, ("*",), "projected", **POINTS)),
+        ("panda", (), RowsConfig()),
     ],
 )
-def test_true_parameters_leave_no_residual_in_any_row_set(talos, base, joints, mode):
-    rng = np.random.default_rng(1)
-    bodies = estimated_bodies(talos, all_links(talos))
-    measurement = DynamicsMeasurement(talos, bodies, RowsConfig(base, joints, mode), MeasurementNoise(), FEET)
-    for _ in range(5):
-        state, links, _tau = simulated(talos, FEET, rng)
+def test_true_parameters_leave_no_residual_in_any_row_set(request, name, contacts, rows):
+    robot, rng = request.getfixturevalue(name), np.random.default_rng(1)
+    bodies = every_body(robot)
+    measurement = DynamicsMeasurement(robot, bodies, rows, MeasurementNoise(), contacts)
+    for _ in range(3):
+        state, links, _tau = simulated(robot, contacts, rng, point=rows.point_contacts)
         equation = measurement.equation(state)
         residual = equation.value - equation.regressor @ true_vector(bodies, links)
         assert len(equation.value) == len(measurement.row_names) > 0
         assert np.abs(residual).max() < 1e-8
         assert np.abs(equation.regressor).max() > 0.1
-
-
-@pytest.mark.parametrize("mode", ["measured", "projected"])
-def test_point_feet_of_a_quadruped_leave_no_residual(hyq, mode):
-    rng = np.random.default_rng(2)
-    feet = tuple(ContactFrames(name, f"{name}_foot", f"{name}_foot") for name in ("lf", "rf", "lh", "rh"))
-    bodies = estimated_bodies(hyq, all_links(hyq))
-    rows = RowsConfig(True, ("*",), mode, point_contacts=True)
-    measurement = DynamicsMeasurement(hyq, bodies, rows, MeasurementNoise(), feet)
-    state, links, _tau = simulated(hyq, feet, rng, point=True)
-    equation = measurement.equation(state)
-    residual = equation.value - equation.regressor @ true_vector(bodies, links)
-    assert np.abs(residual).max() < 1e-8
-
-
-def test_a_fixed_arm_uses_the_same_code(panda):
-    rng = np.random.default_rng(3)
-    bodies = estimated_bodies(panda, all_links(panda))
-    measurement = DynamicsMeasurement(panda, bodies, RowsConfig(), MeasurementNoise())
-    state, links, tau = simulated(panda, (), rng)
-    equation = measurement.equation(state)
-    assert np.allclose(equation.regressor @ true_vector(bodies, links), tau, atol=1e-10)
-    assert measurement.row_names == panda.joint_names
+    assert contacts or measurement.row_names == robot.joint_names
 
 
 def test_bodies_not_estimated_enter_with_their_nominal_inertia(talos):
-    rng = np.random.default_rng(4)
-    few = estimated_bodies(talos, LINKS)
-    rows = RowsConfig(True, ("*",), "measured")
-    state, _links, _tau = simulated(talos, FEET, rng)
-    every = estimated_bodies(talos, all_links(talos))
-    nominal = lambda bodies: np.concatenate([b.nominal_J.vector for b in bodies])  # noqa: E731
-    equations = [
-        DynamicsMeasurement(talos, b, rows, MeasurementNoise(), FEET).equation(state) for b in (few, every)
-    ]
-    residuals = [e.value - e.regressor @ nominal(b) for e, b in zip(equations, (few, every), strict=True)]
-    assert np.allclose(residuals[0], residuals[1], atol=1e-8)
+    state, _links, _tau = simulated(talos, FEET, np.random.default_rng(4))
+    residuals = []
+    for bodies in (estimated_bodies(talos, LINKS), every_body(talos)):
+        measurement = DynamicsMeasurement(talos, bodies, MEASURED, MeasurementNoise(), FEET)
+        equation = measurement.equation(state)
+        residuals.append(equation.value - equation.regressor @ nominal_vector(bodies))
+    np.testing.assert_allclose(*residuals, atol=1e-8)
 
 
 @pytest.mark.parametrize("frame", ["imu_link", "base_link", "head_2_link"])
@@ -150,7 +131,7 @@ def test_noise_of_an_imu_reaches_the_base_through_the_joints_in_between(talos, f
     rows = RowsConfig(contact_wrenches="none")
     measurement = DynamicsMeasurement(talos, bodies, rows, noise, imu=ImuMount.on(talos, frame))
     imu, n = ImuToBase(talos, ImuMount.on(talos, frame)), talos.n_joints
-    nominal = np.concatenate([body.nominal_J.vector for body in bodies])
+    nominal = nominal_vector(bodies)
     q, v = rng.uniform(-0.5, 0.5, (2, n))
     w_I = rng.normal(size=3)
 
@@ -183,13 +164,11 @@ def test_friction_that_grows_with_the_load_follows_the_nominal_torque_less_what_
     for contact, wrench in zip(feet, state.wrenches, strict=True):
         load -= pin.getFrameJacobian(model, data, robot.frame_id(contact.wrench_frame), pin.LOCAL).T @ wrench
     expected = np.tanh(state.v / 0.5) * np.abs(load[robot.n_base :])
-    mode = "measured" if feet else "none"
-    last = robot.n_joints - 1
-    names = robot.joint_names
+    last, names = robot.n_joints - 1, robot.joint_names
     friction = FrictionModel.of((names[0], names[last]), ("coulomb_load",), names, 0.5)
-    values = {f"{name}/coulomb_load": 0.1 for name in robot.joint_names}
-    known = FrictionModel.of_values(robot.joint_names, values, 0.5)
-    rows, bodies = RowsConfig(contact_wrenches=mode), estimated_bodies(robot, all_links(robot)[-2:])
+    known = FrictionModel.of_values(names, {f"{name}/coulomb_load": 0.1 for name in names}, 0.5)
+    rows = RowsConfig(contact_wrenches="measured" if feet else "none")
+    bodies = every_body(robot)[-2:]
     with_both, without = (
         DynamicsMeasurement(robot, bodies, rows, MeasurementNoise(), feet, friction, known_friction=one)
         for one in (known, None)
@@ -225,7 +204,7 @@ def test_the_mass_matrix_is_that_of_believed_bodies_and_of_nominal_ones_without_
     terms, model = EquationTerms(talos, bodies), talos.model.copy()
     q = talos.configuration(np.random.default_rng(0).uniform(-1.0, 1.0, talos.n_joints))
     ball = pin.Inertia(abs(mass) if mass else 1.0, np.array([0.1, -0.2, 0.3]), 0.1 * np.eye(3))
-    pi = np.concatenate([body.nominal_J.vector for body in bodies])
+    pi = nominal_vector(bodies)
     pi[:10] = ball.toDynamicParameters() if mass > 0.0 else 1.0
     pi[0] = mass
     nominal = pin.crba(model, model.createData(), q)
@@ -244,12 +223,12 @@ NOISE = MeasurementNoise(
     contact_force=2.0,
     joint_acceleration=0.2,
 )
-MODES = [
-    (RowsConfig(True, ("*",), "measured"), "all rows"),
-    (RowsConfig(True, (), "measured"), "base rows"),
-    (RowsConfig(False, ("leg_left_*", "torso_*"), "measured"), "some joint rows"),
-    (RowsConfig(True, ("leg_*",), "projected"), "projected"),
-]
+MODES = {
+    "all rows": MEASURED,
+    "base rows": RowsConfig(True, (), "measured"),
+    "some joint rows": RowsConfig(False, ("leg_left_*", "torso_*"), "measured"),
+    "projected": RowsConfig(True, ("leg_*",), "projected"),
+}
 
 
 @cache
@@ -306,11 +285,11 @@ def moved_by_base_forces(measurement, state):
     return np.eye(len(equation.value), 6) * sigma * with_base
 
 
-@pytest.mark.parametrize("rows", [rows for rows, _ in MODES], ids=[name for _, name in MODES])
+@pytest.mark.parametrize("rows", MODES.values(), ids=MODES)
 def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     rng, robot = np.random.default_rng(0), talos_with_sensors()
     bodies = estimated_bodies(robot, ("torso_2_link", "arm_left_5_link"))
-    nominal = np.concatenate([body.nominal_J.vector for body in bodies])
+    nominal = nominal_vector(bodies)
     present = nominal + np.tile(pin.Inertia.FromSphere(3.0, 0.1).toDynamicParameters(), 2)
     measured = rows.contact_wrenches == "measured"
     noise = NOISE if measured else replace(NOISE, base_force=1e-9, base_moment=1e-9)
@@ -360,15 +339,14 @@ def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation():
     named = {f"{j}/{term}": v for term, row in values.items() for j, v in zip(robot.joint_names, row)}  # noqa: B905
     known = FrictionModel.of_values(robot.joint_names, named, 1e-6)
     bodies = estimated_bodies(robot, ("torso_2_link",))
-    rows = RowsConfig(True, ("*",), "measured")
     state = random_state(rng, robot.n_joints)
     v, a, rubbing = state.v[:4], state.a[:4], np.zeros(robot.n_joints)
     signals = np.sign(v), v, np.ones(4), a
     rubbing[:4] = sum(values[term] * signal for term, signal in zip(terms, signals, strict=True))
     sent = replace(state, tau=state.tau + rubbing)
-    expected = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS).equation(state).value
-    rough = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known_friction=known)
-    estimating = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known)
+    expected = DynamicsMeasurement(robot, bodies, MEASURED, NOISE, CONTACTS).equation(state).value
+    rough = DynamicsMeasurement(robot, bodies, MEASURED, NOISE, CONTACTS, known_friction=known)
+    estimating = DynamicsMeasurement(robot, bodies, MEASURED, NOISE, CONTACTS, known)
     for equation in (estimating.equation(sent), estimating.rows(taken(sent, None))):
         value = equation.value - equation.regressor[..., 10:] @ known.nominal_values
         np.testing.assert_allclose(np.squeeze(value), expected, atol=1e-10)
@@ -376,22 +354,12 @@ def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation():
     np.testing.assert_allclose(rough.rows(taken(sent, None)).value[0], expected, atol=1e-10)
 
 
-LEGS = ("lf", "rf", "lh", "rh")
-HYQ_FEET = tuple(ContactFrames(f"{leg}_foot", f"{leg}_foot", f"{leg}_foot") for leg in LEGS)
-
-
 @pytest.mark.parametrize("mode", ["measured", "projected", "none"])
 @pytest.mark.parametrize("links", [("trunk",), ("trunk", "lf_upperleg", "rh_lowerleg", "rf_hipassembly")])
 def test_rows_are_those_of_the_equation(hyq, mode, links):
     friction = FrictionModel.of(hyq.joint_names[:5:4], ("coulomb", "viscous", "armature"), hyq.joint_names)
-    measurement = DynamicsMeasurement(
-        hyq,
-        estimated_bodies(hyq, links),
-        RowsConfig(contact_wrenches=mode, point_contacts=True),
-        MeasurementNoise(),
-        HYQ_FEET,
-        friction,
-    )
+    bodies, selection = estimated_bodies(hyq, links), RowsConfig(contact_wrenches=mode, **POINTS)
+    measurement = DynamicsMeasurement(hyq, bodies, selection, MeasurementNoise(), HYQ_FEET, friction)
     states = random_state(np.random.default_rng(0), hyq.n_joints, (5,), contacts=4)
     rows = measurement.rows(states)
     for i in range(5):
@@ -407,11 +375,8 @@ def test_rows_are_those_of_the_equation(hyq, mode, links):
 
 
 def test_noise_that_is_not_stated_follows_from_the_robot_and_stated_noise_does_not():
-    heavy, arm = (
-        talos_with_sensors(),
-        RobotModel.from_urdf(read_urdf("example-robot-data:ur5_robot"), floating_base=False),
-    )
-    light = RobotModel.from_urdf(read_urdf("example-robot-data:go2"), floating_base=True)
+    heavy, light = talos_with_sensors(), RobotModel.from_urdf(read_urdf("example-robot-data:go2"))
+    arm = RobotModel.from_urdf(read_urdf("example-robot-data:ur5_robot"), floating_base=False)
     largest = MeasurementNoise().for_robot(heavy)
     assert (largest.torque, largest.base_force, largest.base_moment) == (0.5, 2.0, 1.0)
     small = MeasurementNoise().for_robot(light)

@@ -7,24 +7,20 @@ import pytest
 from support.arm_robot import URDF
 from support.identification_scene import CONFIG, made_up_run
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.errors import ConfigurationError
+import inertial_estimation as ie
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import FILES, friction_parameters, write_identification
-from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.parameters import build_config
 
-ROBOT = RobotModel.from_urdf(URDF, floating_base=False)
+ROBOT = ie.RobotModel.from_urdf(URDF, floating_base=False)
 
 
 @pytest.fixture
 def config(tmp_path):
     path = tmp_path / "robot.yaml"
     path.write_text(CONFIG)
-    return identification_config(load_config_file(path))
+    return ie.identification_config(ie.load_config_file(path))
 
 
 def test_json_holds_every_number_and_no_number_json_lacks(tmp_path, config):
@@ -49,8 +45,8 @@ def test_json_holds_every_number_and_no_number_json_lacks(tmp_path, config):
 
 def test_friction_file_is_what_the_nodes_read(tmp_path, config):
     write_identification(tmp_path, made_up_run(), config, ROBOT, {})
-    values = load_config_file(tmp_path / "friction.yaml").shared
-    robot = build_config(RobotConfig, values)
+    values = ie.load_config_file(tmp_path / "friction.yaml").shared
+    robot = ie.build_config(RobotConfig, values)
     assert robot.nominal_friction.joints == ("shoulder", "elbow")
     assert robot.nominal_friction.terms == ("coulomb",)
     assert robot.nominal_friction.values == (0.312, -0.219), "to the second digit of sigma"
@@ -67,7 +63,7 @@ def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):
     )
     path = tmp_path / "robot.yaml"
     path.write_text(text)
-    config = identification_config(load_config_file(path))
+    config = ie.identification_config(ie.load_config_file(path))
     found = friction_parameters({"shoulder/coulomb": 1.0, "shoulder/viscous": 2.0}, config, ROBOT)
     assert found["joints"] == ["shoulder", "elbow"]
     assert found["terms"] == ["coulomb", "viscous", "offset"]
@@ -89,7 +85,7 @@ def test_a_description_of_an_earlier_run_does_not_remain(tmp_path, config):
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path, config):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigurationError, match="cannot write"):
+    with pytest.raises(ie.ConfigurationError, match="cannot write"):
         write_identification(tmp_path / "file", made_up_run(), config, ROBOT, {})
 
 

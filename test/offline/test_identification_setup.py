@@ -5,20 +5,15 @@ from pathlib import Path
 import pytest
 from support.identification_scene import CONFIG, moving_arm
 
-from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
-from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.offline.identification_setup import (
-    check_split,
-    identification_config,
-    identification_topics,
-)
+import inertial_estimation as ie
+from inertial_estimation.configuration.config_file import parse_overrides
+from inertial_estimation.offline.identification_setup import check_split
 
 
 def file_of(tmp_path: Path, text: str):
     path = tmp_path / "robot.yaml"
     path.write_text(text)
-    return load_config_file(path)
+    return ie.load_config_file(path)
 
 
 def test_sections_go_over_one_another_and_links_of_the_filter_are_not_taken(tmp_path):
@@ -35,7 +30,7 @@ inertial_ekf:
 identification:
   ros__parameters: {friction: {terms: [viscous]}, smoothing: {window: 0.3}, torque_rows: [c]}
 """
-    config = identification_config(file_of(tmp_path, text))
+    config = ie.identification_config(file_of(tmp_path, text))
     assert config.robot.urdf == "a.urdf"
     assert config.links == ()
     assert config.rows.torque_rows == ("c",)
@@ -44,11 +39,6 @@ identification:
     assert config.friction.terms == ("viscous",)
     assert config.robot.nominal_friction.smoothing_speed == 0.1
     assert config.smoothing.window == 0.3
-
-
-def test_a_file_without_any_section_but_the_shared_one_will_do(tmp_path):
-    config = identification_config(file_of(tmp_path, "/**: {ros__parameters: {floating_base: false}}"))
-    assert not config.robot.floating_base
 
 
 @pytest.mark.parametrize(
@@ -62,23 +52,15 @@ def test_a_file_without_any_section_but_the_shared_one_will_do(tmp_path):
     ],
 )
 def test_misspelt_names_and_bad_values_are_told(tmp_path, old, new, message):
-    with pytest.raises(ConfigurationError, match=message.replace("[", r"\[")):
-        identification_config(file_of(tmp_path, CONFIG.replace(old, new)))
-
-
-def test_a_replay_passes_over_the_section(tmp_path):
-    from support.arm_robot import URDF
-
-    text = "identification: {ros__parameters: {weighting: none}}\n"
-    text += "inertial_ekf: {ros__parameters: {floating_base: false, links: [lower], contact_wrenches: none}}"
-    assert build_pipelines(file_of(tmp_path, text), urdf=URDF).inertial is not None
+    with pytest.raises(ie.ConfigurationError, match=message.replace("[", r"\[")):
+        ie.identification_config(file_of(tmp_path, CONFIG.replace(old, new)))
 
 
 def test_overrides_and_remappings_reach_the_identification(tmp_path):
     file = file_of(tmp_path, CONFIG).overridden(parse_overrides(["identification.links=[upper]"]))
-    config = identification_config(file)
+    config = ie.identification_config(file)
     assert config.links == ("upper",)
-    topics = identification_topics(config, {"/joint_states": "/arm/joint_states"})
+    topics = ie.identification_topics(config, {"/joint_states": "/arm/joint_states"})
     assert topics.joints == "/arm/joint_states"
 
 
@@ -86,5 +68,5 @@ def test_a_split_lies_within_the_recording():
     recording = moving_arm(duration_s=2.0)
     check_split(recording, 1.0)
     for split_s in (-1.0, 0.0, 2.0, 100.0):
-        with pytest.raises(ConfigurationError, match=r"--split is .* expected a time within .*0 to 2.0 s"):
+        with pytest.raises(ie.ConfigurationError, match=r"--split is .* expected a time within .*0 to 2.0 s"):
             check_split(recording, split_s)

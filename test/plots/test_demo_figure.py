@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib")
-
 from inertial_estimation.plots.demo_figure import demo_panels, write_demo_figure
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 

@@ -9,11 +9,7 @@ from support.identification_scene import made_up_run
 
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-
-pytest.importorskip("plotly")
 from inertial_estimation.plots.identification_report import (
-    MOST_ROWS,
-    _torque_figure,
     write_identification_report,
 )
 from inertial_estimation.plots.page import with_sigma
@@ -88,17 +84,3 @@ def test_one_method_without_other_data(run, text, tmp_path):
     assert "nan" not in alone.lower().split()
     assert "smallest mass" in text  # the table of methods
     assert "smallest mass" not in alone
-
-
-def test_the_worst_rows_are_drawn_where_there_are_many(run):
-    trace = run.training
-    names = tuple(f"joint_{i}" for i in range(20))
-    scale = [1.0 + (i % 7) for i in range(20)]
-    measured = trace.measured[:, :1] * scale
-    many = replace(
-        trace, row_names=names, measured=measured, nominal=0.0 * measured, identified=0.5 * measured
-    )
-    drawn = {panel.title.partition(":")[0] for panel in _torque_figure("a", many).panels}
-    assert len(drawn) == MOST_ROWS
-    worst = {name for name, factor in zip(names, scale, strict=True) if factor >= 5.0}
-    assert worst <= drawn

@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 
 from inertial_estimation.figures import Figure, Level, Mark, Panel, Series, Span, decimated, spans_of
-
-pytest.importorskip("plotly")
-pytest.importorskip("jinja2")
 from inertial_estimation.plots.page import (
     Card,
     Cell,
@@ -22,7 +19,6 @@ from inertial_estimation.plots.page import (
     Page,
     Section,
     Table,
-    sources,
     with_sigma,
     write_page,
 )
@@ -177,17 +173,3 @@ def test_runs_of_flags_are_spans() -> None:
 )
 def test_numbers_are_rounded_to_their_sigma(value: float, sigma: float | None, said: str) -> None:
     assert with_sigma(value, sigma) == said
-
-
-def test_the_version_says_whether_files_differ_from_the_commit() -> None:
-    provenance: dict[str, Any] = {
-        "command": ["inertial-estimation", "replay"],
-        "version": {"package": "1", "commit": 40 * "a", "modified": True},
-        "time": "2026-11-22T17:00:00+00:00",
-        "urdf": {"source": "robot.urdf", "sha256": 64 * "0"},
-        "machine": {"system": "Linux", "processor": "", "python": "3.11.7"},
-        **{key: [] for key in ("bags", "config", "param")},
-    }
-    (table,) = sources(provenance, {}).parts
-    assert isinstance(table, Table)
-    assert ("version", "1, commit aaaaaaaaaaaa with changes") in table.rows

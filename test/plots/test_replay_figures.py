@@ -6,17 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inertial_estimation.payload.report import PayloadEvent
-from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
-from inertial_estimation.replay.reference import tilt_errors
-from inertial_estimation.replay.results import ReplayResults
-from inertial_estimation.replay.tables import LINK_PARAMETERS, SIGMAS, TimeAxis
-from inertial_estimation.replay.torque_errors import TorqueSeries
-from inertial_estimation.signals import Decision, LinkInertia, OrientationSample
-from inertial_estimation.telemetry import GATE_DECISIONS
-
-pytest.importorskip("plotly")
 from inertial_estimation.figures import Figure, Mark, Series, Span
+from inertial_estimation.payload.report import PayloadEvent
 from inertial_estimation.plots.replay_figures import (
     TIME_LABEL,
     figure_of_coms,
@@ -26,8 +17,14 @@ from inertial_estimation.plots.replay_figures import (
     figure_of_torques,
     figure_of_trunk,
     replay_figures,
-    row_title,
 )
+from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
+from inertial_estimation.replay.reference import tilt_errors
+from inertial_estimation.replay.results import ReplayResults
+from inertial_estimation.replay.tables import LINK_PARAMETERS, SIGMAS, TimeAxis
+from inertial_estimation.replay.torque_errors import TorqueSeries
+from inertial_estimation.signals import Decision, LinkInertia, OrientationSample
+from inertial_estimation.telemetry import GATE_DECISIONS
 
 N = 300
 STAMPS = 1_700_000_000_000_000_000 + 10_000_000 * np.arange(N, dtype=np.int64)
@@ -187,10 +184,6 @@ def test_predicted_torques_are_measured_minus_innovation() -> None:
     np.testing.assert_allclose(lines(figure, 1)["predicted"].y, measured[:, 1] - 0.5)
     assert figure.panels[1].title.startswith("elbow: rms error after the hold-out 0.5 Nm")
     assert figure.panels[0].title.startswith("force on the base, x: ")
-
-
-def test_a_row_that_is_no_joint_is_described() -> None:
-    assert row_title("projected_06") == "combination 7 of joints and base that no contact force enters"
 
 
 def test_an_open_gate_is_not_drawn() -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.commands.main import main
 
 ROOT = Path(__file__).parents[2]

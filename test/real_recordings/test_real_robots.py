@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("rosbags")
-
 from benchmarks.referee.recordings import ARMS, command
 from benchmarks.referee.task import SkippedError
 

@@ -5,9 +5,6 @@ from binascii import crc32
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("rosbags")
-
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, RecordingError
+import inertial_estimation as ie
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -20,19 +20,6 @@ from inertial_estimation.inputs.messages import (
     MessageReader,
 )
 from inertial_estimation.recordings.bag_writer import write_recording
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import ReplayReaders, replay_recording
-from inertial_estimation.signals import (
-    BaseEstimate,
-    BaseState,
-    Health,
-    HealthLevel,
-    ImuSample,
-    JointReading,
-    OrientationSample,
-    WrenchSample,
-)
 
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000
@@ -42,26 +29,26 @@ TYPES = {
     "/foot/wrench": WRENCH_TYPE,
     "/yaw_reference": QUATERNION_TYPE,
 }
-TOPICS = RecordedTopics(("foot",))
+TOPICS = ie.RecordedTopics(("foot",))
 
 
-def recording(count: int = 100, *, log_offset: int = 0, types: dict[str, str] = TYPES) -> MemoryRecording:
+def recording(count: int = 100, *, log_offset: int = 0, types: dict[str, str] = TYPES) -> ie.MemoryRecording:
     entries = []
     for k in range(count):
         t = START + k * STEP
         samples = {
-            "/imu/data": ImuSample(t, np.full(3, float(k)), np.zeros(3)),
-            "/joint_states": JointReading(t, ("a",), np.zeros(1), np.zeros(1), np.zeros(1)),
-            "/foot/wrench": WrenchSample(t, np.zeros(6)),
-            "/yaw_reference": OrientationSample(t, np.array([0.0, 0.0, 0.0, 1.0])),
+            "/imu/data": ie.ImuSample(t, np.full(3, float(k)), np.zeros(3)),
+            "/joint_states": ie.JointReading(t, ("a",), np.zeros(1), np.zeros(1), np.zeros(1)),
+            "/foot/wrench": ie.WrenchSample(t, np.zeros(6)),
+            "/yaw_reference": ie.OrientationSample(t, np.array([0.0, 0.0, 0.0, 1.0])),
             "/base_state": base_state(t),
         }
-        entries += [RecordingEntry(n, t + log_offset, samples[n]) for n in types if n in samples]
-    return MemoryRecording(tuple(entries), types)
+        entries += [ie.RecordingEntry(n, t + log_offset, samples[n]) for n in types if n in samples]
+    return ie.MemoryRecording(tuple(entries), types)
 
 
-def base_state(t: int) -> BaseState:
-    return BaseState(t, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), np.zeros(3))
+def base_state(t: int) -> ie.BaseState:
+    return ie.BaseState(t, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), np.zeros(3))
 
 
 INPUTS = {
@@ -98,7 +85,7 @@ class FakeInputs:
     ) -> Callable[[bytes, int], None]:
         types, push = self.topics[name]
         if message_type not in types:
-            raise ConfigurationError(f"topic '{name}' has type {message_type}, expected {types[0]}")
+            raise ie.ConfigurationError(f"topic '{name}' has type {message_type}, expected {types[0]}")
         reader = MessageReader(message_type, deserialize)
         return lambda data, arrival_ns: push(reader.read(data), arrival_ns, reader.frame_id)
 
@@ -120,17 +107,19 @@ class FakePipeline:
     def set_enabled(self, enabled: bool) -> None:
         self.enabled = enabled
 
-    def tick(self, now_ns: int) -> list[BaseEstimate]:
+    def tick(self, now_ns: int) -> list[ie.BaseEstimate]:
         self.ticks.append(now_ns)
         stamps, self.inputs.waiting = self.inputs.waiting, []
         (self.learned if self.enabled else self.held_out).extend(stamps)
         return [
-            BaseEstimate(base_state(t), np.eye(3)[2], np.zeros(3), (), np.zeros(3), False, False, np.eye(3))
+            ie.BaseEstimate(
+                base_state(t), np.eye(3)[2], np.zeros(3), (), np.zeros(3), False, False, np.eye(3)
+            )
             for t in stamps
         ]
 
-    def health(self, now_ns: int) -> list[Health]:
-        return [Health("fake", HealthLevel.OK, "fine")]
+    def health(self, now_ns: int) -> list[ie.Health]:
+        return [ie.Health("fake", ie.HealthLevel.OK, "fine")]
 
 
 def stamps(pipeline: FakePipeline, what: str) -> list[int]:
@@ -145,7 +134,7 @@ def test_everything_is_pushed_in_order_and_estimated(
 ) -> None:
     pipeline = FakePipeline()
     with processor_time():
-        run = replay_recording(recording(), TOPICS, ReplayReaders(tilt=pipeline))
+        run = ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(tilt=pipeline))
     for what in ("imu", "joints", "foot", "yaw"):
         assert stamps(pipeline, what) == ALL
     assert [e.state.stamp_ns for e in run.base] == ALL
@@ -157,7 +146,7 @@ def test_everything_is_pushed_in_order_and_estimated(
 
 def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
     tilt, inertial = FakePipeline(), FakePipeline()
-    run = replay_recording(recording(), TOPICS, ReplayReaders(tilt=tilt, inertial=inertial))
+    run = ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(tilt=tilt, inertial=inertial))
     assert stamps(inertial, "base") == ALL
     assert stamps(inertial, "imu") == ALL
     assert len(run.inertial) == len(run.efforts) == 100
@@ -166,8 +155,8 @@ def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
 def test_messages_of_a_bag_are_handed_over_as_bytes_with_their_log_times(tmp_path: Path) -> None:
     write_recording(recording(log_offset=2_000_000), tmp_path / "bag")
     tilt, inertial = FakePipeline(), FakePipeline()
-    with BagRecording(tmp_path / "bag") as bag:
-        run = replay_recording(bag, TOPICS, ReplayReaders(tilt=tilt, inertial=inertial))
+    with ie.BagRecording(tmp_path / "bag") as bag:
+        run = ie.replay_recording(bag, TOPICS, ie.ReplayReaders(tilt=tilt, inertial=inertial))
         assert [r.stamp_ns for r in run.efforts] == ALL
     for what in ("imu", "joints", "foot"):
         assert stamps(tilt, what) == stamps(inertial, what) == ALL
@@ -176,7 +165,7 @@ def test_messages_of_a_bag_are_handed_over_as_bytes_with_their_log_times(tmp_pat
 
 def test_nothing_is_learned_after_the_hold_out() -> None:
     pipeline = FakePipeline()
-    replay_recording(recording(), TOPICS, ReplayReaders(inertial=pipeline), hold_out_s=0.6)
+    ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(inertial=pipeline), hold_out_s=0.6)
     assert pipeline.learned == ALL[:60]
     assert pipeline.held_out == ALL[60:]
 
@@ -184,8 +173,8 @@ def test_nothing_is_learned_after_the_hold_out() -> None:
 def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
     for offset in (0, 5_000_000, -(10**18)):
         pipeline = FakePipeline()
-        run = replay_recording(
-            recording(log_offset=offset), TOPICS, ReplayReaders(inertial=pipeline), hold_out_s=0.6
+        run = ie.replay_recording(
+            recording(log_offset=offset), TOPICS, ie.ReplayReaders(inertial=pipeline), hold_out_s=0.6
         )
         newest = np.array(pipeline.ticks[1:60]) - START
         assert newest.min() >= 0
@@ -197,17 +186,17 @@ def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
 @pytest.mark.parametrize("gone", ["/imu/data", "/joint_states", "/foot/wrench"])
 def test_missing_input_lists_what_exists(gone: str) -> None:
     types = {name: kind for name, kind in TYPES.items() if name != gone}
-    with pytest.raises(RecordingError, match=rf"no topic '{gone}' in .*; it has "):
-        replay_recording(recording(types=types), TOPICS, ReplayReaders(tilt=FakePipeline()))
+    with pytest.raises(ie.RecordingError, match=rf"no topic '{gone}' in .*; it has "):
+        ie.replay_recording(recording(types=types), TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
 
 
 @pytest.mark.parametrize("odd", list(TYPES))
 def test_input_of_wrong_type(odd: str) -> None:
     types = {**TYPES, odd: "std_msgs/msg/String"}
-    with pytest.raises(RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
-        replay_recording(recording(types=types), TOPICS, ReplayReaders(tilt=FakePipeline()))
+    with pytest.raises(ie.RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
+        ie.replay_recording(recording(types=types), TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
 
 
 def test_start_past_the_end() -> None:
-    with pytest.raises(RecordingError, match=r"--start 5 s is past the end"):
-        replay_recording(recording(), TOPICS, ReplayReaders(tilt=FakePipeline()), start_s=5.0)
+    with pytest.raises(ie.RecordingError, match=r"--start 5 s is past the end"):
+        ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(tilt=FakePipeline()), start_s=5.0)

@@ -15,7 +15,6 @@ from inertial_estimation.recordings.recording import BagRecording, MemoryRecordi
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import ContactSample
 
-pytest.importorskip("rosbags")
 MOTOR, STATE = "vendor/msg/Motor", "vendor/msg/State"
 MAP = {
     "topic": "lowstate",

@@ -7,20 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import inertial_estimation as ie
 from inertial_estimation.commands.main import main
-from inertial_estimation.configuration.config_file import find_config, load_config_file
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.bag_writer import write_recording
-from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.simulation.disturbances import Attachment, ball
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing, Truth, stance_truth
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Truth, stance_truth
 
-pytest.importorskip("example_robot_data")
-pytest.importorskip("rosbags")
 LOAD = ball("trunk", 6.0, (-0.2, 0.1, 0.1))
 LOADED_AT_S = 1.5
 QUICK = ("trunk_payload.settling_time=0.3",)
@@ -28,12 +21,12 @@ QUICK = ("trunk_payload.settling_time=0.3",)
 
 @pytest.fixture(scope="module")
 def truth() -> Truth:
-    shared = load_config_file(find_config("hyq")).shared
-    robot = RobotModel.from_urdf(read_urdf(shared["urdf"]), floating_base=True)
+    shared = ie.load_config_file(ie.find_config("hyq")).shared
+    robot = ie.RobotModel.from_urdf(ie.read_urdf(shared["urdf"]), floating_base=True)
     posture = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
     return stance_truth(
         robot,
-        Timing(duration_s=4.0, rate_hz=200.0),
+        ie.Timing(duration_s=4.0, rate_hz=200.0),
         np.random.default_rng(3),
         contacts={contact: contact for contact in shared["contacts"]},
         imu=ImuMount.on(robot, shared["imu_frame"]),
@@ -43,12 +36,12 @@ def truth() -> Truth:
 
 
 @pytest.fixture(scope="module")
-def recording(truth: Truth) -> MemoryRecording:
-    return measure(truth, REALISTIC, np.random.default_rng(4))
+def recording(truth: Truth) -> ie.MemoryRecording:
+    return ie.measure(truth, ie.REALISTIC, np.random.default_rng(4))
 
 
 @pytest.fixture(scope="module")
-def results(recording: MemoryRecording, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(recording: ie.MemoryRecording, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trunk")
     write_recording(recording, folder / "bag")
     given = [word for text in QUICK for word in ("--param", text)]

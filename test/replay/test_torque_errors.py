@@ -6,39 +6,34 @@ import numpy as np
 import pytest
 from scipy.ndimage import convolve1d
 
-from inertial_estimation.configuration.urdf_source import read_urdf
+import inertial_estimation as ie
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.torque_errors import prediction_error
-from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.config import NOISE_FREE
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
-
-pytest.importorskip("example_robot_data")
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 
 
 @pytest.fixture(scope="module")
-def recording() -> MemoryRecording:
-    timing = Timing(duration_s=6.0, rate_hz=500.0)
-    truth = synthetic_truth("panda", timing, np.random.default_rng(0), payload_time_s=None)
-    return measure(truth, NOISE_FREE, np.random.default_rng(0))
+def recording() -> ie.MemoryRecording:
+    timing = ie.Timing(duration_s=6.0, rate_hz=500.0)
+    truth = ie.synthetic_truth("panda", timing, np.random.default_rng(0), payload_time_s=None)
+    return ie.measure(truth, NOISE_FREE, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
-def robot() -> RobotModel:
+def robot() -> ie.RobotModel:
     spec = synthetic_robot("panda")
-    return RobotModel.from_urdf(read_urdf(spec.urdf), floating_base=False, locked_joints=spec.locked_joints)
+    return ie.RobotModel.from_urdf(
+        ie.read_urdf(spec.urdf), floating_base=False, locked_joints=spec.locked_joints
+    )
 
 
-def readings(recording: MemoryRecording) -> list[JointReading]:
-    return [e.sample for e in recording.messages if isinstance(e.sample, JointReading)]
+def readings(recording: ie.MemoryRecording) -> list[ie.JointReading]:
+    return [e.sample for e in recording.messages if isinstance(e.sample, ie.JointReading)]
 
 
 def error(
-    robot: RobotModel, samples: list[JointReading], friction: dict[str, float], window: float = 0.0
+    robot: ie.RobotModel, samples: list[ie.JointReading], friction: dict[str, float], window: float = 0.0
 ) -> float:
     config = RobotConfig(effort_window=window)
     return prediction_error(robot, samples, friction, joints=robot.joint_names, config=config)
@@ -46,7 +41,7 @@ def error(
 
 @pytest.mark.parametrize("velocity", [None, np.full(7, np.nan)])
 def test_true_model_predicts_the_torques_with_and_without_velocities(
-    recording: MemoryRecording, robot: RobotModel, velocity: np.ndarray | None
+    recording: ie.MemoryRecording, robot: ie.RobotModel, velocity: np.ndarray | None
 ) -> None:
     samples = readings(recording)
     assert error(robot, samples, {}) < 1e-3
@@ -56,7 +51,7 @@ def test_true_model_predicts_the_torques_with_and_without_velocities(
 
 
 def test_efforts_that_were_smoothed_before_they_were_recorded(
-    recording: MemoryRecording, robot: RobotModel
+    recording: ie.MemoryRecording, robot: ie.RobotModel
 ) -> None:
     samples = readings(recording)[::4]
     efforts = np.array([r.effort for r in samples])
@@ -72,7 +67,7 @@ def test_efforts_that_were_smoothed_before_they_were_recorded(
 
 
 def test_friction_in_the_torques_is_explained_by_the_same_friction(
-    recording: MemoryRecording, robot: RobotModel
+    recording: ie.MemoryRecording, robot: ie.RobotModel
 ) -> None:
     friction = {"panda_joint2/viscous": 8.0, "panda_joint4/offset": 2.0}
     rough = []
@@ -80,6 +75,6 @@ def test_friction_in_the_torques_is_explained_by_the_same_friction(
         effort = r.effort.copy()
         effort[1] += 8.0 * r.velocity[1]
         effort[3] += 2.0
-        rough.append(JointReading(r.stamp_ns, r.names, r.position, r.velocity, effort))
+        rough.append(ie.JointReading(r.stamp_ns, r.names, r.position, r.velocity, effort))
     assert error(robot, rough, {}) > 0.02
     assert error(robot, rough, friction) < 2e-3

@@ -2,16 +2,16 @@
 
 import importlib
 import os
-import signal
-import subprocess
 import time
 
 import pytest
 from support.arm_robot import URDF as ARM
-from support.forked_nodes import NodeServer
+from support.forked_nodes import ForkedNode
 from support.hopper import URDF
 
+import inertial_estimation as ie
 from inertial_estimation.commands.ros_domains import claimed_domain
+from inertial_estimation.inputs import messages as conversion
 
 ROBOT = {"imu_frame": "imu", "contacts": "[foot]", "contact_frames": "[sole]"}
 MASS, GRAVITY = 10.0, 9.80665
@@ -20,57 +20,25 @@ NEVER_DELETED = []  # nodes of tests that have killed a peer, until the process 
 PATIENCE = 60.0  # [s] for what takes one on an idle machine: others may be at work on it
 
 
-class Node:
-    """A node as a process."""
-
-    def __init__(self, server, name, domain, arguments, log):
-        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
-        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        log.touch()
-        self._log = log
-        self.killed = False
-        self.process = server.start(name, ["--ros-args", *arguments], environment, log)
-
-    @property
-    def output(self):
-        """What it has printed up to now."""
-        return self._log.read_text()
-
-    def stop(self, number=signal.SIGINT):
-        """Send a signal; return the exit code."""
-        self.process.send_signal(number)
-        return self.wait()
-
-    def wait(self, timeout=PATIENCE):
-        """Wait for the end; return the exit code."""
-        try:
-            return self.process.wait(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise
-
-    def kill(self):
-        """End it in any case."""
-        if self.process.poll() is None:
-            self.killed = True
-            self.process.kill()
-            self.process.wait()
-
-
 def arguments_from(parameters):
     return [text for name, value in parameters.items() for text in ("-p", f"{name}:={value}")]
 
 
 class World:
-    """The other end: publishes the sensors of a standing robot, and listens."""
+    """The other end: publishes the sensors of a standing robot, and listens.
 
-    def __init__(self, folder, domain, server):
+    Attributes:
+        stamps: Those of the sensors, as they were published [ns].
+        reports: The newest diagnostic status of every part of a node, by the name of the part.
+        heard: How many messages with diagnostics have come.
+    """
+
+    def __init__(self, folder, domain):
         import rclpy
+        from diagnostic_msgs.msg import DiagnosticArray
         from rclpy.executors import SingleThreadedExecutor
 
-        self.domain = domain
-        self.folder = folder
-        self._server = server
+        self.domain, self.folder = domain, folder
         self.urdf = folder / "hopper.urdf"
         self.urdf.write_text(URDF)
         self.context = rclpy.Context()
@@ -79,24 +47,37 @@ class World:
         self.node = rclpy.create_node("world", context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
-        self.processes = []
-        self.received = {}
-        self.stamps = []
-        self._publishers = {}
+        self.processes, self.stamps, self._publishers, self._clients = [], [], {}, {}
+        self.reports, self.heard = {}, 0
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._report, 50)
         self._next = time.monotonic()
+
+    def _report(self, array):
+        self.heard += 1
+        self.reports.update({status.name.split(": ", 1)[1]: status for status in array.status})
+
+    def said(self, part):
+        """Message of the newest report of a part; empty before the first."""
+        return self.reports[part].message if part in self.reports else ""
+
+    def values(self, part):
+        """Values of the newest report of a part."""
+        return {item.key: item.value for item in self.reports[part].values} if part in self.reports else {}
 
     def start(self, name, *extra, described=True, robot=ROBOT, **parameters):
         """Start a node on the standing robot, or on another."""
         description = {"urdf": str(self.urdf)} if described else {}
         arguments = arguments_from({**description, **robot, **parameters})
         log = self.folder / f"{name}.{len(self.processes)}.log"
-        process = Node(self._server, name, self.domain, [*arguments, *extra], log)
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "OMP_NUM_THREADS": "1"}
+        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        process = ForkedNode(name, ["--ros-args", *arguments, *extra], environment, log)
         self.processes.append(process)
         return process
 
     def listen(self, message_type, topic, qos=50):
         """Keep what arrives on a topic."""
-        messages = self.received.setdefault(topic, [])
+        messages = []
         self.node.create_subscription(message_type, topic, messages.append, qos)
         return messages
 
@@ -117,25 +98,20 @@ class World:
         from nav_msgs.msg import Odometry
         from sensor_msgs.msg import Imu, JointState
 
-        from inertial_estimation.inputs import messages as conversion
-        from inertial_estimation.signals import BaseState, ImuSample, JointReading, WrenchSample
-
         force = spoiled.get("force", [0.0, 0.0, GRAVITY])
-        standing = BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.4], [0, 0, 0], [0, 0, 0])
-        wrench = [0, 0, spoiled.get("mass", MASS) * GRAVITY, 0, 0, 0]
+        standing = ie.BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.4], [0, 0, 0], [0, 0, 0])
+        wrench = ie.WrenchSample(stamp_ns, [0, 0, spoiled.get("mass", MASS) * GRAVITY, 0, 0, 0])
+        joints = ie.JointReading(stamp_ns, ("hip",), [0.0], [0.0], [0.0])
+        imu = ie.ImuSample(stamp_ns, force, [0, 0, 0])
         outgoing = {
-            "imu/data": lambda: conversion.imu_to_msg(ImuSample(stamp_ns, force, [0, 0, 0]), Imu(), "imu"),
-            "joint_states": lambda: conversion.joints_to_msg(
-                JointReading(stamp_ns, ("hip",), [0.0], [0.0], [0.0]), JointState()
-            ),
-            "foot/wrench": lambda: conversion.wrench_to_msg(
-                WrenchSample(stamp_ns, wrench), WrenchStamped(), "sole"
-            ),
-            "base_state": lambda: conversion.base_state_to_msg(standing, Odometry(), "odom", "trunk"),
+            "imu/data": conversion.imu_to_msg(imu, Imu(), "imu"),
+            "joint_states": conversion.joints_to_msg(joints, JointState()),
+            "foot/wrench": conversion.wrench_to_msg(wrench, WrenchStamped(), "sole"),
+            "base_state": conversion.base_state_to_msg(standing, Odometry(), "odom", "trunk"),
         }
-        for topic, make in outgoing.items():
+        for topic, msg in outgoing.items():
             if topic not in leave_out:
-                self.publish(topic, make())
+                self.publish(topic, msg)
 
     def run(self, until, *, timeout=PATIENCE, sensors=True, leave_out=(), **spoiled):
         """Publish the sensors until something holds; False when time is up."""
@@ -150,9 +126,15 @@ class World:
             self.executor.spin_once(timeout_sec=0.001 if sensors else 0.02)
         return bool(until())
 
+    def pause(self, duration_s, sensors=False):
+        """Let time pass, in which messages are taken."""
+        self.run(lambda: False, timeout=duration_s, sensors=sensors)
+
     def call(self, service_type, name, request=None, sensors=True):
         """Call a service while the sensors go on."""
-        client = self.node.create_client(service_type, name)
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(service_type, name)
+        client = self._clients[name]
         assert self.run(client.service_is_ready, sensors=sensors), f"no service {name}"
         future = client.call_async(request or service_type.Request())
         assert self.run(future.done, sensors=sensors), f"no answer from {name}"
@@ -186,7 +168,8 @@ def domain():
 @pytest.fixture
 def build(domain):
     """Builds nodes in this process, without spinning them; arguments as on the command line."""
-    rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    import rclpy
+
     context = rclpy.Context()
     rclpy.init(args=[], context=context, domain_id=domain)
     built = []
@@ -220,18 +203,9 @@ def arm(tmp_path):
     return {"urdf": str(path), "floating_base": "false"}
 
 
-@pytest.fixture(scope="session")
-def node_server():
-    """Starts the nodes of all tests of this process."""
-    server = NodeServer()
-    yield server
-    server.close()
-
-
 @pytest.fixture
-def world(tmp_path, domain, node_server):
+def world(tmp_path, domain):
     """The other end of a node under test."""
-    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-    end = World(tmp_path, domain, node_server)
+    end = World(tmp_path, domain)
     yield end
     end.close()

@@ -4,20 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("rosbags", reason="needs rosbags")
-
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
+import inertial_estimation as ie
 from inertial_estimation.commands.main import main
-from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.inputs.messages import IMU_TYPE, stamp_from_msg
+from inertial_estimation.recordings.bag_writer import write_recording
+from inertial_estimation.ros.bag_player import PlayOptions, play_bag
 
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000
@@ -26,56 +24,27 @@ COUNT = 100
 
 @pytest.fixture(params=["sqlite3", "mcap"])
 def bag(request, tmp_path):
-    typestore = get_typestore(Stores.ROS2_JAZZY)
-    types = typestore.types
-    path = tmp_path / "bag"
-    storage = {"sqlite3": StoragePlugin.SQLITE3, "mcap": StoragePlugin.MCAP}[request.param]
-    with Writer(path, version=9, storage_plugin=storage) as writer:
-        connection = writer.add_connection("/imu/data", "sensor_msgs/msg/Imu", typestore=typestore)
-        for k in range(COUNT):
-            stamp_ns = START + k * STEP
-            stamp = types["builtin_interfaces/msg/Time"](*divmod(stamp_ns, 10**9))
-            vector = types["geometry_msgs/msg/Vector3"]
-            msg = types["sensor_msgs/msg/Imu"](
-                types["std_msgs/msg/Header"](stamp, "imu"),
-                types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0),
-                np.zeros(9),
-                vector(0.0, 0.0, float(k)),
-                np.zeros(9),
-                vector(0.0, 0.0, 9.8),
-                np.zeros(9),
-            )
-            data = typestore.serialize_cdr(msg, "sensor_msgs/msg/Imu")
-            writer.write(connection, stamp_ns, data)
-    return path
-
-
-def play(world, *arguments, **variables):
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain), **variables}
-    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    command = [
-        sys.executable,
-        "-m",
-        "inertial_estimation.commands.main",
-        "play",
-        "--subscribers",
-        "1",
-        *arguments,
+    zero = np.zeros(3)
+    entries = [
+        ie.RecordingEntry("/imu/data", stamp, ie.ImuSample(stamp, zero, np.array([0.0, 0.0, k])))
+        for k, stamp in enumerate(range(START, START + COUNT * STEP, STEP))
     ]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    recording = ie.MemoryRecording(tuple(entries), {"/imu/data": IMU_TYPE})
+    write_recording(recording, tmp_path / "bag", storage=request.param)
+    return tmp_path / "bag"
 
 
 @pytest.mark.parametrize("bag", ["sqlite3"], indirect=True)
-def test_plays_every_message_with_its_clock(world, bag):
+def test_plays_every_message_with_its_clock(world, bag, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(world.domain))
     imu = world.listen(Imu, "waist/imu", 200)
     clock = world.listen(Clock, "/clock", 200)
-    process = play(world, str(bag), "--rate", "2", "--remap", "/imu/data:=/waist/imu")
-    try:
-        world.run(lambda: process.poll() is not None, sensors=False)
-        world.run(lambda: len(imu) == COUNT, sensors=False, timeout=5.0)
-        assert process.wait(timeout=10.0) == 0, process.stderr.read()
-    finally:
-        process.kill()
+    options = PlayOptions(rate=2.0, subscribers=1, remap={"/imu/data": "/waist/imu"})
+    with ThreadPoolExecutor(1) as pool:
+        played = pool.submit(play_bag, bag, options)
+        assert world.run(played.done, sensors=False)
+    assert played.result() == COUNT
+    assert world.run(lambda: len(imu) == COUNT, sensors=False, timeout=5.0)
     assert [msg.angular_velocity.z for msg in imu] == list(range(COUNT))
     assert [stamp_from_msg(msg.header.stamp) for msg in imu] == [START + k * STEP for k in range(COUNT)]
     times = [stamp_from_msg(msg.clock) for msg in clock]
@@ -87,7 +56,11 @@ def test_plays_every_message_with_its_clock(world, bag):
 @pytest.mark.parametrize("bag", ["mcap"], indirect=True)
 def test_loops_until_a_signal(world, bag):
     imu = world.listen(Imu, "imu/data", 1000)
-    process = play(world, str(bag), "--rate", "20", "--loop")
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", str(bag)]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain)}
+    process = subprocess.Popen(
+        [*command, "--rate", "20", "--loop"], env=environment, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert world.run(lambda: len(imu) > 2 * COUNT, sensors=False)
         process.send_signal(signal.SIGINT)

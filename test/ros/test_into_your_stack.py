@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pin = pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from geometry_msgs.msg import InertiaStamped
@@ -87,10 +86,3 @@ def test_a_controller_of_the_page_takes_what_is_published(world, model):
     finally:
         executor.shutdown()
         rclpy.shutdown()
-
-
-def test_the_launch_file_of_the_page_is_one():
-    pytest.importorskip("launch.actions", reason="needs the ROS package launch")
-    pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_ros")
-    description = snippet("def generate_launch_description")["generate_launch_description"]()
-    assert len(description.entities) == 1

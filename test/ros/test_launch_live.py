@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-pytest.importorskip("rosbags", reason="needs rosbags")
 pytest.importorskip("launch.actions", reason="needs the ROS package launch")
 pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_ros")
 

@@ -7,15 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from support.scripts import script
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-pytest.importorskip("example_robot_data")
-pytest.importorskip("visualization_msgs")
-
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
+from support.scripts import script
 from visualization_msgs.msg import MarkerArray
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,13 +4,7 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-pytest.importorskip("mujoco", reason="needs MuJoCo")
-pytest.importorskip("proxsuite", reason="needs ProxSuite")
-
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
@@ -35,18 +29,6 @@ BALL = "['{kind: ball, link: lower, mass: 1, at: [0.1, 0, 0], start: 0.1}']"
 HELD = np.array([HOLDING[name] for name in JOINTS])
 
 
-def statuses(arrays):
-    """The newest report of every part."""
-    found = {}
-    for array in arrays:
-        found.update({status.name.split(": ", 1)[1]: status for status in array.status})
-    return found
-
-
-def counts(status):
-    return {item.key: item.value for item in status.values}
-
-
 class StubController:
     """A spring and a damper in the test's process; keeps the positions by stamp."""
 
@@ -65,26 +47,16 @@ class StubController:
 
 def motion(world, arm, controller, ticks):
     """Positions of the arm at the ticks after its release."""
-    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
-    diagnostics.clear()
+    world.reports.clear()
     controller.positions.clear()
     options = {"lockstep": "true", "hoist": "0.2", "real_time_factor": "0.0", "disturbances": BALL}
     node = world.start("simulator", robot=arm, **options)
-
-    def released():
-        return next((text for array in diagnostics if (text := _released(array))), None)
-
-    assert world.run(released, sensors=False)
-    begin = round(float(released()) * 1e9)
+    assert world.run(lambda: "released at [s]" in world.values("simulation"), sensors=False)
+    begin = round(float(world.values("simulation")["released at [s]"]) * 1e9)
     steps = [begin + k * 3_000_000 for k in range(1, ticks + 1)]
     assert world.run(lambda: steps[-1] in controller.positions, sensors=False)
     assert node.stop() == 0, node.output
     return np.array([controller.positions[step] for step in steps])
-
-
-def _released(array):
-    simulation = [status for status in array.status if status.name == "simulator: simulation"]
-    return counts(simulation[0]).get("released at [s]") if simulation else None
 
 
 def test_lockstep_gives_the_same_motion_at_every_run(world, arm):
@@ -102,7 +74,6 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     odometry = world.listen(Odometry, "ground_truth/odom")
     truth = world.listen(InertiaStamped, "ground_truth/link_inertias/lower")
     joints = world.listen(JointState, "joint_states", 200)
-    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
     assert world.run(lambda: clock and odometry and len(joints) > 20, sensors=False)
     assert truth[-1].inertia.m == pytest.approx(1.0), "on the hoist the ball is not there"
     assert list(joints[-1].name) == list(JOINTS)
@@ -117,7 +88,7 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     report = "joint_torque_commands"
 
     def refused():
-        return int(counts_of(diagnostics, report).get("refused", 0)) > 1
+        return int(world.values(report).get("refused", 0)) > 1
 
     for _ in range(30):  # again: what is published while the node only discovers this one is lost
         send(tau=(float("nan"), 0.0))
@@ -127,16 +98,16 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     assert refused()
 
     send()
-    late = world.run(lambda: int(counts_of(diagnostics, report).get("time-outs", 0)) > 0, sensors=False)
+    late = world.run(lambda: int(world.values(report).get("time-outs", 0)) > 0, sensors=False)
     assert late, "one command, then none"
-    assert statuses(diagnostics)[report].level == DiagnosticStatus.ERROR
+    assert world.reports[report].level == DiagnosticStatus.ERROR
     assert world.run(lambda: inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0), sensors=False)
 
     assert world.call(SetBool, "simulator/pause", SetBool.Request(data=True), sensors=False).success
-    assert world.run(lambda: statuses(diagnostics)["simulation"].message == "paused", sensors=False)
-    paused_s, before = simulated_s(diagnostics), len(diagnostics)
-    assert world.run(lambda: len(diagnostics) > before + 1, sensors=False)
-    assert simulated_s(diagnostics) == paused_s
+    assert world.run(lambda: world.said("simulation") == "paused", sensors=False)
+    paused_s, before = simulated_s(world), world.heard
+    assert world.run(lambda: world.heard > before + 1, sensors=False)
+    assert simulated_s(world) == paused_s
     assert stamp_from_msg(joints[-1].header.stamp) <= round(1e9 * paused_s)
     assert world.call(SetBool, "simulator/pause", SetBool.Request(data=False), sensors=False).success
     stopped_ns = stamp_from_msg(truth[-1].header.stamp)
@@ -147,17 +118,12 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     assert "Traceback" not in node.output
 
 
-def simulated_s(diagnostics):
-    return float(counts_of(diagnostics, "simulation")["time [s]"])
+def simulated_s(world):
+    return float(world.values("simulation")["time [s]"])
 
 
 def inertia_message(inertia, stamp_ns):
     return inertia_to_msg(StampedInertia(stamp_ns, inertia), InertiaStamped())
-
-
-def counts_of(diagnostics, part):
-    found = statuses(diagnostics)
-    return counts(found[part]) if part in found else {}
 
 
 def repeat_until(send, until):
@@ -174,7 +140,6 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     world.publish("hold", Bool(data=True), latched)
     node = world.start("whole_body_controller", robot=arm, **given)
     commands = world.listen(JointState, "joint_torque_commands", 200)
-    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
     sent = []
 
     def stand():
@@ -185,7 +150,7 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
             joints_to_msg(JointReading(stamp_ns, JOINTS, [0, 0], [0, 0], [0, 0]), JointState()),
             200,
         )
-        world.run(lambda: False, timeout=0.01, sensors=False)
+        world.pause(0.01)
 
     def settle(until):
         return repeat_until(stand, until)
@@ -194,7 +159,7 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
         return dict(zip(commands[-1].name, commands[-1].effort, strict=True))
 
     nominal = LinkInertia("lower", 1.0, np.array([0.1, 0.0, 0.0]), np.diag([0.005, 0.01, 0.01]))
-    assert settle(lambda: "link_inertias/lower" in statuses(diagnostics))
+    assert settle(lambda: "link_inertias/lower" in world.reports)
     assert not commands, "it waits for the first inertias"
     world.connect(InertiaStamped, "link_inertias/lower")
 
@@ -207,11 +172,9 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     assert settle(weighed)
     assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
     assert torques() == pytest.approx(HOLDING, rel=1e-3)
-    assert settle(lambda: counts_of(diagnostics, "controller").get("held") == "yes"), (
-        "though sent before it was"
-    )
+    assert settle(lambda: world.values("controller").get("held") == "yes"), "though sent before it was"
     world.publish("hold", Bool(data=False), latched)
-    assert settle(lambda: counts_of(diagnostics, "controller")["held"] == "no")
+    assert settle(lambda: world.values("controller")["held"] == "no")
 
     heavier = LinkInertia("lower", 2.0, np.array([0.1, 0.0, 0.0]), 0.02 * np.eye(3))
     world.publish("link_inertias/lower", inertia_message(heavier, sent[-1]))
@@ -220,9 +183,9 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
 
     impossible = LinkInertia("lower", 9.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 0.1, 0.1]))
     world.publish("link_inertias/lower", inertia_message(impossible, sent[-1]))
-    assert settle(lambda: any("inconsistent" in key for key in counts_of(diagnostics, "link_inertias")))
+    assert settle(lambda: any("inconsistent" in key for key in world.values("link_inertias")))
     assert torques() == pytest.approx(more, rel=1e-3), "the last good ones are kept"
-    stopped = settle(lambda: statuses(diagnostics)["link_inertias"].level == DiagnosticStatus.WARN)
+    stopped = settle(lambda: world.reports["link_inertias"].level == DiagnosticStatus.WARN)
     assert stopped, "and it says that they have stopped"
 
     assert world.call(Trigger, "whole_body_controller/reset", sensors=False).success
@@ -243,7 +206,7 @@ def test_controller_sends_an_array_in_the_order_it_is_told(world, arm):
         world.publish(
             "joint_states", joints_to_msg(JointReading(time.time_ns(), JOINTS, [0, 0]), JointState()), 200
         )
-        world.run(lambda: False, timeout=0.01, sensors=False)
+        world.pause(0.01)
 
     assert repeat_until(stand, lambda: len(commands) >= 20), node.output
     for msg in commands:
@@ -271,4 +234,4 @@ def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_ov
     np.testing.assert_allclose(joints[-1].position, 0.0, atol=0.01)
     assert "controls the robot" in successor.output
     assert world.run(lambda: "the brakes are released" in simulator.output, sensors=False)
-    assert simulator.process.poll() is None
+    assert simulator.running

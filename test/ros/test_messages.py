@@ -5,20 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, QuaternionStamped, Vector3Stamped
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+import inertial_estimation as ie
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.messages import (
     CONVERSIONS,
     QUATERNION_TYPE,
@@ -28,16 +25,7 @@ from inertial_estimation.inputs.messages import (
 from inertial_estimation.recordings import estimate_messages
 from inertial_estimation.recordings.estimate_messages import UNKNOWN_VARIANCE, base_reference_to_msg
 from inertial_estimation.ros import messages
-from inertial_estimation.signals import (
-    BaseEstimate,
-    BaseReference,
-    BaseState,
-    Decision,
-    Health,
-    HealthLevel,
-    InertialEstimate,
-    TorqueCommand,
-)
+from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
 stamps = st.integers(min_value=0, max_value=2**31 * 10**9 - 1)
@@ -53,11 +41,11 @@ def over_the_wire(msg):
 
 
 def base_estimate(R_WB, covariance_B, stamp_ns=7):
-    state = BaseState(
+    state = ie.BaseState(
         stamp_ns, quaternion_from_rotation(R_WB), [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]
     )
     tilt_B = R_WB.T @ [0.0, 0.0, 1.0]
-    return BaseEstimate(state, tilt_B, np.zeros(3), (), np.zeros(3), False, False, covariance_B)
+    return ie.BaseEstimate(state, tilt_B, np.zeros(3), (), np.zeros(3), False, False, covariance_B)
 
 
 def test_orientation_and_tilt_describe_the_same_rotation():
@@ -108,29 +96,29 @@ def test_a_reused_message_has_the_covariances_of_its_estimate_alone():
 
 
 def test_torque_residual_is_named_by_row():
-    estimate = InertialEstimate(
+    estimate = ie.InertialEstimate(
         5, (), ("elbow", "base fz"), np.array([0.5, -2.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(2), 2
     )
     msg = over_the_wire(estimate_messages.torque_residual_to_msg(estimate, JointState()))
     assert dict(zip(msg.name, msg.effort, strict=True)) == {"elbow": 0.5, "base fz": -2.0}
 
 
-@pytest.mark.parametrize("level", list(HealthLevel))
+@pytest.mark.parametrize("level", list(ie.HealthLevel))
 def test_health_keeps_level_message_and_values(level):
-    health = Health("imu/data", level, "too old", {"age": "0.2"})
+    health = ie.Health("imu/data", level, "too old", {"age": "0.2"})
     msg = over_the_wire(estimate_messages.health_to_msg(health, "node", DiagnosticStatus(), KeyValue))
     assert (msg.level, msg.name, msg.message) == (bytes([level]), "node: imu/data", "too old")
     assert [(item.key, item.value) for item in msg.values] == [("age", "0.2")]
     assert estimate_messages.health_from_msg(msg) == (
         "node",
-        Health("imu/data", level, "too old", {"age": "0.2"}),
+        ie.Health("imu/data", level, "too old", {"age": "0.2"}),
     )
 
 
 @given(stamps, st.dictionaries(st.text("abc_", min_size=1), st.floats(width=64)))
 @settings(max_examples=20)
 def test_torque_command_there_and_back(stamp_ns, torques):
-    command = TorqueCommand(stamp_ns, tuple(torques), list(torques.values()))
+    command = ie.TorqueCommand(stamp_ns, tuple(torques), list(torques.values()))
     back = messages.torque_command_from_msg(over_the_wire(messages.torque_command_to_msg(command)))
     assert (back.stamp_ns, back.names) == (stamp_ns, tuple(torques))
     np.testing.assert_array_equal(back.tau, command.tau)
@@ -138,14 +126,14 @@ def test_torque_command_there_and_back(stamp_ns, torques):
 
 
 def test_torques_without_names_are_refused():
-    with pytest.raises(MeasurementError, match="expected \\(1,\\)"):
+    with pytest.raises(ie.MeasurementError, match="expected \\(1,\\)"):
         messages.torque_command_from_msg(JointState(name=["knee"], effort=[1.0, 2.0]))
 
 
 @given(st.floats(0.0, 2.0), angles, angles)
 @settings(max_examples=20)
 def test_base_reference_there_and_back(height, roll, pitch):
-    sent = BaseReference(height, roll, pitch)
+    sent = ie.BaseReference(height, roll, pitch)
     back = messages.base_reference_from_msg(over_the_wire(base_reference_to_msg(sent, PoseStamped())))
     assert (back.height, back.roll, back.pitch) == pytest.approx((height, roll, pitch), abs=1e-9)
 
@@ -155,14 +143,14 @@ def test_a_base_reference_leaves_the_heading_alone():
     msg.pose.position.z = 1.0
     half = 0.4
     msg.pose.orientation.z, msg.pose.orientation.w = math.sin(half), math.cos(half)
-    assert messages.base_reference_from_msg(msg) == BaseReference(1.0, 0.0, 0.0)
+    assert messages.base_reference_from_msg(msg) == ie.BaseReference(1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(("z", "w"), [(math.nan, 1.0), (1.0, 0.0), (1.0, math.nan)])
 def test_a_base_reference_that_is_none_is_refused(z, w):
     msg = PoseStamped()
     msg.pose.position.z, msg.pose.orientation.w = z, w
-    with pytest.raises(MeasurementError, match="base reference"):
+    with pytest.raises(ie.MeasurementError, match="base reference"):
         messages.base_reference_from_msg(msg)
 
 
@@ -172,5 +160,17 @@ def test_a_walk_command_has_steps_and_their_length():
 
 @pytest.mark.parametrize("data", [[], [3.0], [2.5, 0.1], [-1.0, 0.1], [math.nan, 0.1], [2.0, math.inf]])
 def test_a_walk_command_that_is_none_is_refused(data):
-    with pytest.raises(MeasurementError, match="walk command"):
+    with pytest.raises(ie.MeasurementError, match="walk command"):
         messages.walk_command_from_msg(Float64MultiArray(data=data))
+
+
+@pytest.mark.parametrize(
+    ("good", "convert"),
+    [(PoseStamped(), messages.base_reference_from_msg), (Float64MultiArray(data=[3.0, 0.1]), None)],
+)
+def test_bytes_that_end_early_are_refused(good, convert):
+    read = messages.message_reader(type(good), convert or messages.walk_command_from_msg)
+    raw = serialize_message(good)
+    for length in range(len(raw) - 8):
+        with pytest.raises(ie.MeasurementError):
+            read(raw[:length])

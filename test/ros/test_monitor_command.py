@@ -7,25 +7,16 @@ import subprocess
 import sys
 import termios
 
-import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-pytest.importorskip("rich")
-
-from diagnostic_msgs.msg import DiagnosticArray
+from inertial_estimation.commands.main import main
+from inertial_estimation.recordings.watch_record import WatchRecord
+from inertial_estimation.ros.monitors import watched
 
 
 def start_monitor(world, *arguments, stdin=None, stdout=subprocess.PIPE):
-    code = "import sys; from inertial_estimation.commands.main import main; sys.exit(main(sys.argv[1:]))"
     environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain), "COLUMNS": "80"}
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "monitor", *arguments]
     return subprocess.Popen(
-        [sys.executable, "-c", code, "monitor", *arguments],
-        env=environment,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, env=environment, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -45,20 +36,14 @@ def test_one_table_of_live_nodes_in_a_pipe(world):
     patient = {"inputs.timeout": "5.0"}  # on a busy machine this process may pause
     world.start("tilt_observer", **patient)
     world.start("inertial_ekf", links="[leg]", **patient)
-    nodes = {"tilt_observer", "inertial_ekf"}
-    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
-
-    def heard():
-        return {status.name.partition(": ")[0] for array in diagnostics for status in array.status}
-
-    assert world.run(lambda: len(diagnostics) > 4 and nodes <= heard(), timeout=60.0)
+    assert world.run(lambda: world.heard > 4)
     for _attempt in range(3):  # a pause of this process, which sends the sensors, is told in the table
         out = table(world)
         rows = [line.split() for line in out.splitlines()]
         states = {row[0]: row for row in rows if row[1:2] in (["estimating"], ["estimating;"])}  # a remark
-        if nodes <= states.keys():
+        if {"tilt_observer", "inertial_ekf"} <= states.keys():
             break
-    assert nodes <= states.keys(), out
+    assert {"tilt_observer", "inertial_ekf"} <= states.keys(), out
     assert float(states["tilt_observer"][2]) > 20.0, "no rate of the telemetry"
     assert any(row[:1] == ["leg"] and row[3] == "2.00" for row in rows), out
     assert any(row[:1] == ["imu/data"] and row[-1] == "arriving" for row in rows)
@@ -67,24 +52,26 @@ def test_one_table_of_live_nodes_in_a_pipe(world):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_only_the_nodes_of_a_namespace_are_shown(world):
+def test_only_the_nodes_of_a_namespace_are_watched(world, monkeypatch):
     world.start("tilt_observer", "-r", "__ns:=/talos")
     world.start("tilt_observer")
-    monitor = start_monitor(world, "--once", "--namespace", "talos", "--wait", "40")
-    out, err = monitor.communicate(timeout=60)
-    assert monitor.returncode == 0, err
-    shown = [line.split()[0] for line in out.splitlines() if line.split()[:1] and "tilt_observer" in line]
-    assert shown
-    assert all("talos/tilt_observer" in line for line in out.splitlines() if "tilt_observer" in line), out
-    assert "waiting for" in out
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(world.domain))
+    everything, record = WatchRecord(), WatchRecord()
+    for namespace, found in (("/", everything), ("talos", record)):
+        times = watched(found, namespace)
+        wanted = 1 + (found is everything)
+        assert world.run(lambda t=times, f=found, n=wanted: next(t) and len(f.nodes) >= n, sensors=False)
+        times.close()
+    assert set(everything.nodes) == {"tilt_observer", "talos/tilt_observer"}
+    assert set(record.nodes) == {"talos/tilt_observer"}
 
 
-def test_without_nodes_it_says_where_it_looked(world):
-    monitor = start_monitor(world, "--once", "--wait", "1")
-    _out, err = monitor.communicate(timeout=60)
-    assert monitor.returncode == 1
-    assert f"ROS_DOMAIN_ID ({world.domain})" in err
-    assert len(err.strip().splitlines()) == 1
+def test_without_nodes_it_says_where_it_looked(domain, monkeypatch, capsys):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # that of this process stays
+    assert main(["monitor", "--once", "--wait", "0.2"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"ROS_DOMAIN_ID ({domain})" in line
 
 
 def test_a_signal_ends_it_with_zero(world):

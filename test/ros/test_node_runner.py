@@ -52,76 +52,61 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
     assert re.search(said, capsys.readouterr().err)
 
 
-@pytest.mark.parametrize(
-    ("name", "number", "after_handlers_s"),
-    [
-        ("simulator", signal.SIGTERM, (0.0, 0.5)),
-        ("inertial_ekf", signal.SIGINT, (0.05, 0.8)),
-    ],
-    ids=["simulator", "inertial_ekf"],
-)
-def test_signal_during_start_up_ends_with_code_zero(name, number, after_handlers_s, domain):
-    """From the moment the entry point has the signals, which is before anything heavy is imported."""
-    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-    config = find_config("talos")
+def started(name, domain, **variables):
+    """The entry point of a node as a process."""
     code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
-    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(config)]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(find_config("talos"))]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), **variables}
     environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    for delay in after_handlers_s:
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        try:
-            assert _catches(process, signal.SIGTERM)
-            time.sleep(delay)
-            process.send_signal(number)
-            said = process.communicate(timeout=30.0)[0]
-        finally:
-            process.kill()
-            process.communicate()
-        assert process.returncode == 0, f"after {delay} s: {said}"
-        assert "Traceback" not in said
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def ended(process, until, delay_s, number):
+    """Send a signal some time after something holds; the process ends with code 0, without a traceback."""
+    try:
+        assert until(process)
+        time.sleep(delay_s)
+        process.send_signal(number)
+        said = process.communicate(timeout=30.0)[0]
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0, f"after {delay_s} s: {said}"
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "delay_s"),
+    [
+        ("simulator", signal.SIGTERM, 0.0),
+        ("inertial_ekf", signal.SIGINT, 0.05),
+        ("inertial_ekf", signal.SIGINT, 0.8),
+    ],
+)
+def test_signal_during_start_up_ends_with_code_zero(name, number, delay_s, domain):
+    """From the moment the entry point has the signals, which is before anything heavy is imported."""
+    ended(started(name, domain), _catches, delay_s, number)
 
 
 def test_a_signal_while_functions_are_compiled_ends_a_node_at_once(tmp_path, domain):
     """Nothing is open then that had to be closed."""
-    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
     if not compilation.compiling():
         pytest.skip("numba is not installed, or switched off")
-    code = "import sys; from inertial_estimation.ros.node_runner import tilt_observer as f; sys.exit(f())"
-    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(find_config("talos"))]
-    environment = {
-        **os.environ,
-        "NUMBA_CACHE_DIR": str(tmp_path),
-        "ROS_DOMAIN_ID": str(domain),
-    }
-    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        assert process.stdout is not None
-        assert any("compiling" in line for line in process.stdout)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=10.0)[0]
-    finally:
-        process.kill()
-        process.communicate()
-    assert process.returncode == 0, said
-    assert "Traceback" not in said
+    process = started("tilt_observer", domain, NUMBA_CACHE_DIR=str(tmp_path))
+    ended(process, lambda p: any("compiling" in line for line in p.stdout), 0.2, signal.SIGTERM)
 
 
-def _catches(process, number):
-    """Wait until a process has a handler for a signal."""
+def _catches(process):
+    """Wait until a process has a handler for SIGTERM."""
     status = Path(f"/proc/{process.pid}/status")
     if not status.exists():
         pytest.skip("needs /proc")
     deadline = time.monotonic() + 20.0
     while process.poll() is None and time.monotonic() < deadline:
         caught = int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16)
-        if caught >> (number - 1) & 1:
+        if caught >> (signal.SIGTERM - 1) & 1:
             return True
         time.sleep(0.001)
     return False
@@ -129,7 +114,6 @@ def _catches(process, number):
 
 def test_nothing_stays_frozen_for_the_end_of_the_process(capsys):
     """Python does not free frozen objects at exit, and ProxSuite reports its own as leaked."""
-    pytest.importorskip("rclpy", reason="needs rclpy")
 
     def build():
         gc.freeze()

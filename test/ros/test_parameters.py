@@ -1,12 +1,12 @@
-"""Parameters declared in a dataclass become ROS parameters that refuse what they must."""
+"""Parameters of a dataclass and quality of service become ROS parameters that refuse what they must."""
 
 from dataclasses import dataclass
 
 import pytest
-
-rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-
+import rclpy
+import yaml
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.parameters import iterate_parameters, parameter, section
@@ -77,18 +77,6 @@ def test_an_empty_list_in_a_file_is_an_empty_list(make_node, tmp_path):
     assert (config.gains, config.links) == ((), ())
 
 
-def test_a_misspelt_parameter_names_the_nearest(make_node):
-    with pytest.raises(
-        ConfigurationError, match=r"no parameter 'gate.quantil', did you mean 'gate.quantile'"
-    ):
-        NodeParameters(make_node(**{"gate.quantil": 0.9}), Config)
-
-
-def test_a_value_out_of_bounds_or_of_the_wrong_type_is_refused(make_node):
-    with pytest.raises(ConfigurationError, match=r"'rate' is 0.5.*at least 1 Hz.*'count' is 'many'"):
-        NodeParameters(make_node(rate=0.5, count="many"), Config)
-
-
 def test_parameters_of_another_node_are_passed_over(make_node):
     declared = NodeParameters(make_node(window=2.0, links=["leg"]), Config, {"links", "window"})
     assert declared.config.links == ("leg",)
@@ -153,3 +141,27 @@ def test_descriptors_carry_unit_range_choices_and_read_only():
     assert (found["count"].integer_range[0].from_value, found["count"].integer_range[0].to_value) == (1, 9)
     assert not found["mode"].read_only
     assert "a, b" in found["mode"].additional_constraints
+
+
+BEST_EFFORT, RELIABLE = QoSReliabilityPolicy.BEST_EFFORT, QoSReliabilityPolicy.RELIABLE
+VOLATILE = QoSDurabilityPolicy.VOLATILE
+
+
+def policies(infos):
+    """Return reliability and durability of all."""
+    return {(info.qos_profile.reliability, info.qos_profile.durability) for info in infos}
+
+
+def test_a_node_takes_overrides_of_inputs_and_outputs(build, hopper, tmp_path):
+    overrides = {
+        "/imu/data": {"subscription": {"reliability": "reliable", "depth": 321}},
+        "/tilt": {"publisher": {"reliability": "best_effort", "durability": "transient_local"}},
+    }
+    path = tmp_path / "qos.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"qos_overrides": overrides}}}))
+    node = build("tilt_observer", "--params-file", str(path), **hopper)
+    subscribed, published = node.get_subscriptions_info_by_topic, node.get_publishers_info_by_topic
+    assert (RELIABLE, VOLATILE) in policies(subscribed("/imu/data"))
+    assert (BEST_EFFORT, VOLATILE) in policies(subscribed("/joint_states"))
+    assert (BEST_EFFORT, QoSDurabilityPolicy.TRANSIENT_LOCAL) in policies(published("/tilt"))
+    assert (RELIABLE, VOLATILE) in policies(published("/base_orientation"))

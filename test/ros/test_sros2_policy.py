@@ -5,11 +5,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-pytest.importorskip("lifecycle_msgs", reason="needs lifecycle_msgs")
-
 from rclpy.lifecycle import TransitionCallbackReturn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,12 +44,12 @@ def _absolute(name, node):
 
 def graph(node):
     """What a node subscribes to, publishes and serves."""
-    name, ask = node.get_name(), node
-    return {
-        ("topic", "subscribe"): {topic for topic, _ in ask.get_subscriber_names_and_types_by_node(name, "/")},
-        ("topic", "publish"): {topic for topic, _ in ask.get_publisher_names_and_types_by_node(name, "/")},
-        ("service", "reply"): {topic for topic, _ in ask.get_service_names_and_types_by_node(name, "/")},
+    asked = {
+        ("topic", "subscribe"): node.get_subscriber_names_and_types_by_node,
+        ("topic", "publish"): node.get_publisher_names_and_types_by_node,
+        ("service", "reply"): node.get_service_names_and_types_by_node,
     }
+    return {kind: {name for name, _types in ask(node.get_name(), "/")} for kind, ask in asked.items()}
 
 
 def configured(build, name, robot, parameters):
@@ -68,15 +63,13 @@ def configured(build, name, robot, parameters):
 
 @pytest.mark.parametrize("name", STARTS)
 def test_policy_is_the_graph(build, name):
-    for package in {"simulator": ["mujoco"], "whole_body_controller": ["proxsuite"]}.get(name, []):
-        pytest.importorskip(package)
     used = [configured(build, name, robot, parameters) for robot, parameters in STARTS[name]]
     used.append(
         graph(build(name, "--params-file", str(ROOT / "config" / "hyq.yaml"), "-p", f"{name}:urdf:=''"))
     )
-    for kind, action in (("topic", "subscribe"), ("topic", "publish"), ("service", "reply")):
+    for kind, action in used[0]:
         allowed = granted(name, kind, action)
-        names = set().union(*(graph.get((kind, action), set()) for graph in used))
+        names = set().union(*(graph[kind, action] for graph in used))
         beyond = {one for one in names if not any(fnmatch(one, rule) for rule in allowed)}
         assert not beyond, f"the policy does not let {name} {action} {beyond}"
         idle = {rule for rule in allowed if not any(fnmatch(one, rule) for one in names)} - NOT_HERE

@@ -2,11 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-pytest.importorskip("visualization_msgs")
-
 from geometry_msgs.msg import InertiaStamped, Point
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState

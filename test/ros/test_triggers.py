@@ -4,13 +4,11 @@ import functools
 import time
 from collections import deque
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
@@ -18,20 +16,11 @@ from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
 
-from inertial_estimation.commands.ros_domains import claimed_domain
-from inertial_estimation.configuration.config_file import find_config, load_config_file
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, wrench_to_msg
-from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.replay import ReplayReaders, replay_recording
+import inertial_estimation as ie
+from inertial_estimation.inputs.messages import imu_to_msg, joints_to_msg, stamp_from_msg, wrench_to_msg
 from inertial_estimation.replay.tables import TELEMETRY_FILES, TimeAxis, estimate_tables
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
-from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
-from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.telemetry import AGE
 
 NODES = {"tilt_observer": TiltObserverNode, "inertial_ekf": InertialEkfNode}
@@ -43,8 +32,8 @@ PATIENCE = 10.0  # [s]
 def recording():
     """TALOS in motion; for longer than steps wait nothing of one input arrives, then all of it at once."""
     rng = np.random.default_rng(4)
-    truth = synthetic_truth("talos", Timing(duration_s=1.75, rate_hz=250.0), rng, payload_time_s=1.0)
-    measured = measure(truth, REALISTIC, rng)
+    truth = ie.synthetic_truth("talos", ie.Timing(duration_s=1.75, rate_hz=250.0), rng, payload_time_s=1.0)
+    measured = ie.measure(truth, ie.REALISTIC, rng)
     topics = {
         topic: kind
         for topic, kind in measured.topics.items()
@@ -55,7 +44,7 @@ def recording():
         begin, end = (measured.start_ns + round(t * 1e9) for t in LATE.get(entry.topic, (-2, -1)))
         entries.append(replace(entry, log_ns=end) if begin < entry.log_ns < end else entry)
     entries.sort(key=lambda entry: entry.log_ns)
-    return MemoryRecording(tuple(entries), topics)
+    return ie.MemoryRecording(tuple(entries), topics)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +53,11 @@ def replayed(recording):
 
     @functools.cache
     def estimates(name):
-        built = build_pipelines(load_config_file(find_config("talos")), only=[name])
-        topics = replay_topics(built.values, {})
-        run = replay_recording(recording, topics, ReplayReaders(tilt=built.tilt, inertial=built.inertial))
+        built = ie.build_pipelines(ie.load_config_file(ie.find_config("talos")), only=[name])
+        topics = ie.replay_topics(built.values, {})
+        run = ie.replay_recording(
+            recording, topics, ie.ReplayReaders(tilt=built.tilt, inertial=built.inertial)
+        )
         (estimator,) = (
             one for one in (built.tilt or built.inertial).health(recording.end_ns) if one.name == "estimator"
         )
@@ -80,7 +71,7 @@ def replayed(recording):
 class LiveNode:
     """A node in this process that is sent a recording; its estimates are kept."""
 
-    def __init__(self, name, trigger, recording, *more):
+    def __init__(self, name, trigger, recording, domain, *more):
         estimates = self.estimates = []
 
         class Recorded(NODES[name]):
@@ -88,17 +79,9 @@ class LiveNode:
                 estimates.extend(results)
 
         self.context = rclpy.Context()
-        self._domain = claimed_domain()
-        rclpy.init(args=[], context=self.context, domain_id=self._domain.__enter__())
-        given = [
-            "--ros-args",
-            "--params-file",
-            str(find_config("talos")),
-            "-p",
-            f"{name}:trigger:={trigger}",
-            *more,
-        ]
-        self.node = Recorded(context=self.context, cli_args=given)
+        rclpy.init(args=[], context=self.context, domain_id=domain)
+        given = ["--params-file", str(ie.find_config("talos")), "-p", f"{name}:trigger:={trigger}", *more]
+        self.node = Recorded(context=self.context, cli_args=["--ros-args", *given])
         self.now_ns = 0
         self.node._now = lambda: Time(nanoseconds=self.now_ns)  # the clock of the recording
         self.node._inputs.arrival = lambda _received_ns: self.now_ns
@@ -126,179 +109,26 @@ class LiveNode:
             assert time.monotonic() < deadline, "nothing comes"
             meanwhile()
 
+    def slow_down(self, cost_ns):
+        """Let every call of the pipeline take some time."""
+        tick = self.node.pipeline.tick
+
+        def slow(now_ns):
+            self.now_ns += cost_ns()
+            return tick(now_ns)
+
+        self.node.pipeline.tick = slow
+
+    def queued(self):
+        """Replace what the inputs read from by queues; return these by topic."""
+        queues = {f"/{one.counter.topic}": Arrivals(self) for one in self.node._inputs}
+        for one in self.node._inputs:
+            one._take_message = queues[f"/{one.counter.topic}"].take
+        return queues
+
     def close(self):
         self.executor.shutdown()
         rclpy.shutdown(context=self.context)
-        self._domain.__exit__(None, None, None)
-
-
-def message(entry):
-    sample = entry.sample
-    if isinstance(sample, ImuSample):
-        return imu_to_msg(sample, Imu(), "imu_link")
-    if isinstance(sample, JointReading):
-        return joints_to_msg(sample, JointState())
-    return wrench_to_msg(sample, WrenchStamped(), "sole")
-
-
-def run_live(recording, name, trigger, at_once, prepare=lambda _node: None):
-    live = LiveNode(name, trigger, recording)
-    prepare(live.node)
-    try:
-        for sent, entry in enumerate(recording.entries(recording.topics), start=1):
-            live.send(entry)
-            if trigger == "arrival":
-                live.executor.spin_once(timeout_sec=0.0)
-            elif sent % at_once == 0:
-                live.node._take_inputs()  # what a poll does
-        read = live.executor.spin_once if trigger == "arrival" else live.node._take_inputs
-        live.wait(lambda: live.received >= sent, lambda: read(0.01) if trigger == "arrival" else read())
-        live.node._take_inputs()
-        return live.estimates
-    finally:
-        live.close()
-
-
-def numbers(estimates):
-    if hasattr(estimates[0], "links"):
-        return np.array([[e.stamp_ns, e.nis, *(x.estimate.mass for x in e.links)] for e in estimates])
-    return np.array([[e.state.stamp_ns, *e.state.quaternion_xyzw, *e.gyro_bias_I] for e in estimates])
-
-
-@pytest.mark.parametrize("name", NODES)
-@pytest.mark.parametrize(("trigger", "at_once"), [("timer", 1), ("timer", 37), ("arrival", 1)])
-def test_estimates_are_those_of_a_replay(recording, replayed, name, trigger, at_once):
-    expected = numbers(replayed(name))
-    assert len(expected) > 300
-    np.testing.assert_array_equal(numbers(run_live(recording, name, trigger, at_once)), expected)
-
-
-class Listener:
-    """Stands in for the publisher of figures that somebody listens to."""
-
-    def __init__(self):
-        self.rows = []
-
-    def get_subscription_count(self):
-        return 1
-
-    def publish(self, msg):
-        stamp_ns = msg.header.stamp.sec * 10**9 + msg.header.stamp.nanosec
-        figures = dict(zip(msg.name, msg.position, strict=True))
-        self.rows.append({"stamp_ns": stamp_ns, **figures})
-
-
-def test_the_telemetry_of_a_node_is_that_of_a_replay(recording):
-    listener = Listener()
-
-    def listen(node):
-        node._telemetry._figures._publisher = listener
-        node._publish = functools.partial(TiltObserverNode._publish, node)
-
-    run_live(recording, "tilt_observer", "timer", 37, listen)
-    built = build_pipelines(load_config_file(find_config("talos")), only=["tilt_observer"])
-    run = replay_recording(recording, replay_topics(built.values, {}), ReplayReaders(tilt=built.tilt))
-    time = TimeAxis(run.start_ns, run.start_ns, run.end_ns, None)
-    table = estimate_tables(run, {}, built, time)[TELEMETRY_FILES["tilt_observer"]]
-    assert len(listener.rows) == len(table["stamp_ns"]) > 300
-    assert listener.rows[0].keys() - {AGE} == table.keys() - {"time_s"}
-    for name in table.keys() - {"time_s"}:
-        np.testing.assert_array_equal([row[name] for row in listener.rows], table[name], name)
-
-
-def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recording):
-    """The machine is busy: half a second of readings waits, and each takes 20 ms to process."""
-    live = LiveNode("tilt_observer", "timer", recording)
-    node, ages_ns, cost_ns = live.node, [], 20_000_000
-    tick = node.pipeline.tick
-
-    def slow(now_ns):
-        live.now_ns += cost_ns
-        return tick(now_ns)
-
-    try:
-        node.pipeline.tick = slow
-        node._publish = lambda results: ages_ns.extend(live.now_ns - r.state.stamp_ns for r in results)
-        entries = iter(recording.entries(recording.topics))
-        for sent, entry in enumerate(entries, start=1):
-            live.send(entry)
-            if sent == 500:
-                break
-        live.wait(lambda: live.received >= sent, node._take_inputs)
-        cost_ns = 0
-        live.now_ns = entry.log_ns
-        for entry in entries:
-            live.send(entry)
-            sent += 1
-            live.wait(lambda sent=sent: live.received >= sent, node._take_inputs)
-            if len(ages_ns) > 20:
-                break
-    finally:
-        live.close()
-    assert len(ages_ns) > 20
-    assert max(ages_ns) < 200_000_000
-
-
-def test_an_overloaded_node_goes_on_with_fresh_readings(recording, monkeypatch):
-    """Every message costs 3 ms, and 1000 a second arrive: the node never catches up."""
-    live = LiveNode("inertial_ekf", "timer", recording)
-    node, ages_ns = live.node, {}
-    tick = node.pipeline.tick
-    entries = [(e.sample.stamp_ns + 1_000_000, e) for e in recording.entries(recording.topics)]
-    entries.sort(key=lambda arrived: arrived[0])
-    live.now_ns = entries[0][0]
-
-    def slow(now_ns):
-        live.now_ns += 3_000_000
-        return tick(now_ns)
-
-    try:
-        monkeypatch.setattr(time, "time_ns", lambda: live.now_ns)
-        node.pipeline.tick = slow
-        node._publish = lambda results: ages_ns.update(
-            {r.stamp_ns: live.now_ns - r.stamp_ns for r in results}
-        )
-        queues = {f"/{one.counter.topic}": Arrivals(live) for one in node._inputs}
-        for one in node._inputs:
-            one._take_message = queues[f"/{one.counter.topic}"].take
-        for received_ns, entry in entries:
-            queues[entry.topic].coming.append((serialize_message(message(entry)), received_ns))
-        while live.now_ns < entries[-1][0]:
-            live.now_ns += 1_000_000
-            node._take_inputs()
-        reading = node._inputs.delay.health()
-    finally:
-        live.close()
-    late = [stamp_ns for stamp_ns in ages_ns if stamp_ns > entries[0][0] + 1_000_000_000]
-    assert len(late) > 20, "it gives estimates also when it has been overloaded for a second"
-    assert max(ages_ns.values()) < 220_000_000, "timeout, wait, half a window, and the reading of a message"
-    assert reading.level is HealthLevel.WARN
-    assert "dropped unread" in reading.message
-    assert int(reading.values["dropped unread"]) > 100
-
-
-@pytest.mark.parametrize(("trigger", "dropping"), [("arrival", False), ("timer", True)])
-def test_with_simulated_time_and_on_arrival_every_reading_is_read(recording, monkeypatch, trigger, dropping):
-    """A simulation in lockstep that is slower than real time waits for the answer to every reading."""
-    live = LiveNode("tilt_observer", trigger, recording, "-p", "use_sim_time:=true")
-    inputs, clock_ns, queues = live.node._inputs, time.time_ns(), {}
-    monkeypatch.setattr(time, "time_ns", lambda: clock_ns)
-    try:
-        entries = list(recording.entries(recording.topics))[:40]
-        messages = [(serialize_message(message(e)), clock_ns - 500_000_000) for e in entries]
-        for one in inputs:
-            queues[f"/{one.counter.topic}"] = Arrivals(live)
-            one._take_message = queues[f"/{one.counter.topic}"].take
-        live.now_ns = clock_ns
-        for k in range(2):
-            for entry, item in zip(entries[20 * k :], messages[20 * k : 20 * k + 20], strict=False):
-                queues[entry.topic].coming.append(item)
-            live.node._take_inputs()
-            clock_ns += 700_000_000
-            live.now_ns = clock_ns
-    finally:
-        live.close()
-    assert (inputs.delay.dropped > 0) is dropping
 
 
 class Arrivals:
@@ -313,3 +143,147 @@ class Arrivals:
             return None
         content, received_ns = self.coming.popleft()
         return content, {"received_timestamp": received_ns}
+
+
+@pytest.fixture
+def live_node(recording, domain):
+    """Builds a node, which is closed at the end of the test."""
+    built = []
+
+    def build(name, trigger, *more):
+        built.append(LiveNode(name, trigger, recording, domain, *more))
+        return built[-1]
+
+    yield build
+    built[-1].close()
+
+
+def message(entry):
+    sample = entry.sample
+    if isinstance(sample, ie.ImuSample):
+        return imu_to_msg(sample, Imu(), "imu_link")
+    if isinstance(sample, ie.JointReading):
+        return joints_to_msg(sample, JointState())
+    return wrench_to_msg(sample, WrenchStamped(), "sole")
+
+
+def numbers(estimates):
+    if hasattr(estimates[0], "links"):
+        return np.array([[e.stamp_ns, e.nis, *(x.estimate.mass for x in e.links)] for e in estimates])
+    return np.array([[e.state.stamp_ns, *e.state.quaternion_xyzw, *e.gyro_bias_I] for e in estimates])
+
+
+def send_all(live, recording, trigger, at_once):
+    """Send a recording; the node reads at once, or so many messages at a time."""
+    for sent, entry in enumerate(recording.entries(recording.topics), start=1):
+        live.send(entry)
+        if trigger == "arrival":
+            live.executor.spin_once(timeout_sec=0.0)
+        elif sent % at_once == 0:
+            live.node._take_inputs()  # what a poll does
+    read = partial(live.executor.spin_once, 0.01) if trigger == "arrival" else live.node._take_inputs
+    live.wait(lambda: live.received >= sent, read)
+    live.node._take_inputs()
+
+
+@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize(("trigger", "at_once"), [("timer", 1), ("timer", 37), ("arrival", 1)])
+def test_estimates_are_those_of_a_replay(recording, replayed, live_node, name, trigger, at_once):
+    live, expected = live_node(name, trigger), numbers(replayed(name))
+    send_all(live, recording, trigger, at_once)
+    assert len(expected) > 300
+    np.testing.assert_array_equal(numbers(live.estimates), expected)
+
+
+class Listener:
+    """Stands in for the publisher of figures that somebody listens to."""
+
+    def __init__(self):
+        self.rows = []
+
+    def get_subscription_count(self):
+        return 1
+
+    def publish(self, msg):
+        figures = dict(zip(msg.name, msg.position, strict=True))
+        self.rows.append({"stamp_ns": stamp_from_msg(msg.header.stamp), **figures})
+
+
+def test_the_telemetry_of_a_node_is_that_of_a_replay(recording, live_node):
+    live, listener = live_node("tilt_observer", "timer"), Listener()
+    live.node._telemetry._figures._publisher = listener
+    live.node._publish = partial(TiltObserverNode._publish, live.node)
+    send_all(live, recording, "timer", 37)
+    built = ie.build_pipelines(ie.load_config_file(ie.find_config("talos")), only=["tilt_observer"])
+    topics = ie.replay_topics(built.values, {})
+    run = ie.replay_recording(recording, topics, ie.ReplayReaders(tilt=built.tilt))
+    time = TimeAxis(run.start_ns, run.start_ns, run.end_ns, None)
+    table = estimate_tables(run, {}, built, time)[TELEMETRY_FILES["tilt_observer"]]
+    assert len(listener.rows) == len(table["stamp_ns"]) > 300
+    assert listener.rows[0].keys() - {AGE} == table.keys() - {"time_s"}
+    for name in table.keys() - {"time_s"}:
+        np.testing.assert_array_equal([row[name] for row in listener.rows], table[name], name)
+
+
+def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recording, live_node):
+    """The machine is busy: half a second of readings waits, and each takes 20 ms to process."""
+    live = live_node("tilt_observer", "timer")
+    node, ages_ns, cost_ns = live.node, [], 20_000_000
+    live.slow_down(lambda: cost_ns)
+    node._publish = lambda results: ages_ns.extend(live.now_ns - r.state.stamp_ns for r in results)
+    entries = iter(recording.entries(recording.topics))
+    for entry in islice(entries, 500):
+        live.send(entry)
+    live.wait(lambda: live.received >= 500, node._take_inputs)
+    cost_ns = 0
+    live.now_ns = entry.log_ns
+    for sent, entry in enumerate(entries, start=501):
+        live.send(entry)
+        live.wait(lambda sent=sent: live.received >= sent, node._take_inputs)
+        if len(ages_ns) > 20:
+            break
+    assert len(ages_ns) > 20
+    assert max(ages_ns) < 200_000_000
+
+
+def test_an_overloaded_node_goes_on_with_fresh_readings(recording, live_node, monkeypatch):
+    """Every message costs 3 ms, and 1000 a second arrive: the node never catches up."""
+    live = live_node("inertial_ekf", "timer")
+    node, ages_ns = live.node, {}
+    entries = [(e.sample.stamp_ns + 1_000_000, e) for e in recording.entries(recording.topics)]
+    entries.sort(key=lambda arrived: arrived[0])
+    begin_ns = live.now_ns = entries[0][0]
+    monkeypatch.setattr(time, "time_ns", lambda: live.now_ns)
+    live.slow_down(lambda: 3_000_000)
+    node._publish = lambda results: ages_ns.update({r.stamp_ns: live.now_ns - r.stamp_ns for r in results})
+    queues = live.queued()
+    for received_ns, entry in entries:
+        queues[entry.topic].coming.append((serialize_message(message(entry)), received_ns))
+    while live.now_ns < entries[-1][0]:
+        live.now_ns += 1_000_000
+        node._take_inputs()
+    reading = node._inputs.delay.health()
+    late = [stamp_ns for stamp_ns in ages_ns if stamp_ns > begin_ns + 1_000_000_000]
+    assert len(late) > 20, "it gives estimates also when it has been overloaded for a second"
+    assert max(ages_ns.values()) < 220_000_000, "timeout, wait, half a window, and the reading of a message"
+    assert reading.level is ie.HealthLevel.WARN
+    assert "dropped unread" in reading.message
+    assert int(reading.values["dropped unread"]) > 100
+
+
+@pytest.mark.parametrize(("trigger", "dropping"), [("arrival", False), ("timer", True)])
+def test_with_simulated_time_and_on_arrival_every_reading_is_read(
+    recording, live_node, monkeypatch, trigger, dropping
+):
+    """A simulation in lockstep that is slower than real time waits for the answer to every reading."""
+    live = live_node("tilt_observer", trigger, "-p", "use_sim_time:=true")
+    live.now_ns = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: live.now_ns)
+    queues, received_ns = live.queued(), live.now_ns - 500_000_000
+    entries = list(recording.entries(recording.topics))[:40]
+    for half in (entries[:20], entries[20:]):
+        for entry in half:
+            queues[entry.topic].coming.append((serialize_message(message(entry)), received_ns))
+        live.node._take_inputs()
+        live.now_ns += 700_000_000
+    assert (live.node._inputs.delay.dropped > 0) is dropping

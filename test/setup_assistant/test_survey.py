@@ -8,8 +8,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-pytest.importorskip("example_robot_data")
-
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.pipelines import build_pipelines

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from support.simulated_robots import panda_simulation, talos_simulation
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, ModelError
-from inertial_estimation.parameters import build_config, parameter_values
-from inertial_estimation.simulation.config import REALISTIC, SimulationConfig
-from inertial_estimation.simulation.simulation import Simulation
+import inertial_estimation as ie
 
 FLYWHEEL_INERTIA = 0.02
 FLYWHEEL = f"""<robot name="flywheel"><link name="stand"/>
@@ -16,7 +13,7 @@ ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="spin" type="{{kind}}"><parent link="stand"/><child link="wheel"/><axis xyz="0 0 1"/>
 <limit lower="-0.5" upper="0.8" effort="2" velocity="100"/>
 <dynamics damping="0.4" friction="0.1"/></joint></robot>"""
-REALISTIC_VALUES = {f"sensors.{name}": value for name, value in parameter_values(REALISTIC).items()}
+REALISTIC_VALUES = {f"sensors.{name}": value for name, value in ie.parameter_values(ie.REALISTIC).items()}
 FOOT = "left_foot"
 
 
@@ -29,7 +26,7 @@ def friction_of_all(**terms):
 def flywheel(kind="continuous", values=None, **friction):
     """A wheel with a vertical axis: gravity does nothing."""
     named = {"floating_base": False, **(values or {}), **(friction_of_all(**friction) if friction else {})}
-    return Simulation(build_config(SimulationConfig, named), FLYWHEEL.format(kind=kind))
+    return ie.Simulation(ie.build_config(ie.SimulationConfig, named), FLYWHEEL.format(kind=kind))
 
 
 def spin(simulation, torque, duration_s):
@@ -89,7 +86,7 @@ def test_noise_has_the_sigmas_and_biases_declared():
     readings = simulation.advance(3_000_000 * 2000)
     wrench = np.array([r.wrenches[FOOT].wrench_F for r in readings]) - truth.wrenches_C[FOOT]
     errors = {
-        "angular_rate": np.array([r.imu.angular_rate_I for r in readings]) - REALISTIC.angular_rate_bias,
+        "angular_rate": np.array([r.imu.angular_rate_I for r in readings]) - ie.REALISTIC.angular_rate_bias,
         "position": np.array([r.joints.position for r in readings]) - truth.q,
         "velocity": np.array([r.joints.velocity for r in readings]),
         "effort": np.array([r.joints.effort for r in readings]) - truth.tau_link,
@@ -97,7 +94,7 @@ def test_noise_has_the_sigmas_and_biases_declared():
         "torque": wrench[:, 3:],
     }
     for name, error in errors.items():
-        sigma = getattr(REALISTIC, name)
+        sigma = getattr(ie.REALISTIC, name)
         assert np.abs(error.mean(axis=0)).max() < 5 * sigma / np.sqrt(len(readings)), name
         np.testing.assert_allclose(error.std(axis=0), sigma, rtol=0.1, err_msg=name)
 
@@ -132,9 +129,9 @@ BENT_BACK = {"stance.joints": ("arm_left_4_joint",), "stance.positions": (1.0,)}
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
-        ({"sensors.rate": 300.0}, ConfigurationError, "sensors.rate.*whole number of steps.*0.003 s"),
-        (BENT_BACK, ConfigurationError, "arm_left_4_joint at 1"),
-        ({"stance.joints": ANKLES, "stance.positions": (0.5, 0.5)}, ModelError, "cannot stand"),
+        ({"sensors.rate": 300.0}, ie.ConfigurationError, "sensors.rate.*whole number of steps.*0.003 s"),
+        (BENT_BACK, ie.ConfigurationError, "arm_left_4_joint at 1"),
+        ({"stance.joints": ANKLES, "stance.positions": (0.5, 0.5)}, ie.ModelError, "cannot stand"),
     ],
 )
 def test_bad_config_is_refused_with_its_name(values, error, message):
@@ -145,5 +142,5 @@ def test_bad_config_is_refused_with_its_name(values, error, message):
 def test_diverged_motion_is_an_error_not_a_number():
     simulation = talos_simulation({"actuators.torque_limit_scale": 0.0})
     simulation.apply(np.full(simulation.robot.n_joints, 1e7))
-    with pytest.raises(InertialEstimationError, match="diverges 0 s after"):
+    with pytest.raises(ie.InertialEstimationError, match="diverges 0 s after"):
         simulation.advance(30_000_000)

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-pytest.importorskip("mujoco", reason="needs MuJoCo")
-
 from support.arm_robot import HOLDING, JOINTS, URDF
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError

@@ -7,12 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from inertial_estimation.errors import InconsistentInertiaError
-from inertial_estimation.spatial.inertial_parameters import (
-    PARAMETER_NAMES,
-    InertialParameters,
-    pseudo_inertia,
-)
+import inertial_estimation as ie
+from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, pseudo_inertia
 from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
     log_cholesky_from_parameters,
@@ -85,24 +81,16 @@ def test_foster_is_the_papers_equation_17(theta):
     assert np.allclose(pi[FOSTER_ORDER], np.exp(2 * alpha) * np.array(paper), rtol=1e-9, atol=1e-9)
 
 
-@given(theta=coordinates)
-@settings(max_examples=25)
-def test_rucker_reads_mass_and_centre_of_mass_directly(theta):
-    body = InertialParameters.from_vector(parameters_from_log_cholesky(theta, "rucker"))
-    assert body.mass == pytest.approx(np.exp(2 * theta[0]))
-    assert np.allclose(body.com_F, theta[7:], atol=1e-12)
-
-
 @both
 def test_an_impossible_body_has_no_coordinates(convention):
-    flat = InertialParameters(1.0, np.zeros(3), np.diag([1.0, 1.0, 2.5])).vector
+    flat = ie.InertialParameters(1.0, np.zeros(3), np.diag([1.0, 1.0, 2.5])).vector
     for pi in (flat, -flat, np.zeros(10)):
-        with pytest.raises(InconsistentInertiaError, match="not positive definite"):
+        with pytest.raises(ie.InconsistentInertiaError, match="not positive definite"):
             log_cholesky_from_parameters(pi, convention)
 
 
 @both
 def test_a_nearly_flat_body_survives_the_round_trip(convention):
-    pi = InertialParameters(3.0, np.array([0.1, -0.2, 0.3]), np.diag([1.0, 1.0, 2.0 - 1e-9])).vector
+    pi = ie.InertialParameters(3.0, np.array([0.1, -0.2, 0.3]), np.diag([1.0, 1.0, 2.0 - 1e-9])).vector
     theta = log_cholesky_from_parameters(pi, convention)
     assert np.allclose(parameters_from_log_cholesky(theta, convention), pi, rtol=1e-7)

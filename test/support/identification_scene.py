@@ -4,25 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 
+import inertial_estimation as ie
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     BodyResult,
     DataSummary,
-    IdentificationReport,
     MethodResult,
     ParameterResult,
     RowError,
 )
 from inertial_estimation.models.estimated_model import EstimatedModel
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace
-from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.simulation.config import NOISE_FREE
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
-from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
 from support.arm_robot import JOINTS, URDF
 
 COULOMB, VISCOUS = 0.3, 0.1
@@ -43,37 +37,37 @@ identification:
 """
 
 
-def moving_arm(seed: int = 0, duration_s: float = 12.0, load: float = 0.0) -> MemoryRecording:
+def moving_arm(seed: int = 0, duration_s: float = 12.0, load: float = 0.0) -> ie.MemoryRecording:
     """The true arm with friction in its joints, at 100 Hz, by ideal sensors; a load [kg] on link 'lower'."""
     rng = np.random.default_rng(seed)
-    truth = synthetic_truth(
+    truth = ie.synthetic_truth(
         "arm",
-        Timing(duration_s=duration_s, rate_hz=100.0, rest_s=0.5),
+        ie.Timing(duration_s=duration_s, rate_hz=100.0, rest_s=0.5),
         rng,
         urdf=URDF,
         payload_mass=load or 1.0,
         payload_time_s=0.0 if load else None,
         payload_link="lower",
     )
-    recording = measure(truth, NOISE_FREE, rng)
+    recording = ie.measure(truth, NOISE_FREE, rng)
     return with_samples(
         recording,
         lambda r: replace(r, effort=r.effort + COULOMB * np.tanh(r.velocity / 0.02) + VISCOUS * r.velocity),
     )
 
 
-def with_samples(recording: MemoryRecording, change) -> MemoryRecording:
+def with_samples(recording: ie.MemoryRecording, change) -> ie.MemoryRecording:
     """The same recording with every sample changed; those that become None are left out."""
     entries = [replace(entry, sample=change(entry.sample)) for entry in recording.messages]
-    return MemoryRecording(tuple(e for e in entries if e.sample is not None), recording.topics)
+    return ie.MemoryRecording(tuple(e for e in entries if e.sample is not None), recording.topics)
 
 
 def made_up_run(*, consistent: bool = False) -> IdentificationRun:
     """A run with all that can be unfavourable, every number of its own."""
-    robot = RobotModel.from_urdf(URDF, floating_base=False)
-    nominal = [InertialParameters.from_pinocchio(robot.model.inertias[j]) for j in (1, 2)]
-    heavy = InertialParameters(5.25, nominal[0].com_F, nominal[0].inertia_Fcm)
-    odd = heavy if consistent else InertialParameters(-0.125, np.zeros(3), np.diag([1.0, 2.0, 4.0]))
+    robot = ie.RobotModel.from_urdf(URDF, floating_base=False)
+    nominal = [ie.InertialParameters.from_pinocchio(robot.model.inertias[j]) for j in (1, 2)]
+    heavy = ie.InertialParameters(5.25, nominal[0].com_F, nominal[0].inertia_Fcm)
+    odd = heavy if consistent else ie.InertialParameters(-0.125, np.zeros(3), np.diag([1.0, 2.0, 4.0]))
     bodies = tuple(
         BodyResult(link, before, after, tuple(after.violations()))
         for link, before, after in zip(("upper", "lower"), nominal, (heavy, odd), strict=True)
@@ -105,7 +99,7 @@ def made_up_run(*, consistent: bool = False) -> IdentificationRun:
         x=np.array([3.25, 0.365]),
     )
     other = replace(method, method="consistent", relative_error_validation=0.0321, notes=())
-    report = IdentificationReport(
+    report = ie.IdentificationReport(
         rank=4,
         unknowns=6,
         condition=123.0,

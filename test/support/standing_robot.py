@@ -4,15 +4,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import pytest
 
-from inertial_estimation.configuration.urdf_source import read_urdf
+import inertial_estimation as ie
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.statics import StaticMeasurement, TrunkStatics
-from inertial_estimation.signals import LinkInertia
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import (
     exp_so3,
     log_so3,
@@ -20,7 +16,6 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_roll_pitch_yaw,
 )
 
-pytest.importorskip("example_robot_data")
 HYQ = ("hyq_no_sensors", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), "trunk")
 SOLO = ("solo12", ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"), "base_link")
 GO2 = ("go2", ("FL_foot", "FR_foot", "RL_foot", "RR_foot"), "base")
@@ -29,8 +24,8 @@ LOAD_POINT = np.array([-0.75, 0.4, 0.0])
 
 
 @cache
-def model_of(name: str) -> RobotModel:
-    return RobotModel.from_urdf(read_urdf(f"example-robot-data:{name}"))
+def model_of(name: str) -> ie.RobotModel:
+    return ie.RobotModel.from_urdf(ie.read_urdf(f"example-robot-data:{name}"))
 
 
 def moment_about_base(measurement: StaticMeasurement) -> np.ndarray:
@@ -54,8 +49,8 @@ class Standing:
         self.robot = model_of(name)
         self.feet = self.feet or feet
         point = LOAD_POINT if self.point is None else np.array(self.point)
-        payload = LinkInertia(self.trunk, self.load, point, np.zeros((3, 3)))
-        self.nominal = InertialParameters.from_pinocchio(self.robot.model.inertias[1])
+        payload = ie.LinkInertia(self.trunk, self.load, point, np.zeros((3, 3)))
+        self.nominal = ie.InertialParameters.from_pinocchio(self.robot.model.inertias[1])
         self.mass = self.nominal.mass + self.load
         self.com = (self.nominal.mass * self.nominal.com_F + self.load * point) / self.mass
         self.sensors = IdealSensors(

@@ -10,9 +10,8 @@ from benchmarks.referee.gait_sensors import (
     GaitSensors,
     feet_at_rest,
     gait_readings,
-    gait_recording,
 )
-from benchmarks.referee.gaits import CIRCLES, TROT, quadruped, tilt_errors
+from benchmarks.referee.gaits import TROT, quadruped, tilt_errors
 
 RATE_HZ = 200.0
 PERFECT = GaitSensors(
@@ -49,12 +48,3 @@ def test_perfect_sensors_and_firm_feet_leave_almost_no_error(go2):
     assert still[1:-1][standing[1:-1] & standing[:-2] & standing[2:]].max() < 1e-9
     assert motion.load[~standing].min() >= 0.0
     assert readings.wrenches[:, :, 2].max() > 0.4 * 9.81 * setup.robot.total_mass
-
-
-def test_a_seed_makes_one_recording(go2):
-    _, setup, _ = go2
-    a = readings_of(go2, replace(CIRCLES, rest_s=0.1), GaitSensors(missing=0.1), 0.6)[1]
-    b = readings_of(go2, replace(CIRCLES, rest_s=0.1), GaitSensors(missing=0.1), 0.6)[1]
-    np.testing.assert_array_equal(a.imu, b.imu)
-    recording = gait_recording(setup, a)
-    assert len(recording.messages) == len(a.times_s) * (3 + len(setup.contacts))

@@ -1,4 +1,4 @@
-"""The filter on a body that turns above a flat foot: what the sole tells, and what the sigma promises."""
+"""The filter on a body that turns above a flat foot, and what is proved of the two-stage observer."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.filter import FilterConfig, TiltFilter
 from inertial_estimation.tilt.imu_readings import ImuReadings
 from inertial_estimation.tilt.observer import Look
+from inertial_estimation.tilt.two_stage import TwoStageConfig, TwoStageState, two_stage_step
 
 H = 0.005
 FOOT = np.array([0.1, 0.05, -0.9])  # in the world, from the IMU, which only turns [m]
@@ -67,3 +68,83 @@ def test_without_contact_the_sigma_is_larger():
     usual, flying = error_and_sigma(), error_and_sigma(standing=False)
     assert flying[-1, 1] > usual[-1, 1]
     assert (flying[:, 0] < 4.0 * flying[:, 1]).all()
+
+
+GAINS = TwoStageConfig(alpha1=20.0, alpha2=100.0, gamma=3.0)
+UP = np.array([0.0, 0.0, 1.0])
+
+
+def unit(v):
+    return v / np.linalg.norm(v)
+
+
+def swaying(t):
+    """Orientation, angular rate and velocity of a body that sways and turns, and its specific force."""
+    return exp_so3(np.array([0.3 * np.sin(2.0 * t), 0.2 * np.cos(3.0 * t), 0.5 * t]))
+
+
+def simulate(state, gains, h=0.002, duration=20.0):
+    """Run the observer on exact readings of a swaying body; return its errors over time."""
+    position = lambda t: np.array([0.05 * np.sin(3.0 * t), 0.1 * np.sin(2.0 * t), 0.02 * np.cos(4.0 * t)])  # noqa: E731
+    errors, e = [], 1e-5
+    for k in range(round(duration / h)):
+        t0, t1 = k * h, (k + 1) * h
+        middle, R1 = 0.5 * (t0 + t1), swaying(t1)
+        Rm = swaying(middle)
+        turn = swaying(t0).T @ R1
+        rate = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / (2 * h)
+        v0, v1 = ((position(t + e) - position(t - e)) / (2.0 * e) for t in (t0, t1))
+        force = Rm.T @ ((v1 - v0) / h + STANDARD_GRAVITY * UP)
+        state = two_stage_step(state, gains, h, rate, force, R1.T @ v1)
+        up = R1.T @ UP
+        off = state.velocity - R1.T @ v1, state.intermediate - up, state.vertical - up
+        errors.append(np.linalg.norm(off, axis=1))
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_noise_all_errors_vanish_from_any_start(seed):
+    rng = np.random.default_rng(seed)
+    start = TwoStageState(
+        3.0 * rng.standard_normal(3), 2.0 * rng.standard_normal(3), unit(rng.standard_normal(3))
+    )
+    assert simulate(start, GAINS)[-1].max() < 2e-3
+
+
+def test_the_first_stage_has_the_roots_of_its_polynomial():
+    """A body at rest: the velocity error decays as the slower root of s^2 + alpha1 s + alpha2."""
+    gains, h = TwoStageConfig(alpha1=20.0, alpha2=50.0, gamma=3.0), 0.01
+    roots = np.roots([1.0, gains.alpha1, gains.alpha2])
+    state = TwoStageState(np.array([1.0, 0.0, 0.0]), UP, UP)
+    sizes = []
+    for _ in range(300):
+        state = two_stage_step(state, gains, h, np.zeros(3), STANDARD_GRAVITY * UP, np.zeros(3))
+        sizes.append(np.linalg.norm(state.intermediate - UP))
+    rate = np.log(sizes[199] / sizes[99]) / (100 * h)
+    assert rate == pytest.approx(roots.max(), rel=1e-3)
+
+
+def test_the_lyapunov_function_of_the_second_stage_never_increases():
+    state = TwoStageState(np.zeros(3), UP, unit(np.array([1.0, 0.0, -0.99])))
+    values = []
+    for _ in range(500):
+        state = two_stage_step(state, GAINS, 0.01, np.zeros(3), STANDARD_GRAVITY * UP, np.zeros(3))
+        values.append(1.0 - state.vertical @ UP)
+    assert np.all(np.diff(values) <= 1e-12)
+
+
+def test_without_contact_the_vertical_only_turns_with_the_gyroscope():
+    rate = np.array([0.1, -0.3, 0.2])
+    state = TwoStageState(np.zeros(3), UP, UP)
+    for _ in range(100):
+        state = two_stage_step(state, GAINS, 0.01, rate, STANDARD_GRAVITY * state.vertical, None)
+    assert np.allclose(state.vertical, exp_so3(-rate) @ UP, atol=1e-9)
+
+
+def test_a_constant_bias_tilts_it_by_the_stated_sensitivity():
+    bias, h = np.array([0.002, 0.0, 0.0]), 0.005
+    state = TwoStageState(np.zeros(3), UP, UP)
+    for _ in range(4000):
+        state = two_stage_step(state, GAINS, h, bias, STANDARD_GRAVITY * UP, np.zeros(3))
+    expected = 0.002 * (GAINS.alpha1 / GAINS.alpha2 + 1.0 / GAINS.gamma)
+    assert np.linalg.norm(state.vertical - UP) == pytest.approx(expected, rel=0.02)

@@ -7,22 +7,13 @@ import pinocchio as pin
 import pytest
 from support.leg_robot import CONFIG, URDF, Stance, push_stance, tilt_pipeline
 
+import inertial_estimation as ie
 from benchmarks.referee.gait_motion import FootMotion, gait_motion
 from benchmarks.referee.gait_sensors import GaitSensors, feet_at_rest, gait_readings
 from benchmarks.referee.gaits import TROT, quadruped
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import (
-    ContactSample,
-    HealthLevel,
-    ImuSample,
-    JointReading,
-    OrientationSample,
-    WrenchSample,
-)
+from inertial_estimation.signals import ContactSample
 from inertial_estimation.spatial.rotations import (
     exp_so3,
     log_so3,
@@ -30,9 +21,7 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_quaternion,
     yaw_of,
 )
-from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.feet_sensing import foot_radius
-from inertial_estimation.tilt.pipeline import TiltPipeline
 
 PERIOD_NS = 5_000_000
 SOON = 1.0  # after the start or a gap, from when on the estimate is to be good [s]
@@ -81,7 +70,7 @@ def without(*names):
             pipeline.push_joints(stance.joints(stamp, t))
         if "feet" not in names:
             pipeline.push_wrench("left", stance.wrench(stamp, 400.0))
-            pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, 0, 0, 0, 0]))
+            pipeline.push_wrench("right", ie.WrenchSample(stamp, [0, 0, 0, 0, 0, 0]))
         pipeline.push_imu(stance.imu(stamp, t))
 
     return push
@@ -104,14 +93,14 @@ def test_the_sigma_covers_the_error():
 @pytest.mark.parametrize(("lost", "told"), [("joints", "joint_states"), ("feet", "left/wrench")])
 def test_without_joints_or_feet_it_goes_on_less_certain_and_says_so(lost, told):
     run = Run(Stance(1, size=0.05)).go(0.5, 3.0)  # its IMU turns in the base, which only joints show
-    assert run.health().level is HealthLevel.OK
+    assert run.health().level is ie.HealthLevel.OK
     run.go(3.0, 4.5, without(lost))
     count = len(run.between(3.0, 4.5))
     assert count > 0.95 * 1.5e9 / PERIOD_NS
     assert run.between(4.4, 4.5, "sigmas").mean() > 1.2 * run.between(2.9, 3.0, "sigmas").mean()
     assert (run.between(3.0, 4.5) < 4.0 * run.between(3.0, 4.5, "sigmas")).all()
     health = run.health()
-    assert health.level is HealthLevel.WARN
+    assert health.level is ie.HealthLevel.WARN
     assert told in health.message
     run.go(4.5, 6.5)
     assert run.between(6.0, 6.5).max() < 1.0
@@ -130,7 +119,7 @@ def test_single_outliers_of_the_imu_change_nothing():
     def spoil(sample):
         if sample.stamp_ns % 500_000_000:
             return sample
-        return ImuSample(sample.stamp_ns, sample.specific_force_I + 150.0, sample.angular_rate_I - 30.0)
+        return ie.ImuSample(sample.stamp_ns, sample.specific_force_I + 150.0, sample.angular_rate_I - 30.0)
 
     clean, spoilt = Run().go(0.51, 4.0), Run().go(0.51, 4.0, spoil=spoil)
     assert abs(spoilt.between(1.5, 4.0) - clean.between(1.5, 4.0)).max() < 0.3
@@ -146,14 +135,14 @@ class Turning:
     def push(self, pipeline, _stance, stamp, t, d=1e-5):
         R = self.pose("base", t).rotation
         rate = log_so3(R.T @ self.pose("base", t + d).rotation) / d
-        pipeline.push_imu(ImuSample(stamp, STANDARD_GRAVITY * R[2], rate))
+        pipeline.push_imu(ie.ImuSample(stamp, STANDARD_GRAVITY * R[2], rate))
 
 
 def test_an_imu_alone_has_a_tilt():
     body = Turning()
     run = Run(body, imu_frame="base", contacts=(), contact_frames=()).go(0.0, 6.0, body.push)
     assert run.between(SOON, 6.0).max() < 0.5
-    assert run.health().level is HealthLevel.OK
+    assert run.health().level is ie.HealthLevel.OK
     names = {health.name for health in run.pipeline.health(round(6e9))}
     assert names == {"imu/data", "yaw_reference", "estimator"}
 
@@ -162,7 +151,7 @@ def test_the_yaw_follows_a_reference_and_goes_on_without_it():
     def push(pipeline, stance, stamp, t, *, referenced):
         if referenced:
             q = quaternion_from_rotation(stance.pose("base", t).rotation)
-            pipeline.push_yaw_reference(OrientationSample(stamp, q))
+            pipeline.push_yaw_reference(ie.OrientationSample(stamp, q))
         push_stance(pipeline, stance, stamp, t)
 
     run = Run(Stance(1, size=0.5, foot=(0.0, 0.0, 0.7)))
@@ -197,9 +186,9 @@ def test_the_radius_of_round_feet_is_that_of_their_collision_spheres():
     setup = robot_from_config(RobotConfig(**one), urdf)
     assert foot_radius(setup, urdf) == 0.03
     assert foot_radius(robot_from_config(RobotConfig(**CONFIG), urdf), urdf) == 0.0, "one foot is flat"
-    assert TiltPipeline(build_config(TiltPipelineConfig, one), urdf).estimator.radius == 0.03
+    assert ie.TiltPipeline(ie.build_config(ie.TiltPipelineConfig, one), urdf).estimator.radius == 0.03
     values = {**one, "contact.radius": 0.0}
-    assert TiltPipeline(build_config(TiltPipelineConfig, values), urdf).estimator.radius == 0.0
+    assert ie.TiltPipeline(ie.build_config(ie.TiltPipelineConfig, values), urdf).estimator.radius == 0.0
 
 
 @pytest.mark.parametrize(
@@ -212,7 +201,7 @@ def test_the_radius_of_round_feet_is_that_of_their_collision_spheres():
     ],
 )
 def test_what_does_not_fit_is_refused(values, message):
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(ie.ConfigurationError, match=message):
         tilt_pipeline(**values)
 
 
@@ -233,16 +222,16 @@ class Trot:
         """Run a pipeline; return times [s] and errors [deg]."""
         file = self.file.overridden([("tilt_observer", name, v) for name, v in (values or {}).items()])
         known = file.values("tilt_observer", file.nodes["tilt_observer"].keys() | file.shared.keys())
-        config = build_config(TiltPipelineConfig, {k: v for k, v in known.items() if "stance" not in k})
-        pipeline = TiltPipeline(config, read_urdf("example-robot-data:go2"))
+        config = ie.build_config(ie.TiltPipelineConfig, {k: v for k, v in known.items() if "stance" not in k})
+        pipeline = ie.TiltPipeline(config, ie.read_urdf("example-robot-data:go2"))
         r, times, errors = self.readings, [], []
         for k, t in enumerate(r.times_s):
             stamp = 1_000_000_000 + round(1e9 * t)
             names = self.setup.robot.joint_names
-            pipeline.push_joints(JointReading(stamp, names, r.q[k], r.v[k], r.tau[k]))
+            pipeline.push_joints(ie.JointReading(stamp, names, r.q[k], r.v[k], r.tau[k]))
             for i, name in enumerate(self.setup.contact_names):
                 push_contact(pipeline.inputs, name, stamp, r.wrenches[k, i], r.forces[k, i])
-            pipeline.push_imu(ImuSample(stamp, r.imu[k, :3], r.imu[k, 3:] + bias(t)))
+            pipeline.push_imu(ie.ImuSample(stamp, r.imu[k, :3], r.imu[k, 3:] + bias(t)))
             for e in pipeline.tick(stamp):
                 at = round((e.state.stamp_ns - 1_000_000_000) * 2e-7)
                 times.append(r.times_s[at])
@@ -256,7 +245,7 @@ def trot():
 
 
 def wrench(inputs, name, stamp, row, _force):
-    inputs.push_contact(name, WrenchSample(stamp, row))
+    inputs.push_contact(name, ie.WrenchSample(stamp, row))
 
 
 def number(of):

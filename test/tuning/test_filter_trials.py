@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.configuration.config_file import load_configs
+import inertial_estimation as ie
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.inertial.estimator import StepOutcome
-from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.signals import Decision
-from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.trials import LikelihoodTrials, negative_log_likelihood
@@ -21,15 +16,17 @@ from inertial_estimation.tuning.trials import LikelihoodTrials, negative_log_lik
 def run():
     """A Panda whose last link is estimated."""
     rng = np.random.default_rng(0)
-    truth = synthetic_truth("panda", Timing(duration_s=8.0, rate_hz=200.0), rng, payload_time_s=None)
-    config = load_configs(["panda"]).overridden([(INERTIAL_NODE, "links", ["panda_link7"])])
-    return RecordedRun(measure(truth, REALISTIC, rng), config)
+    truth = ie.synthetic_truth("panda", ie.Timing(duration_s=8.0, rate_hz=200.0), rng, payload_time_s=None)
+    config = ie.load_configs(["panda"]).overridden([(INERTIAL_NODE, "links", ["panda_link7"])])
+    return RecordedRun(ie.measure(truth, ie.REALISTIC, rng), config)
 
 
 def test_updates_are_those_of_a_replay_with_other_parameters(run):
     other = [(INERTIAL_NODE, "noise.torque", 0.3)]
     built = run.pipelines(other)
-    run_once = replay_recording(run.recording, run.topics(built), ReplayReaders(inertial=built.inertial))
+    run_once = ie.replay_recording(
+        run.recording, run.topics(built), ie.ReplayReaders(inertial=built.inertial)
+    )
     estimates = [estimate for estimate in run_once.inertial if estimate.measured]
     updates = list(run.updates(other))
     assert [stamp_ns for stamp_ns, _update in updates] == [e.stamp_ns for e in estimates]

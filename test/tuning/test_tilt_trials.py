@@ -5,13 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.leg_robot import Stance, push_stance, tilt_pipeline
 
-from inertial_estimation.configuration.config_file import load_configs
+import inertial_estimation as ie
 from inertial_estimation.configuration.node_names import TILT_NODE
-from inertial_estimation.replay.replay import ReplayReaders, replay_recording
-from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.tilt_trials import (
@@ -99,15 +94,15 @@ def test_what_a_pipeline_keeps_determines_the_vertical_on_both_sides_of_a_gap():
 def run():
     """A biped whose base moves, and a parameter file of its robot."""
     rng = np.random.default_rng(0)
-    truth = synthetic_truth("talos", Timing(duration_s=6.0, rate_hz=200.0), rng, payload_time_s=None)
-    return RecordedRun(measure(truth, REALISTIC, rng), load_configs(["talos"]))
+    truth = ie.synthetic_truth("talos", ie.Timing(duration_s=6.0, rate_hz=200.0), rng, payload_time_s=None)
+    return RecordedRun(ie.measure(truth, ie.REALISTIC, rng), ie.load_configs(["talos"]))
 
 
 def test_a_trial_is_a_replay_with_other_gains(run):
     """What the observer takes hardly depends on its gains, by the vertical along which contacts push."""
     gains = {"filter.velocity_drift": 0.05}
     built = run.pipelines([(TILT_NODE, name, value) for name, value in gains.items()], only=[TILT_NODE])
-    replayed = replay_recording(run.recording, run.topics(built), ReplayReaders(tilt=built.tilt)).base
+    replayed = ie.replay_recording(run.recording, run.topics(built), ie.ReplayReaders(tilt=built.tilt)).base
     trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3))
     trials.tilts({"filter.freedom": 0.02}, run.end_ns)  # leaves nothing behind
     stamps, tilts = trials.tilts(gains, run.end_ns)

@@ -7,24 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rerun")
-
 from rerun.chunk import RrdReader
 from support.leg_robot import NAMES, URDF
 
+import inertial_estimation as ie
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import (
-    BaseEstimate,
-    BaseState,
-    ContactLoad,
-    Decision,
-    InertialEstimate,
-    JointReading,
-    LinkEstimate,
-    LinkInertia,
-)
+from inertial_estimation.signals import ContactLoad, Decision
 from inertial_estimation.view.moments import Truth
 from inertial_estimation.view.robot_view import RecordedRun, rerun_file
 
@@ -38,24 +26,24 @@ def pitched(angle: float) -> np.ndarray:
     return np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)])
 
 
-def base_at(stamp_ns: int, contacts: tuple[str, ...]) -> BaseEstimate:
-    state = BaseState(stamp_ns, pitched(PITCH), (0.1, 0.2, 1.0), np.zeros(3), np.zeros(3))
+def base_at(stamp_ns: int, contacts: tuple[str, ...]) -> ie.BaseEstimate:
+    state = ie.BaseState(stamp_ns, pitched(PITCH), (0.1, 0.2, 1.0), np.zeros(3), np.zeros(3))
     up = np.array([-math.sin(PITCH), 0.0, math.cos(PITCH)])
-    return BaseEstimate(state, up, np.zeros(3), contacts, np.zeros(3), True, False, 1e-4 * np.eye(3) / 3)
+    return ie.BaseEstimate(state, up, np.zeros(3), contacts, np.zeros(3), True, False, 1e-4 * np.eye(3) / 3)
 
 
-def inertial_at(stamp_ns: int, nis: float, sigma: float = SIGMA) -> InertialEstimate:
+def inertial_at(stamp_ns: int, nis: float, sigma: float = SIGMA) -> ie.InertialEstimate:
     value, load = (
-        LinkInertia("arm", mass, np.array([0.0, 0.0, 0.1]), 0.1 * np.eye(3)) for mass in (3.5, PAYLOAD)
+        ie.LinkInertia("arm", mass, np.array([0.0, 0.0, 0.1]), 0.1 * np.eye(3)) for mass in (3.5, PAYLOAD)
     )
-    link = LinkEstimate(value, value, load, np.diag(np.full(10, sigma**2)))
-    return InertialEstimate(
+    link = ie.LinkEstimate(value, value, load, np.diag(np.full(10, sigma**2)))
+    return ie.InertialEstimate(
         stamp_ns, (link,), (), np.zeros(0), nis, 20.0, True, Decision.ACCEPTED, np.zeros(0), 0
     )
 
 
 def recorded(path: Path, **given: Any) -> RecordedRun:
-    robot = RobotModel.from_urdf(URDF)
+    robot = ie.RobotModel.from_urdf(URDF)
     return RecordedRun(path, robot, RobotConfig(), URDF, ORIGIN_NS, **given)
 
 
@@ -67,7 +55,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step in range(STEPS):
         stamp_ns = ORIGIN_NS + step * PERIOD_NS
         contacts = ("left", "right") if step < 500 else ("left",)
-        run.moments.push_joints(JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
+        run.moments.push_joints(ie.JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
         estimates = [inertial_at(stamp_ns, 90.0 * (step == 601))]
         run.moments.see([base_at(stamp_ns, contacts)], estimates, [])
     run.write()
@@ -156,6 +144,6 @@ def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
 def test_a_body_that_was_never_measured_is_drawn_without_a_warning(tmp_path: Path) -> None:
     run = recorded(tmp_path / "legs.rrd")
     run.moments.see([], [inertial_at(ORIGIN_NS, 1.0, math.inf)], [])
-    run.moments.push_joints(JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
+    run.moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
     run.write()
     assert (tmp_path / "legs.rrd").is_file()

@@ -1,0 +1,195 @@
+"""Nodes as processes in namespaces, managed, and stopped for a while."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import String
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.ros.messages import clock_to_msg
+from inertial_estimation.ros.parameters import from_ros_value
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+IN_ROBOT1 = ("-r", "__ns:=/robot1")
+INPUTS = ("imu/data", "joint_states", "foot/wrench", "base_state")
+FROM_ROOT = [word for topic in INPUTS for word in ("-r", f"{topic}:=/{topic}")]
+
+
+@pytest.mark.parametrize(
+    ("robot", "name"),
+    [("icub", "tilt_observer"), ("icub", "inertial_ekf"), ("hyq", "trunk_payload"), ("go2", "simulator")],
+)
+def test_the_parameters_of_a_robot_file_arrive_in_a_namespace(build, robot, name):
+    """The robot description is not there yet: the parameters are declared all the same."""
+    file = CONFIG / f"{robot}.yaml"
+    expected = load_config_file(file).nodes[name]
+    node = build(name, "--params-file", str(file), *IN_ROBOT1, urdf="''")
+    assert node.get_namespace() == "/robot1"
+    found = {key: from_ros_value(node.get_parameter(key).value) for key in expected}
+    assert found == {key: value or [""] if value == [] else value for key, value in expected.items()}
+
+
+@pytest.mark.parametrize("name", ["tilt_observer", "inertial_ekf", "trunk_payload"])
+def test_a_node_in_a_namespace_publishes_and_reads_the_same_as_a_plain_one(build, name):
+    def topics(*remapped):
+        node = build(name, "--params-file", str(CONFIG / "hyq.yaml"), *remapped)
+        ends = {*node.publishers, *node.subscriptions}
+        return {(type(end), node.resolve_topic_name(end.topic_name), end.msg_type) for end in ends}
+
+    common = ("/diagnostics", "/rosout", "/parameter_events", "/clock")  # of all robots
+    plain = {(end, topic if topic in common else f"/robot1{topic}", kind) for end, topic, kind in topics()}
+    assert len(plain) > 10
+    assert topics(*IN_ROBOT1) == plain
+
+
+def test_nodes_in_a_namespace_estimate_and_report_there(world):
+    file = world.folder / "robot.yaml"
+    file.write_text(
+        f"/**: {{ros__parameters: {{urdf: {world.urdf}, imu_frame: imu, contacts: [foot], "
+        "contact_frames: [sole]}}\n"
+        "/**/tilt_observer: {ros__parameters: {world_frame: hall}}\n"
+        "/**/inertial_ekf: {ros__parameters: {links: [leg], torque_rows: []}}\n"
+    )
+    for name in ("tilt_observer", "inertial_ekf"):
+        world.start(name, "--params-file", str(file), *IN_ROBOT1, *FROM_ROOT, described=False, robot={})
+    orientations = world.listen(QuaternionStamped, "/robot1/base_orientation")
+    inertias = world.listen(InertiaStamped, "/robot1/link_inertias/leg")
+    assert world.run(lambda: len(orientations) > 20 and len(inertias) > 20 and world.heard)
+    assert {msg.header.frame_id for msg in orientations} == {"hall"}
+    published = {name for name, _ in world.node.get_topic_names_and_types()}
+    assert not {"/base_orientation", "/link_inertias/leg", "/robot1/diagnostics"} & published
+
+
+def test_simulations_in_two_namespaces_have_two_times(world, arm):
+    """As simulation.launch.py starts them; the nodes of each follow its own."""
+    robot, clocks = {**arm, "hoist": "0.0"}, {}
+    for name in ("one", "two"):
+        renamed = ("-r", f"__ns:=/{name}", "-r", "/clock:=clock")
+        world.start("simulator", *renamed, described=False, robot=robot)
+        clocks[name] = world.listen(Clock, f"/{name}/clock")
+    shared = world.listen(Clock, "/clock")
+    assert world.run(lambda: all(len(heard) > 20 for heard in clocks.values()), sensors=False)
+    for heard in clocks.values():
+        times = [stamp_from_msg(msg.clock) for msg in heard]
+        assert times == sorted(times)
+    assert not shared
+    follower = world.start("tilt_observer", *IN_ROBOT1, "-r", "/clock:=clock", use_sim_time="true")
+    assert world.run(lambda: "waiting for" in follower.output, sensors=False)
+    assert "/robot1/clock" in follower.output
+
+
+MANAGED = {"managed": "true"}
+
+
+def change(world, transition):
+    request = ChangeState.Request(transition=Transition(id=transition))
+    return world.call(ChangeState, "tilt_observer/change_state", request).success
+
+
+def state(world):
+    return world.call(GetState, "tilt_observer/get_state").current_state.label
+
+
+def reports(world, word):
+    return any(word in status.message for status in world.reports.values())
+
+
+def test_through_all_states(world):
+    node = world.start("tilt_observer", **MANAGED)
+    heard = world.listen(QuaternionStamped, "base_orientation")
+    assert state(world) == "unconfigured"
+    assert not world.node.count_subscribers("imu/data")
+    assert world.run(lambda: reports(world, "unconfigured"))
+
+    assert change(world, Transition.TRANSITION_CONFIGURE)
+    assert state(world) == "inactive"
+    assert world.run(lambda: world.node.count_subscribers("imu/data") == 1)
+    assert world.run(lambda: reports(world, "inactive"))
+    assert not heard
+
+    assert change(world, Transition.TRANSITION_ACTIVATE)
+    assert world.run(lambda: len(heard) > 20)
+    assert change(world, Transition.TRANSITION_DEACTIVATE)
+    deactivated, before = world.stamps[-1], world.heard
+    assert world.run(lambda: world.heard > before + 1), "it goes on reading"
+    assert stamp_from_msg(heard[-1].header.stamp) <= deactivated
+
+    assert change(world, Transition.TRANSITION_CLEANUP)
+    assert state(world) == "unconfigured"
+    assert world.run(lambda: not world.node.count_subscribers("imu/data"))
+    assert change(world, Transition.TRANSITION_CONFIGURE), "again, from the beginning"
+    assert change(world, Transition.TRANSITION_ACTIVATE)
+    again = len(heard)
+    assert world.run(lambda: len(heard) > again + 20)
+
+    world.reports.clear()
+    assert change(world, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert state(world) == "finalized"
+    assert world.run(lambda: reports(world, "finalized"))
+    assert node.stop() == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def test_what_cannot_be_configured_is_said_and_refused(world):
+    """A transition that does not exist, no description yet, and a wrong name in it."""
+    wrong = {"imu_frame": "imo", "contacts": "[foot]"}
+    node = world.start("tilt_observer", robot=wrong, described=False, **MANAGED)
+    assert not change(world, Transition.TRANSITION_ACTIVATE)
+    assert not change(world, Transition.TRANSITION_CONFIGURE)
+    assert "no robot description on /robot_description yet" in node.output
+    latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    world.publish("robot_description", String(data=world.urdf.read_text()), latched)
+
+    def named():
+        assert not change(world, Transition.TRANSITION_CONFIGURE)
+        return "no frame 'imo'" in node.output
+
+    assert world.run(named)
+    assert state(world) == "unconfigured"
+
+
+STOPPED_S = (0.4, 1.2)
+SCHEDULING_S = 0.1  # between the look at the clock and the middleware, on a busy machine
+
+
+@pytest.mark.parametrize(("trigger", "simulated"), [("arrival", False), ("timer", True)])
+def test_nothing_old_is_sent_after_a_stop(world, trigger, simulated):
+    ages = []
+
+    def heard(msg, info):
+        ages.append(1e-9 * (info["source_timestamp"] - stamp_from_msg(msg.header.stamp)))
+
+    world.node.create_subscription(QuaternionStamped, "base_orientation", heard, 1000)
+    node = world.start("tilt_observer", use_sim_time=str(simulated).lower(), trigger=trigger)
+
+    def goes_on(until, timeout=60.0):
+        """Let the sensors go on, and the clock with them."""
+
+        def clocked():
+            if simulated:
+                world.publish("/clock", clock_to_msg(time.time_ns()), 1)
+            return until()
+
+        return world.run(clocked, timeout=timeout)
+
+    if simulated:
+        world.connect(Clock, "/clock", 1)
+    assert goes_on(lambda: len(ages) > 50), node.output
+    for stopped_s in STOPPED_S:
+        node.send_signal(signal.SIGSTOP)
+        goes_on(lambda: False, timeout=stopped_s)
+        node.send_signal(signal.SIGCONT)
+        before = len(ages)
+        assert goes_on(lambda before=before: len(ages) > before + 50), node.output
+    inputs = InputConfig()
+    assert max(ages) < 1.5 * inputs.timeout + SCHEDULING_S
+    assert node.stop() == 0, node.output
