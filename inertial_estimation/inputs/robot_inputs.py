@@ -279,8 +279,8 @@ class RobotInputs:
             raise ConfigurationError(f"no input '{topic}'{did_you_mean(topic, self.topics, 'there are')}")
         types, store = self.topics[topic]
         if message_type not in types:
-            source = next((s.value for s in ContactSource if message_type in s.types), "")
-            hint = f"; set contact.source: {source}" if source and topic.endswith("/wrench") else ""
+            fit = [source.described for source in ContactSource if message_type in source.types]
+            hint = f"; set contact.source: {' or '.join(fit)}" if fit and topic.endswith("/wrench") else ""
             expected = f"expected {' or '.join(types)}{hint}"
             raise ConfigurationError(f"topic '{topic}' has type {message_type}, {expected}")
         mapped, readers = topic in self._maps, {} if readers is None else readers

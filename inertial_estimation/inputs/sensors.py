@@ -104,6 +104,12 @@ class ContactSource(Enum):
         """Types of messages that it is read from."""
         return TOPICS[self][1] if self in TOPICS else ()
 
+    @property
+    def described(self) -> str:
+        """Its name with what a number means."""
+        meanings = {"force": "newtons", "raw_force": "grows with the force", "switch": "0 to 1"}
+        return f"{self.value} ({meanings[self.value]})" if self.value in meanings else self.value
+
 
 TOPICS = {  # numbers in a row and types of the messages
     ContactSource.WRENCH: (6, WRENCH_TYPES),

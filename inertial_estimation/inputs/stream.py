@@ -426,9 +426,8 @@ class ClockGroup:
         stream.remarks["clock"] = ""
         if offset_ns and stream.clock.votes:
             side = "behind" if offset_ns > 0 else "ahead of"
-            what = f"its stamps are {abs(seconds(offset_ns)):.2f} s {side} those of the other inputs"
-            remedy = f"they are moved by it; set inputs.arrival: [{stream.spec.name}]"
-            stream.remarks["clock"] = f"{what}: a clock of its own (since the start of a board)? {remedy}"
+            what = f"a clock of its own, {abs(seconds(offset_ns)):.2f} s {side} the others, is moved by it"
+            stream.remarks["clock"] = f"{what}: set inputs.arrival: [{stream.spec.name}]"
 
     def _drop_strays(self, stream: Stream) -> None:
         """Drop the held readings, since the clock before is heard."""
