@@ -86,16 +86,6 @@ def test_what_differs_is_named_and_nothing_else(tmp_path: Path) -> None:
     assert comparison.warnings == ()
 
 
-def test_an_estimator_that_did_not_run_everywhere_is_one_line(tmp_path: Path) -> None:
-    folders = [replayed(tmp_path / "a", 0.4, 1.9), identified(tmp_path / "b", 2.0)]
-    metrics = json.loads((folders[0] / "metrics.json").read_text())
-    metrics["provenance"]["parameters"]["inertial_ekf"] = {"rate": 333.0, "window": 0.1}
-    (folders[0] / "metrics.json").write_text(json.dumps(metrics))
-    (difference,) = compare(read_results(folders)).differences
-    assert (difference.group, difference.name) == ("estimator", "inertial_ekf")
-    assert difference.values == ("run", "")
-
-
 def test_results_that_cannot_be_compared_are_warned_of(tmp_path: Path) -> None:
     folders = [
         replayed(tmp_path / "a", 0.4, 1.9),

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.metrics import low_pass_zero_phase, summarise, verticals
+from inertial_estimation.replay.metrics import low_pass_zero_phase, verticals
 from inertial_estimation.replay.reference import (
     ReferenceErrors,
     ReplayReference,
@@ -121,10 +121,6 @@ def test_orientations_alone_give_the_yaw_and_few_samples_nothing() -> None:
     assert largest(errors["yaw"]) < 1e-8
     assert not base_errors(state, replace(reference, samples=reference.samples[:10]))
     assert set(base_errors(state, ReplayReference(poses[:60]))) == {"yaw", "position"}
-
-
-def test_statistics_are_of_magnitudes() -> None:
-    assert summarise(np.array([-3.0, 4.0]))[:2] == (3.5, pytest.approx(12.5**0.5))
 
 
 def test_low_pass_keeps_slow_removes_fast_and_does_not_delay() -> None:
