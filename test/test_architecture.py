@@ -58,9 +58,16 @@ MAY_IMPORT = {
     | {"experiments", "export", "view", "plots", "ros"},
 }
 ROS_PACKAGES = {
-    f"{kind}_msgs" for kind in ("sensor", "geometry", "std", "nav", "diagnostic", "visualization")
+    "rclpy",
+    "sensor_msgs",
+    "geometry_msgs",
+    "std_msgs",
+    "std_srvs",
+    "nav_msgs",
+    "diagnostic_msgs",
 }
-ROS_PACKAGES |= {"builtin_interfaces", "tf2_ros", "tf2_msgs", "launch", "launch_ros"}
+ROS_PACKAGES |= {"rcl_interfaces", "rosgraph_msgs", "builtin_interfaces", "tf2_ros", "tf2_msgs"}
+ROS_PACKAGES |= {"visualization_msgs", "launch", "launch_ros"}
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
