@@ -51,7 +51,7 @@ def synthetic(robot: str, seed: int, config: str) -> Scene:
 
 def walking(robot: str, seed: int) -> Scene:
     """Return a recording of a simulated robot that walks on its own estimates."""
-    from inertial_estimation.closed_loop.loop_recording import LoopRecording
+    from inertial_estimation.closed_loop.loop_watch import LoopRecording
     from inertial_estimation.closed_loop.robot_loop import RobotLoop
     from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
     from inertial_estimation.control.references import WalkCommand

@@ -18,7 +18,7 @@ from inertial_estimation import (
     load_configs,
     replay_recording,
 )
-from inertial_estimation.closed_loop.loop_recording import LoopRecording
+from inertial_estimation.closed_loop.loop_watch import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
 from inertial_estimation.control.references import WalkCommand

@@ -29,8 +29,7 @@ from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.robot_match import joints_that_are_missing
-from inertial_estimation.recordings.robot_streams import read_streams
+from inertial_estimation.recordings.robot_streams import joints_that_are_missing, read_streams
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 REPORT_FILE, JSON_FILE = "report.html", "check.json"

@@ -20,8 +20,12 @@ from inertial_estimation.configuration.node_names import (
 )
 from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.recordings.live_record import LiveRecord
-from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
+from inertial_estimation.recordings.watch_record import LiveRecord
+from inertial_estimation.replay.payload_response import (
+    PayloadResponse,
+    PayloadScene,
+    response_from_record,
+)
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 

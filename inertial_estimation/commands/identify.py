@@ -45,7 +45,7 @@ from inertial_estimation.offline.identification_setup import (
 )
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.robot_match import joints_that_are_missing
+from inertial_estimation.recordings.robot_streams import joints_that_are_missing
 from inertial_estimation.signals import seconds
 
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")

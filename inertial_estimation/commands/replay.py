@@ -30,10 +30,9 @@ from inertial_estimation.files.outputs import (
     write_text,
 )
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.recordings.connection import CLOCK_OFFSET_NS
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.recordings.robot_match import joints_that_are_missing
+from inertial_estimation.recordings.robot_streams import CLOCK_OFFSET_NS, joints_that_are_missing
 from inertial_estimation.replay.reference import ReplayReference, read_reference
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
 from inertial_estimation.replay.results import ReplayResults, replay_results

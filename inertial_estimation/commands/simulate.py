@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
-from inertial_estimation.closed_loop.loop_recording import LoopRecording
-from inertial_estimation.closed_loop.loop_watch import LoopWatch
+from inertial_estimation.closed_loop.loop_watch import LoopRecording, LoopWatch
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledSwing, ScheduledWalk
 from inertial_estimation.commands.terminal import progress_bar

@@ -1,5 +1,21 @@
 """The experiments of the source papers, one module each; their results depend on the seeds alone."""
 
-from inertial_estimation.control.repeatable_solver import prefer_repeatable_solver
+import sys
+
+# They add up in another order where an array is not aligned to their vectors, which depends on the heap.
+VECTORISED = ("proxsuite.proxsuite_pywrap_avx512", "proxsuite.proxsuite_pywrap_avx2")
+
+
+def prefer_repeatable_solver() -> None:
+    """Have ProxSuite load its build without wide vectors, where it is not loaded yet.
+
+    ProxSuite takes the fastest build that the processor supports and that can be imported. Its builds for
+    AVX give one of two solutions of the same program, 1e-9 apart, by what else is on the heap; that for SSE2
+    gives one, and takes 1.4 to 1.5 times as long. A closed loop whose seed decides everything needs it.
+    """
+    if "proxsuite" not in sys.modules:
+        for name in VECTORISED:
+            sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # its import raises
+
 
 prefer_repeatable_solver()  # in every process that imports an experiment, before it imports a controller

@@ -27,9 +27,9 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
 from inertial_estimation.figures import Panel, Span
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.spatial.linear_algebra import rms
-from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3, rotation_from_quaternion
 
 WAIST = "torso_2_joint"  # about y, between base and chest
@@ -55,7 +55,7 @@ class _Plan(NamedTuple):
             return
         half, t = 0.5 * self.lean_s, loop.time_s - self.begin_s
         u = min(1.0, max(0.0, (t if t < half else self.lean_s - t) / half))
-        share, slope, _ = minimum_jerk_derivatives(u)
+        share, slope, _ = minimum_jerk(u)
         angle = math.radians(self.lean_deg)
         pitch, rate = angle * share, angle * math.copysign(slope / half, half - t)
         loop.controller.push_base_reference(BaseReference(last.height_ref, pitch=pitch, pitch_rate=rate))

@@ -2,14 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array, frozen_array
-from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
+ShareT = TypeVar("ShareT", float, Array)
 TERMS = 3  # sinusoids of a coordinate of a random motion
 
 
@@ -75,8 +76,8 @@ class SineMotion:
         if self.fade_s == 0.0:
             return np.ones_like(times), np.zeros_like(times), np.zeros_like(times)
         since, until = (times - self.rest_s) / self.fade_s, (self.end_s - times) / self.fade_s
-        begin, begin1, begin2 = minimum_jerk_derivatives(np.clip(since, 0.0, 1.0))
-        end, end1, end2 = minimum_jerk_derivatives(np.clip(until, 0.0, 1.0))
+        begin, begin1, begin2 = minimum_jerk(np.clip(since, 0.0, 1.0))
+        end, end1, end2 = minimum_jerk(np.clip(until, 0.0, 1.0))
         s1 = begin1 * end - begin * end1
         s2 = begin2 * end - 2.0 * begin1 * end1 + begin * end2
         return begin * end, s1 / self.fade_s, s2 / self.fade_s**2
@@ -107,3 +108,16 @@ def random_sines(
     amplitudes = np.asarray(reach)[:, None] * weights / weights.sum(1, keepdims=True)
     phases = rng.uniform(0.0, 2.0 * np.pi, size=(n, TERMS))
     return SineMotion(np.asarray(centre, dtype=np.float64), amplitudes, frequencies, phases, rest_s, fade_s)
+
+
+def minimum_jerk(u: ShareT) -> tuple[ShareT, ShareT, ShareT]:
+    """Return s(u) = 10 u^3 - 15 u^4 + 6 u^5 with its first and second derivative, zero at both ends.
+
+    Args:
+        u: Share of the duration in [0, 1], a number or an array.
+    """
+    return (
+        u**3 * (10.0 - 15.0 * u + 6.0 * u * u),
+        30.0 * u * u * (1.0 - u) ** 2,
+        60.0 * u * (1.0 - u) * (1.0 - 2.0 * u),
+    )

@@ -14,9 +14,9 @@ from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, SensorAxes
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
-from inertial_estimation.recordings.connection import clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.recordings.robot_streams import clock_offset_ns, connect
 from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 

@@ -1,4 +1,4 @@
-"""The inputs of a robot, read from a recording as arrays.
+"""The inputs of a robot in a recording: their topics, whether it is that robot, and all they hold as arrays.
 
 Messages are taken as online (`RobotInputs`): joint states in parts and under other names, units, frames,
 custom messages, clocks, even stamps. Only the ranges of the sensors are open, since what is impossible is to
@@ -6,24 +6,27 @@ be judged and not dropped.
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import RecordingError
+from inertial_estimation.errors import ConfigurationError, MeasurementError, RecordingError, listing
 from inertial_estimation.inputs.alignment import Steps
-from inertial_estimation.inputs.joints import JOINTS, JointNeeds
-from inertial_estimation.inputs.messages import WRENCH_TYPES
-from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds
+from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE, WRENCH_TYPES
+from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Ring, RowRange
 from inertial_estimation.inputs.stream import Stream as Input
 from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
-from inertial_estimation.recordings.connection import clock_offset_ns, connect
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.signals import Array
+from inertial_estimation.recordings.recording import Recording, check_topic
+from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
 NONE, WRENCH = ContactSource.NONE, ContactSource.WRENCH
 STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
@@ -147,3 +150,84 @@ def _stream(taken: Input) -> Stream:
     notes = StreamNotes.of(taken.received, taken.drops.counts, taken.clock, max(len(kept) - 1, 0))
     times = np.array([time_ns for time_ns, _row in rows], dtype=np.int64)
     return Stream(times, np.array([row for _time_ns, row in rows]).reshape(-1, taken.spec.width), notes)
+
+
+CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
+Take = Callable[[Any, int], None]
+"""Takes the content of a message and its arrival on the clock of the stamps [ns]."""
+
+
+def connect(
+    inputs: RobotInputs,
+    recording: Recording,
+    topics: RecordedTopics,
+    without: Collection[str] = (),
+    readers: Readers | None = None,
+) -> dict[str, Take]:
+    """Return what takes the content of the messages of the topics of a recording, but of some inputs.
+
+    Inputs that are given the same readers decode a message once for all of them.
+
+    Raises:
+        RecordingError: If a topic is missing or of the wrong type.
+    """
+    takers: dict[str, Take] = {}
+    for name in inputs.topics:
+        if name in without:
+            continue
+        topic, recorded = topics.of(name), recording.topics
+        check_topic(recording, topic, recorded.values())
+        try:
+            deserialize = recording.deserializer(topic)
+            takers[topic] = inputs.connect(name, recorded[topic], deserialize, readers)
+        except ConfigurationError as error:
+            raise RecordingError(f"in '{recording.name}', {error}") from error
+    return takers
+
+
+def clock_offset_ns(recording: Recording, topics: Collection[str], begin_ns: int | None = None) -> int:
+    """Return what is to be added to log times for the clock of the stamps, of most inputs [ns]."""
+    offsets = []
+    for topic in topics:
+        if recording.topics[topic] in CONVERSIONS:
+            first = next(iter(recording.entries([topic], begin_ns)), None)
+            if first is not None and first.sample.stamp_ns:
+                offsets.append(first.sample.stamp_ns - first.log_ns)
+    offset = min(offsets, key=abs, default=0)
+    return offset if abs(offset) > CLOCK_OFFSET_NS else 0
+
+
+LOOKED_AT = 100  # joint states
+SHOWN = 4  # names of joints
+
+
+def joints_that_are_missing(
+    recording: Recording, topics: RecordedTopics, robot: RobotModel, config: RobotGeometryConfig
+) -> str:
+    """Return which joints of the robot the recording does not have, a sentence; empty where it has all.
+
+    Raises:
+        RecordingError: If it has none of them: it is of another robot, or needs a map of names.
+    """
+    read = [topics.of(name) for name in config.joint_states.topics]
+    read = [topic for topic in read if recording.topics.get(topic) == JOINT_STATE_TYPE]
+    samples = [entry.sample for entry in islice(recording.entries(read), LOOKED_AT)]
+    readings = [sample for sample in samples if isinstance(sample, JointReading)]
+    names = tuple(dict.fromkeys(name for reading in readings for name in reading.names))
+    if not any(names):  # nothing to compare: the inputs say what they lack
+        return ""
+    expected = robot.joint_names
+    try:
+        found = JointNames(robot, config.joint_names).order(names).joints
+    except MeasurementError:
+        raise RecordingError(
+            f"'{recording.name}' is of another robot: it has {_some(names)}, expected are {_some(expected)}, "
+            "0 match; give the --config of its robot, or map the names (joint_names.map, joint_names.prefix)"
+        ) from None
+    missing = [name for j, name in enumerate(expected) if j not in found]
+    counts = f"{len(found)} of the {len(expected)} joints of the robot are in '{recording.name}'"
+    return f"{counts}; it lacks {listing(missing, limit=SHOWN)}" if missing else ""
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return f"{len(names)} joints ({listing(names, limit=SHOWN)})"

@@ -1,11 +1,11 @@
 """Record of the newest figures and reports of live nodes, with their times of arrival."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.signals import Health, HealthLevel, LinkInertia
 
 RATE_WINDOW = 2.0  # [s] over which a rate is counted
 REPORT_PERIOD = 1.0  # [s] between two reports of a node
@@ -127,3 +127,17 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+@dataclass
+class LiveRecord:
+    """Messages received from the live nodes of a demo, in order."""
+
+    # published inertia of each link, with its stamp [ns]
+    inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
+    # position of each watched joint [rad], with its stamp [ns]
+    joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    complaints: dict[str, str] = field(default_factory=dict)  # diagnostics above OK, last message by part
+    # values of the diagnostics, newest by part and key
+    facts: dict[tuple[str, str], str] = field(default_factory=dict)
+    reports: Counter[str] = field(default_factory=Counter)  # number of diagnostics of each node

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.recordings.watch_record import LiveRecord
 from inertial_estimation.signals import Array, seconds
 
 MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]

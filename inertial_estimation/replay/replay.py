@@ -20,10 +20,9 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, R
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-from inertial_estimation.recordings.connection import Take, clock_offset_ns, connect
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.recordings.robot_streams import read_streams
+from inertial_estimation.recordings.robot_streams import Take, clock_offset_ns, connect, read_streams
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,

@@ -27,7 +27,7 @@ from inertial_estimation.ros.outputs import Figures, MarkerOutput, TelemetryOutp
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.signals import InertialEstimate, LinkEstimate, StampedInertia, TorqueCommand
-from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+from inertial_estimation.spatial.inertial_parameters import COVARIANCE_NAMES, upper_triangle
 from inertial_estimation.telemetry import InertialTelemetry
 
 COVARIANCES = "link_covariances"

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import ArrayLike
 
-from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.errors import InconsistentInertiaError, MeasurementError
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
@@ -222,3 +223,50 @@ def _from_pseudo_inertia() -> Array:
 
 TO_PSEUDO_INERTIA = _to_pseudo_inertia().reshape(10, 16)  # pi @ it holds the entries of J
 PSEUDO_INERTIA_BASIS = _from_pseudo_inertia()
+
+
+_ROWS, _COLUMNS = np.triu_indices(len(PARAMETER_NAMES))
+_METRES = [0, 1, 1, 1, 2, 2, 2, 2, 2, 2]  # a parameter's unit is kg m to this power
+_UNITS = ("kg^2", "kg^2 m", "kg^2 m^2", "kg^2 m^3", "kg^2 m^4")
+
+COVARIANCE_NAMES = tuple(
+    f"{PARAMETER_NAMES[i]}/{PARAMETER_NAMES[j]} [{_UNITS[_METRES[i] + _METRES[j]]}]"
+    for i, j in zip(_ROWS, _COLUMNS, strict=True)
+)
+
+
+def upper_triangle(covariance: Array) -> Array:
+    """Return the upper triangle row by row, in the order of `COVARIANCE_NAMES`.
+
+    Args:
+        covariance: Symmetric, of parameters in Pinocchio's order, shape (10, 10).
+
+    Returns:
+        Shape (55,).
+    """
+    upper: Array = covariance[_ROWS, _COLUMNS]
+    return upper
+
+
+def covariance_from_upper(values: ArrayLike) -> Array:
+    """Return the matrix of its upper triangle, the inverse of `upper_triangle`.
+
+    Args:
+        values: The 55 numbers in the order of `COVARIANCE_NAMES`, as `position` of a message on
+            ``link_covariances/<link>`` holds them.
+
+    Returns:
+        Symmetric matrix, shape (10, 10).
+
+    Raises:
+        MeasurementError: If there are not 55.
+    """
+    upper = np.asarray(values, dtype=float)
+    if upper.shape != (len(COVARIANCE_NAMES),):
+        raise MeasurementError(
+            f"upper triangle has shape {upper.shape}, expected ({len(COVARIANCE_NAMES)},): the covariance "
+            f"of {len(PARAMETER_NAMES)} parameters"
+        )
+    covariance = np.empty((len(PARAMETER_NAMES),) * 2)
+    covariance[_ROWS, _COLUMNS] = covariance[_COLUMNS, _ROWS] = upper
+    return covariance

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.recordings.watch_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene, response_from_record
 from inertial_estimation.signals import LinkInertia
 

@@ -17,7 +17,7 @@ from inertial_estimation.recordings.marker_messages import (
 )
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, LinkInertia
-from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
+from inertial_estimation.spatial.inertial_parameters import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.telemetry import AGE, InertialTelemetry
 

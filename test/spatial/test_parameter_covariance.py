@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
-from inertial_estimation.spatial.parameter_covariance import (
+from inertial_estimation.spatial.inertial_parameters import (
     COVARIANCE_NAMES,
+    PARAMETER_NAMES,
     covariance_from_upper,
     upper_triangle,
 )

@@ -12,9 +12,9 @@ from inertial_estimation.control.config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3
 
 MOST_STEPS = 1000  # of a walk command; one with more is refused
@@ -208,5 +208,5 @@ class SwingPath(NamedTuple):
 
 def _blend(t: float, duration: float) -> tuple[float, float, float]:
     """Return the minimum-jerk blend with its first two derivatives in time."""
-    s, rate, curvature = minimum_jerk_derivatives(min(1.0, max(0.0, t / duration)))
+    s, rate, curvature = minimum_jerk(min(1.0, max(0.0, t / duration)))
     return s, rate / duration, curvature / duration**2

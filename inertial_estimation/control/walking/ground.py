@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.minimum_jerk import minimum_jerk
 
 PLANE_BLEND_S = 0.3  # in which the height follows a plane of the ground that a landing has changed
 SETTLING_S = 0.5  # in which a standing robot takes over where its feet are, and leans with the ground
@@ -108,7 +108,7 @@ class WalkingGround:
 
     def blended_plane(self) -> GroundPlane:
         """Return the plane of the ground, on its way from the one before the last landing."""
-        share, before = minimum_jerk(min(1.0, self._since_landing / PLANE_BLEND_S)), self._plane_before
+        share, before = minimum_jerk(min(1.0, self._since_landing / PLANE_BLEND_S))[0], self._plane_before
         return GroundPlane(*(a + share * (b - a) for a, b in zip(before, self.plane, strict=True)))
 
     def relocate(self, frame: GroundFrame, centres: Sequence[Array], share: float = 1.0) -> None:

@@ -12,9 +12,9 @@ from inertial_estimation.identification.excitation.design_robot import DesignSpa
 from inertial_estimation.identification.excitation.precision import objective, unit_diagonal
 from inertial_estimation.identification.excitation.trajectory import Tick, no_tick
 from inertial_estimation.identification.identifiability import RANK_TOLERANCE, BaseParameters
+from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 CHECK_SPACING = 0.05  # between the postures of a path that are checked for collisions [rad]
 # Largest speed and acceleration of the quintic from 0 to 1.
@@ -183,5 +183,5 @@ def _quintic(space: DesignSpace, start: Array, end: Array, step: float) -> tuple
     count = max(1, int(np.ceil(shortest / step)))
     duration = count * step
     u = np.arange(count)[:, None] / count
-    s, s1, s2 = minimum_jerk_derivatives(u)
+    s, s1, s2 = minimum_jerk(u)
     return start + s * way, s1 / duration * way, s2 / duration**2 * way
