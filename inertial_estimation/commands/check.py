@@ -1,7 +1,6 @@
 """The command `check`: what is wrong with a recording or a description."""
 
 import argparse
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.description import description_doubts
 from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json, fixed_parameters
-from inertial_estimation.errors import InertialEstimationError, RecordingError, one_line
+from inertial_estimation.errors import RecordingError, one_line
 from inertial_estimation.files.outputs import (
     check_output_folder,
     output_file,
@@ -36,16 +35,11 @@ REPORT_FILE, JSON_FILE = "report.html", "check.json"
 FIX_HEAD = "# Written by 'inertial-estimation check"
 
 
+FAILED = WRONG_USE  # exit code where the recording cannot be examined: 1 is that something is wrong with it
+
+
 def run(args: argparse.Namespace) -> int:
     """Examine the recording, print the findings and write the files."""
-    try:
-        return _run(args)
-    except (InertialEstimationError, OSError) as error:
-        print(f"inertial-estimation check: {one_line(error, limit=4000)}", file=sys.stderr)
-        return WRONG_USE
-
-
-def _run(args: argparse.Namespace) -> int:
     if args.output:
         check_output_folder(args.output, overwrite=args.overwrite)
     fix = output_file(args.fix, ".yaml", "--fix") if args.fix else None

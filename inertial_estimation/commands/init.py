@@ -99,16 +99,16 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
     Returns:
         What was tried and how it ended, and whether nothing is known to keep it from being simulated.
     """
+    lacking = [name for name in FOR_TRIAL if importlib.util.find_spec(name) is None]
     with tempfile.TemporaryDirectory(prefix="inertial_estimation_") as folder:
         file = write_text(Path(folder) / "robot.yaml", text)
         _step("building the estimators from the file")
         build_pipelines(load_config_file(file))
-        lacking = [name for name in FOR_TRIAL if importlib.util.find_spec(name) is None]
-        if not (trial and survey.can_stand) or lacking:
-            why = f"{', '.join(lacking)} is not installed" if lacking else "as asked"
-            why = why if survey.can_stand else "it cannot stand still on two points"
-            return f"all estimators accept the file; not simulated: {why}", survey.can_stand
-        return _simulated(file)
+        if trial and survey.can_stand and not lacking:
+            return _simulated(file)
+    why = f"{', '.join(lacking)} is not installed" if lacking else "as asked"
+    why = why if survey.can_stand else "it cannot stand still on two points"
+    return f"all estimators accept the file; not simulated: {why}", survey.can_stand
 
 
 def _simulated(file: Path) -> tuple[str, bool]:
@@ -120,12 +120,13 @@ def _simulated(file: Path) -> tuple[str, bool]:
     except InertialEstimationError as error:
         why = one_line(error, limit=600)
         return f"CHECK: all estimators accept the file, the simulation does not: {why}", False
-    tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
+    said = "all nodes accept the file; in simulation the robot keeps its stance"
     if trial.fallen:
-        return f"CHECK: the robot falls in simulation; try another stance{tilt}", True
-    if trial.drift > KEPT_POSTURE:
-        return f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance{tilt}", True
-    return f"all nodes accept the file; in simulation the robot keeps its stance{tilt}", True
+        said = "CHECK: the robot falls in simulation; try another stance"
+    elif trial.drift > KEPT_POSTURE:
+        said = f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance"
+    tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
+    return said + tilt, True
 
 
 def _next(simulated: bool, output: Path) -> str:

@@ -17,25 +17,10 @@ from inertial_estimation.commands import command_lines
 from inertial_estimation.errors import InertialEstimationError, did_you_mean, one_line
 
 PROGRAM = "inertial-estimation"
-COMMANDS = {
-    "init": "write the parameter file of a robot from its URDF",
-    "replay": "run a recording through the estimators, write results and figures",
-    "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
-    "tune": "find better parameters of the estimators from recordings, with a reference or without",
-    "compare": "compare results of replay or identify, and what differs between their runs",
-    "convert": "convert tables of numbers (CSV, text) to a rosbag2: columns to topics",
-    "view": "show a recording of replay --rrd in the viewer Rerun",
-    "play": "publish a recording on its topics with /clock",
-    "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
-    "export": "write an estimated robot as URDF or MJCF, and variants of it drawn from its uncertainty",
-    "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",
-    "calibrate": "find joint offsets from flat feet, a plane or a motion-capture marker",
-    "synthesize": "write a synthetic recording with known truth",
-    "simulate": "simulate a robot that stands or walks, write its sensor readings as a rosbag2",
-    "experiment": "run an experiment of the papers, write table, JSON and figure",
-    "demo": "watch Talos hold a weight in simulation, with four live nodes",
-    "monitor": "show live nodes in a table in the terminal",
-}
+COMMANDS = (
+    *("init", "replay", "check", "tune", "compare", "convert", "view", "play"),
+    *("identify", "export", "excite", "calibrate", "synthesize", "simulate", "experiment", "demo", "monitor"),
+)
 WRONG_USE = 2  # exit code
 
 
@@ -73,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{PROGRAM} {chosen}: {_in_one_line(chosen, error)}", file=sys.stderr)
         if isinstance(error, OSError):  # a folder without rights, a full disk, a file deleted meanwhile
             _discard_output()
-        return 1
+        return int(getattr(sys.modules.get(f"inertial_estimation.commands.{chosen}"), "FAILED", 1))
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
@@ -119,7 +104,9 @@ def command_parser(command: str) -> CommandParser:
 
 
 def _parser() -> CommandParser:
-    lines = "\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items())
+    texts = [inspect.getdoc(getattr(command_lines, name)) or "" for name in COMMANDS]
+    first = [text.partition("\n")[0] for text in texts]
+    lines = "\n".join(f"  {name:<12}{text}" for name, text in zip(COMMANDS, first, strict=True))
     parser = CommandParser(
         prog=PROGRAM,
         description=f"commands:\n{lines}\n\n'{PROGRAM} COMMAND --help' describes a command.",

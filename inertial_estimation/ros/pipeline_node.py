@@ -10,8 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from inertial_estimation.configuration.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.control.config import ControllerConfig
@@ -27,15 +26,6 @@ from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.signals import Health, seconds
 from inertial_estimation.tilt.config import TiltPipelineConfig
-
-if TYPE_CHECKING:  # a node imports the pipeline that it has alone
-    from inertial_estimation.control.pipeline import ControllerPipeline
-    from inertial_estimation.diagnosis.live import LiveChecks
-    from inertial_estimation.inertial.pipeline import InertialPipeline
-    from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-    from inertial_estimation.tilt.pipeline import TiltPipeline
-
-    Pipeline: TypeAlias = TiltPipeline | InertialPipeline | TrunkPayloadPipeline | ControllerPipeline
 
 PipelineConfig: TypeAlias = (
     TiltPipelineConfig | InertialPipelineConfig | TrunkPayloadConfig | ControllerConfig
@@ -76,7 +66,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         pipeline: The pipeline, once the node is configured.
     """
 
-    pipeline: "Pipeline"
+    pipeline: Any  # TiltPipeline, InertialPipeline, TrunkPayloadPipeline or ControllerPipeline
 
     @abstractmethod
     def _build(self, urdf: str) -> None:
@@ -99,7 +89,6 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._build(urdf)
         self._polled = self.config.options.trigger == TIMER
         self._period = 1.0 / self.config.pipeline.rate if self._polled else 0.0
-        checks: LiveChecks | None = getattr(self.pipeline, "checks", None)  # the controller has none
         self._inputs.woken = None if self._polled else self._take_inputs
         simulated = self.get_parameter("use_sim_time").value
         # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
@@ -111,9 +100,9 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._inputs.delay.period = self._period
         self._advertise()
         self.add_trigger("~/reset", self._reset)
-        if checks is not None:
-            checks.execute = beside
-            self.add_trigger("~/check_data", partial(self._check_data, checks))
+        if getattr(self.pipeline, "checks", None) is not None:  # the controller has none
+            self.pipeline.checks.execute = beside
+            self.add_trigger("~/check_data", self._check_data)
         self._subscribe()
 
     def _subscribe(self) -> None:
@@ -187,8 +176,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self.pipeline.reset()
         return "reset"
 
-    def _check_data(self, checks: "LiveChecks") -> str:
-        checks.begin()
+    def _check_data(self) -> str:
+        self.pipeline.checks.begin()
         return "checking five seconds of data: the result is the part 'data checks' of /diagnostics"
 
     def _set_parameter(self, name: str, value: Any) -> None:
@@ -203,7 +192,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for
 
     def _health(self, now_ns: int) -> list[Health]:
-        return self.pipeline.health(now_ns)
+        parts: list[Health] = self.pipeline.health(now_ns)
+        return parts
 
 
 def beside(call: Callable[[], ResultT]) -> Callable[[], ResultT | None]:

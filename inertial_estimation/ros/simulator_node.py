@@ -39,51 +39,46 @@ LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-o
 CLOCK_PERIOD_NS = NANOSECONDS // 100  # between two messages of /clock, in simulated time
 
 
-class SensorOutputs:
-    """Publishes the readings of the sensors on the topics of a robot."""
+class SimulatedTopics:
+    """The topics of a robot: readings of its sensors, and while somebody listens the truth about it."""
 
-    def __init__(self, add_output: AddOutput, robot: SimulatedRobotConfig) -> None:
-        """Create the publishers for the IMU and contacts of a robot."""
+    def __init__(
+        self, add_output: AddOutput, simulation: Simulation, robot: SimulatedRobotConfig, links: Sequence[str]
+    ) -> None:
+        """Create the publishers for the IMU and contacts of a robot, and for the inertias of some links."""
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
-        self._imu_frame = robot.imu_frame
-        self._wrench_frames = dict(zip(robot.contacts, wrench_frames, strict=True))
+        self._simulation, self._imu_frame = simulation, robot.imu_frame
         self._joints = add_output(JointState, "joint_states")
         self._imu = add_output(Imu, IMU) if robot.imu_frame else None
         self._wrenches = {
-            contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench") for contact in robot.contacts
+            contact: (add_output(WrenchStamped, f"{topic_token(contact)}/wrench"), frame)
+            for contact, frame in zip(robot.contacts, wrench_frames, strict=True)
         }
-
-    def publish(self, readings: SensorReadings) -> None:
-        """Publish the readings that are not lost: wrenches, joints, then the IMU."""
-        for contact, wrench in readings.wrenches.items():
-            msg = wrench_to_msg(wrench, WrenchStamped(), self._wrench_frames[contact])
-            self._wrenches[contact].publish(msg)
-        if readings.joints is not None:
-            self._joints.publish(joints_to_msg(readings.joints, JointState()))
-        if readings.imu is not None and self._imu is not None:
-            self._imu.publish(imu_to_msg(readings.imu, Imu(), self._imu_frame))
-
-
-class GroundTruthOutputs:
-    """Publishes the true base state and the true inertias of links while they have subscribers."""
-
-    def __init__(self, add_output: AddOutput, simulation: Simulation, links: Sequence[str]) -> None:
-        """Create the publishers; the inertias are those of some links."""
-        self._simulation = simulation
         self._odometry = add_output(Odometry, "ground_truth/odom")
         self._inertias = {
             link: add_output(InertiaStamped, f"ground_truth/link_inertias/{topic_token(link)}")
             for link in links
         }
 
-    def publish(self) -> None:
-        """Publish the present state."""
+    def publish(self, readings: SensorReadings) -> None:
+        """Publish the readings that are not lost: wrenches, joints, then the IMU."""
+        for contact, wrench in readings.wrenches.items():
+            publisher, frame = self._wrenches[contact]
+            publisher.publish(wrench_to_msg(wrench, WrenchStamped(), frame))
+        if readings.joints is not None:
+            self._joints.publish(joints_to_msg(readings.joints, JointState()))
+        if readings.imu is not None and self._imu is not None:
+            self._imu.publish(imu_to_msg(readings.imu, Imu(), self._imu_frame))
+
+    def publish_truth(self) -> None:
+        """Publish the true base state, and the true inertias of its links, if somebody listens."""
         publishers = (self._odometry, *self._inertias.values())
         if not any(publisher.get_subscription_count() for publisher in publishers):
             return
         truth = self._simulation.truth(tuple(self._inertias))
-        odometry = base_state_to_msg(truth.base, Odometry(), "world", self._simulation.robot.base_link)
-        self._odometry.publish(odometry)
+        self._odometry.publish(
+            base_state_to_msg(truth.base, Odometry(), "world", self._simulation.robot.base_link)
+        )
         for link, publisher in self._inertias.items():
             inertia = StampedInertia(truth.stamp_ns, truth.inertias[link])
             publisher.publish(inertia_to_msg(inertia, InertiaStamped()))
@@ -114,12 +109,11 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         config = self.config.simulation
         self._options = self.config.options
         disturbances = [parse_disturbance(text) for text in self._options.disturbances]
+        links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self.simulation = Simulation(config, urdf, disturbances)
         self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
-        links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self._clock_output, self._next_clock_ns = self.add_output(Clock, "/clock"), self.simulation.stamp_ns
-        self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
-        self._truth_outputs = GroundTruthOutputs(self.add_output, self.simulation, links)
+        self._topics = SimulatedTopics(self.add_output, self.simulation, config.robot, links)
         push, convert = self.driver.push_command, torque_command_from_msg
         self.listen(JointState, "joint_torque_commands", push, RELIABLE, convert)
         self.add_trigger("~/reset", self._reset)
@@ -155,9 +149,9 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         if self.simulation.stamp_ns >= self._next_clock_ns:
             self._clock_output.publish(clock_to_msg(self.simulation.stamp_ns))
             self._next_clock_ns += CLOCK_PERIOD_NS
-        self._truth_outputs.publish()
+        self._topics.publish_truth()
         for readings in arrived:
-            self._sensor_outputs.publish(readings)
+            self._topics.publish(readings)
 
     def _set_timer(self) -> None:
         idle = LOCKSTEP_PERIOD if self._options.pacing.lockstep else FREE_RUN_PERIOD
