@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -188,6 +188,17 @@ def test_missing_input_lists_what_exists(gone: str) -> None:
     types = {name: kind for name, kind in TYPES.items() if name != gone}
     with pytest.raises(ie.RecordingError, match=rf"no topic '{gone}' in .*; it has "):
         ie.replay_recording(recording(types=types), TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
+
+
+def test_a_topic_without_messages_is_refused_only_where_nothing_is_estimated() -> None:
+    whole, readers = recording(), ie.ReplayReaders(tilt=FakePipeline())
+    quiet, none = (
+        replace(whole, messages=tuple(e for e in whole.messages if e.topic not in topics))
+        for topics in (["/foot/wrench"], ["/imu/data"])
+    )
+    assert len(ie.replay_recording(quiet, TOPICS, readers).base) == 100
+    with pytest.raises(ie.RecordingError, match="no message on /imu/data"):
+        ie.replay_recording(none, TOPICS, readers)
 
 
 @pytest.mark.parametrize("odd", list(TYPES))
