@@ -66,7 +66,7 @@ class ControlState(Enum):
     DAMPING = "damping"
 
 
-NO_VECTOR = np.zeros(0)
+NO_VECTOR = np.array([])
 
 
 class ControlResult(NamedTuple):

@@ -22,7 +22,7 @@ from inertial_estimation.models.robot_config import StanceConfig, contact_points
 from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
 from inertial_estimation.signals import Array
 
-PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
+PYRAMID_SHARE = np.sqrt(0.5)  # of the friction coefficient: the pyramid inside the cone
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 EDGE_MARGIN, EDGE_SHARE = 0.015, 0.25  # of a sole [m], and at most of half its shorter side
 NORMAL = 2  # of the coordinates of a force, the normal one

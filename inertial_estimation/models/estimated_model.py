@@ -31,7 +31,6 @@ from inertial_estimation.spatial.log_cholesky import CONVENTIONS, parameters_fro
 
 POSTERIOR_FILE = "posterior.json"
 STEPS_PER_UNKNOWN = 10  # of the walk between two draws: a step moves along one direction of all
-FIRST_STEPS = 5  # draws' worth of steps before the first draw
 MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 200, 1e-3
 INSIDE = 1.0 - 1e-9  # share of the way to the boundary that a step may go
 
@@ -117,8 +116,6 @@ class TruncatedPosterior(InertiaPosterior):
         xi, H = self._centre()
         directions = linear_algebra.inv(linear_algebra.cholesky(H)).T
         steps, drawn = STEPS_PER_UNKNOWN * len(self.start), np.empty((count, *self.mean.shape))
-        for _ in range(FIRST_STEPS * steps):
-            xi = self._next(xi, directions, rng)
         for i in range(count):
             for _ in range(steps):
                 xi = self._next(xi, directions, rng)

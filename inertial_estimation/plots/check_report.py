@@ -12,12 +12,11 @@ from inertial_estimation.diagnosis.diagnose import Diagnosis
 from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_first
 from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
-from inertial_estimation.figures import INK, Figure, Mark, Panel, Series
+from inertial_estimation.figures import INK, MOST_ROWS, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, DOUBT, GOOD, Card, Findings, Page, Section, write_page
 
-MOST_JOINTS, MOST_LINKS = 4, 24  # that are drawn
+MOST_JOINTS = 4  # that are drawn
 LEAST_ODDS = -100.0  # that are drawn
-DETERMINED = 0.45  # standard deviation of a mass that is drawn, share of it
 TIME_LABEL = "time [s]"
 
 
@@ -117,8 +116,7 @@ def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
         return cause.subject not in named, cause.sigma / max(report.masses[cause.subject], 1e-9)
 
     causes = sorted((cause for cause in report.fit.causes if cause.kind is Kind.LINK), key=rank)
-    drawn = [cause for cause in causes if not rank(cause)[0] or rank(cause)[1] < DETERMINED]
-    return sorted(drawn[:MOST_LINKS], key=lambda cause: report.rows.links.index(cause.subject))
+    return sorted(causes[:MOST_ROWS], key=lambda cause: report.rows.links.index(cause.subject))
 
 
 FIGURES: dict[str, Callable[[Diagnosis], Iterator[Panel]]] = {

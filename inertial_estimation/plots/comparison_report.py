@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.comparison.comparison import Comparison, Row
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
-from inertial_estimation.figures import Figure, Panel, Series
+from inertial_estimation.figures import MOST_ROWS, Figure, Panel, Series
 from inertial_estimation.plots.page import (
     DOUBT,
     NO_NUMBER,
@@ -24,7 +24,6 @@ from inertial_estimation.plots.replay_figures import TIME_LABEL
 from inertial_estimation.replay.tables import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
-MOST_LINKS = 8  # drawn over time: those whose masses differ most between the results
 Tables = dict[str, dict[str, Array]]  # of one file, by result
 
 
@@ -138,7 +137,7 @@ def _masses(tables: Tables) -> Iterator[Panel]:
     def spread(column: str) -> float:
         return float(np.ptp([table[column][-1] for table in tables.values() if column in table]))
 
-    chosen = sorted(columns, key=spread, reverse=True)[:MOST_LINKS]
+    chosen = sorted(columns, key=spread, reverse=True)[:MOST_ROWS]
     for column in columns:
         if column in chosen:
             title = f"{column.removeprefix('mass/')}, with two sigma"

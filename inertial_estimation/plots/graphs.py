@@ -23,7 +23,7 @@ from inertial_estimation.signals import Array
 
 HEIGHT, ROW_HEIGHT = 210, 20  # of a graph, of a named row [pixel]
 MOST_BYTES = 2_500_000  # of all curves together, before they are compressed: a page stays below 6 MB
-BYTES = 2 * 4 * 4 // 3  # of a point: two numbers of four bytes, in base64
+BYTES = 11  # of a point: two numbers of four bytes, in base64
 
 
 def packed(text: str) -> str:

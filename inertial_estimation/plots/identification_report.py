@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.figures import GREY, INK, Figure, Mark, Panel, Series
+from inertial_estimation.figures import GREY, INK, MOST_ROWS, Figure, Mark, Panel, Series
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
@@ -41,7 +41,6 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.linear_algebra import rms
 
 UNCHANGED_SHARE = 1e-6  # of the nominal value, below which a parameter counts as unchanged
-MOST_ROWS = 12  # drawn of one trace: the worst ones
 Parts = Iterator[str | Table | Notes | Figure | Section]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.figures import GREY, INK, Figure, Level, Mark, Panel, Series, spans_of
+from inertial_estimation.figures import GREY, INK, MOST_ROWS, Figure, Level, Mark, Panel, Series, spans_of
 from inertial_estimation.plots.page import with_sigma
 from inertial_estimation.replay.metrics import FILTER_CUTOFF
 from inertial_estimation.replay.results import ReplayResults
@@ -26,7 +26,6 @@ from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.telemetry import GATE_DECISIONS
 
 TIME_LABEL = "time since the start of the recording [s]"
-MOST_ROWS = 12  # torques drawn: those with the largest errors
 
 
 def replay_figures(results: ReplayResults) -> list[Figure]:

@@ -21,8 +21,8 @@ PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of t
 SIGMAS_DRAWN = 2.0  # half width of bands, half axes of ellipsoids; smallest payload that is drawn
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
-SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]
-TEXT_HEIGHT, TEXT_ABOVE = 0.05, 0.12  # of a letter, of the text above the centre of mass [m]
+COM_RADII = 0.01, 0.1  # smallest and largest of the ellipsoid of a centre of mass [m]
+TEXT_HEIGHT = 0.05  # of a letter; its text is as high above the largest ellipsoid [m]
 
 Colour = tuple[float, float, float, float]
 GRAVITY: Colour = (0.85, 0.2, 0.2, 1.0)
@@ -109,8 +109,8 @@ def link_markers(
         com_sigma: Standard deviations of the centre of mass along the axes of the link [m].
     """
     marker, com = partial(_marker, new, estimate.link, stamp_ns), estimate.com_L
-    size = np.clip(2.0 * SIGMAS_DRAWN * np.asarray(com_sigma), SMALLEST_DIAMETER, LARGEST_DIAMETER)
-    text = _placed(marker("mass", number, TEXT), np.add(com, (0.0, 0.0, TEXT_ABOVE)))
+    size = 2.0 * np.clip(SIGMAS_DRAWN * np.asarray(com_sigma), *COM_RADII)
+    text = _placed(marker("mass", number, TEXT), np.add(com, (0.0, 0.0, COM_RADII[1] + TEXT_HEIGHT)))
     text.type, text.text = text.TEXT_VIEW_FACING, f"{estimate.link} {estimate.mass:.2f} kg"
     text.scale.z = TEXT_HEIGHT
     colour = HEAVIER if payload.mass > 0.0 else LIGHTER

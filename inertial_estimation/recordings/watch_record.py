@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from inertial_estimation.signals import Health, HealthLevel, LinkInertia
 
-RATE_WINDOW = 2.0  # [s] over which a rate is counted
 REPORT_PERIOD = 1.0  # [s] between two reports of a node
-SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report
+SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report; a rate is counted over as long
 
 
 class InputState(NamedTuple):
@@ -52,7 +51,7 @@ class NodeRecord:
 
     def rate_hz(self, now_s: float) -> float:
         """Return the rate of the telemetry over the last two seconds [Hz]."""
-        while self._counts and now_s - self._counts[0][0] > RATE_WINDOW:
+        while self._counts and now_s - self._counts[0][0] > SILENT_AFTER:
             self._counts.popleft()
         if len(self._counts) < 2:
             return 0.0

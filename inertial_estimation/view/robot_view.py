@@ -22,6 +22,7 @@ from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.marker_messages import (
+    COM_RADII,
     GRAVITY_LENGTH,
     METRES_PER_NEWTON,
     SIGMAS_DRAWN,
@@ -39,8 +40,6 @@ COLOURS: tuple[Colour, ...] = tuple(tuple(bytes.fromhex(colour[1:])) for colour 
 GREY: Colour = tuple(bytes.fromhex(GREY_COLOUR[1:]))
 IN_USE, ESTIMATED, TRUE, _, HEAVIER, LIGHTER = COLOURS
 TRANSLUCENT = 90  # of 255: bands of curves, ellipsoids of standard deviations
-COM_RADIUS, LARGEST_COM = 0.02, 0.08  # of a centre of mass that is exact, and at most [m]
-ARROW_RADIUS = 0.008  # [m]
 ROOT, SERIES, TIMELINE = "robot", "series", "time"  # entities of the robot and the time series; seconds
 WORLD = "tf#/"  # Rerun's name of the frame of the root entity
 PANELS = {  # entity below `SERIES` and title of each panel, from the top
@@ -271,7 +270,7 @@ class RobotView:
     def _draw_gravity(self, part: str, stamps_ns: Stamps, up_B: Array, colour: Colour) -> None:
         n, vectors = len(up_B), -GRAVITY_LENGTH * up_B
         if n:
-            arrows = rr.Arrows3D.columns(vectors=vectors, colors=[colour] * n, radii=[ARROW_RADIUS] * n)
+            arrows = rr.Arrows3D.columns(vectors=vectors, colors=[colour] * n)
             self._at(f"gravity/{part}", self._robot.base_link, stamps_ns, arrows)
 
     def _show_tilt(self, moments: Sequence[Moment]) -> None:
@@ -297,7 +296,6 @@ class RobotView:
                 origins=[load.point_B for load in loads],
                 vectors=METRES_PER_NEWTON * forces,
                 colors=[IN_USE if load.weight > 0.0 else GREY for load in loads],
-                radii=[ARROW_RADIUS] * len(loads),
             )
             self._at(f"forces/{rr.escape_entity_path_part(name)}", self._robot.base_link, stamps, arrows)
             based = np.array([m.base is not None for m, _load in found])
@@ -319,7 +317,7 @@ class RobotView:
             if n:
                 stamps, positions = zip(*points, strict=True)
                 spheres = rr.Points3D.columns(
-                    positions=positions, colors=[colour] * n, radii=[COM_RADIUS] * n
+                    positions=positions, colors=[colour] * n, radii=COM_RADII[:1] * n
                 )
                 self._at(f"centre_of_mass/{name}", self._robot.base_link, stamps, spheres)
 
@@ -393,7 +391,7 @@ def _link_columns(links: Sequence[ShownLink]) -> Mapping[str, Any]:
     return {
         "centre_of_mass": rr.Ellipsoids3D.columns(
             centers=[link.estimate.com_L for link in links],
-            half_sizes=np.clip(spread, 0.25 * COM_RADIUS, LARGEST_COM),
+            half_sizes=np.clip(spread, *COM_RADII),
             colors=[(*ESTIMATED, TRANSLUCENT)] * len(links),
             fill_mode=solid,
         ),

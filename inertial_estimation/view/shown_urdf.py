@@ -13,7 +13,7 @@ from inertial_estimation.models.link_shapes import read_triangles
 from inertial_estimation.models.urdf import numbers_of, numbers_text, parse_xml
 from inertial_estimation.signals import Array
 
-BONE_RADIUS, SHORTEST_BONE = 0.015, 1e-3  # [m]
+BONE_RADIUS = 0.015  # also the length of the shortest one [m]
 TRANSLUCENT_WHITE = "1 1 1 0.6"  # what is drawn inside of a robot is seen: its centre of mass, a payload
 READ_AS_THEY_ARE = {".stl", ".obj", ".glb", ".gltf", ".dae"}  # by Rerun
 POLYGONS = (
@@ -120,8 +120,8 @@ def _bones(root: Element, link: str | None) -> list[Element]:
         parent, origin = joint.find("parent"), joint.find("origin")
         x, y, z = end = numbers_of(origin, "xyz")
         length = math.hypot(x, y, z)
-        if parent is not None and parent.get("link") == link and length > SHORTEST_BONE:
-            size = {"radius": f"{min(BONE_RADIUS, 0.12 * length):g}", "length": f"{length:g}"}
+        if parent is not None and parent.get("link") == link and length > BONE_RADIUS:
+            size = {"radius": f"{BONE_RADIUS:g}", "length": f"{length:g}"}
             rpy = (0.0, math.atan2(math.hypot(x, y), z), math.atan2(y, x))  # turn z onto the end
             bones.append(_bone("cylinder", [0.5 * number for number in end], rpy, size))
     return bones or [_bone("sphere", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), {"radius": f"{BONE_RADIUS:g}"})]
