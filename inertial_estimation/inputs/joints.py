@@ -38,6 +38,7 @@ POSITION_MARGIN = 1.0  # beyond the limits in the URDF [rad or m]
 FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
 VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # times the URDF's limit; many are too low [rad/s or m/s]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
+UNUSED_VELOCITY = 1e4  # largest one in any unit that is kept where none is needed, else it is not measured
 EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
 FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
@@ -356,6 +357,8 @@ class JointPart:
         if len(turning) and len(ring):  # angles follow those before, without whole turns
             q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
         if not self._velocities:
+            if not v.dot(v) < UNUSED_VELOCITY**2:
+                v[~(np.abs(v) < UNUSED_VELOCITY)] = math.nan
             return None
         fault = self.jumps.fault(ring, time_ns, q, v) or self.velocity.complete(time_ns, q, v)
         if fault is None and not v.dot(v) >= 0.0:

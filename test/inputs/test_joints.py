@@ -134,6 +134,17 @@ def test_prefixes_are_recognised_and_names_are_mapped_or_ordered(config, rename)
     assert ("go1/" in said and "joint_names.prefix" in said) if not config else said == "arriving"
 
 
+@pytest.mark.parametrize("velocity", [None, 50.0, 1e9, np.inf, np.nan])
+def test_velocities_that_are_not_needed_drop_nothing(velocity):
+    robot = inputs(needs=JointNeeds(velocities=False))
+    robot.push_imu(imu(START), START)
+    sent = None if velocity is None else [velocity] * 4
+    robot.push_joints(JointReading(START, JOINTS_OF, [0.1] * 4, sent), START)
+    row, columns = robot.ready()[0].rows[JOINTS], robot.joints.columns
+    assert row[columns.q].tolist() == [0.1] * 4
+    np.testing.assert_array_equal(row[columns.v], 50.0 if velocity == 50.0 else np.nan)
+
+
 @pytest.mark.parametrize(
     ("config", "efforts", "sent", "said"),
     [
