@@ -273,13 +273,7 @@ class Bank:
         """
         window = _Window(blocks, posterior, noise)
         dt, late = blocks[-1].rows.dt, held_s if held_s > PUSH_S else 0.0
-        found = [
-            h
-            for row in TABLE
-            if row.after_s <= held_s or (row.kind is CauseKind.VARYING and self.expected.any())
-            for h in self._gaussian(row, window, dt)
-            if row.after_s <= held_s or self.expected[h.index]
-        ]
+        found = [h for row in TABLE if row.after_s <= held_s for h in self._gaussian(row, window, dt)]
         if late:
             found = [replace(h, log_odds=h.log_odds - lasting(h, late)) for h in found]
         found.sort(key=lambda h: -h.log_odds)

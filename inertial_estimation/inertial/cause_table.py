@@ -30,7 +30,6 @@ class CauseKind(Enum):
     NOMINAL = "nominal"
     NOISE = "noise"
     LOAD = "load"
-    VARYING = "varying load"
     PRESS = "press"
     PUSH = "push"
     INPUT = "input"
@@ -60,7 +59,6 @@ TABLE = (
     CauseRow(CauseKind.LOAD, "loads", 600.0, constant=True),
     CauseRow(CauseKind.PRESS, "weights", 6000.0, constant=True),
     CauseRow(CauseKind.PUSH, "wrenches", 600.0, constant=True),
-    CauseRow(CauseKind.VARYING, "loads", 6000.0, constant=False, after_s=0.5),
     CauseRow(CauseKind.PUSH, "wrenches", 600.0, constant=False, after_s=0.5),
     CauseRow(CauseKind.INPUT, "spatial_inputs", 6000.0, constant=False),
     CauseRow(CauseKind.INPUT, "single_inputs", 6000.0, constant=False),

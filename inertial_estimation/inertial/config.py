@@ -114,8 +114,8 @@ class InertialPipelineConfig:
     sensor_errors: SensorErrorConfig = section(SensorErrorConfig)
     hand_over_rate: float = parameter(
         3.0,
-        "Largest rate of change of the published mass; a load that has been located is handed over within "
-        "0.3 s, if that is faster.",
+        "Largest rate of change of the published mass; of a load that has been located, 5 % of the robot's "
+        "mass in 0.1 s, if that is faster.",
         unit="kg/s",
         lower=0.001,
         upper=1e6,

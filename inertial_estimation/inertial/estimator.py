@@ -335,7 +335,7 @@ class InertialEstimator:
         if self.supervisor is None:
             return self.published.advance(rate * dt)
         loads, limit = self.supervisor.loads, self.supervisor.hand_over_rate(rate) * dt
-        return self.published.advance(limit, tuple(loads.varying))
+        return self.published.advance(limit, tuple(loads.followed))
 
     def between(self, stamp_ns: int, dt: float) -> InertialEstimate | None:
         """Hand over the parameters at a step without a measurement; None before the first measurement.
@@ -415,7 +415,7 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
         name = table.inputs[h.row.columns][h.index]
         return LocatedCause(Cause.FAULT, found.probability, True, input=name)
     links = tuple(table.candidates.links[i] for i in found.indices)
-    if h.kind in (CauseKind.LOAD, CauseKind.VARYING):
+    if h.kind is CauseKind.LOAD:
         mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
         is_open = not found.certain
         return LocatedCause(

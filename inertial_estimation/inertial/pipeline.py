@@ -194,4 +194,6 @@ class InertialPipeline(TakesReadings):
         update = self.estimator.update(step)
         if self.on_update is not None:
             self.on_update(step, update)
+        supervisor = self.estimator.supervisor
+        self._windows.following = supervisor is not None and bool(supervisor.loads.followed)
         return self.estimator.estimate(step, update)

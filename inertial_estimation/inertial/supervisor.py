@@ -21,8 +21,6 @@ from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
 FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
-AFTER_LOAD = 0  # the same while a load is new or varies
-AFTER_LOAD_BLOCKS = 16  # for which it is new
 LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
@@ -35,13 +33,14 @@ EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
 LEAST_NAMED = 2  # blocks of a cause before it is reported
-CONFIRMED = 4  # blocks in a row in which a load varies before it is believed: the end of a press does in one
 LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
-STILL_S = 1.0  # after which a load that has not moved is no longer followed [s]
-FOLLOWING_S = 0.1  # in which a load that is followed may change by an expected one, and is handed over [s]
-HAND_OVER_S = 0.3  # in which a new load is handed over [s]
+STILL_S = 0.6  # after which a load that has not moved is no longer followed [s]
+FOLLOWING_S = (
+    0.1  # in which a load that is followed may change by an expected one, is handed over, and, while
+)
+# it does not move, the change that is admitted falls to 1 / e [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -49,8 +48,6 @@ FORCED_S = 2.0  # for which all data are learned then, as of a robot that has ch
 WORTH = 0.1  # share of the past that is left then
 FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
 FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
-
-LOADS = (CauseKind.LOAD, CauseKind.VARYING)
 
 
 class Phase(Enum):
@@ -109,13 +106,12 @@ def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCaus
         for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True)
         if h.kind is best.kind and h.row is best.row and h.log_odds > best.log_odds - np.log(NAMED)
     ]
-    kinds = LOADS if best.kind in LOADS else (best.kind,)
-    probability = verdict.probability(*kinds)
+    probability = verdict.probability(best.kind)
     certain = probability > 1.0 - 1.0 / ODDS
     indices = tuple(dict.fromkeys(h.index for h, _p in alike))
     pressed = verdict.probability(CauseKind.PRESS)
     open_ = best.kind is CauseKind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
-    reportable = (certain or open_) and best.blocks >= LEAST_NAMED and best.kind is not CauseKind.VARYING
+    reportable = (certain or open_) and best.blocks >= LEAST_NAMED
     reported = best.amplitudes is not None and reportable and fits(best)
     return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
 
@@ -132,58 +128,54 @@ class Event:
     Attributes:
         held_s: Time since it has begun [s].
         pushed: Whether a push or a load has explained it at some time.
-        varied: Blocks in a row, the last ones, in which a load that varies explains it best.
     """
 
     held_s: float = 0.0
     pushed: bool = False
-    varied: int = 0
 
 
 @dataclass
 class Loads:
     """The loads that have been learned.
 
+    A load that comes on or off is followed: its body varies at random, by less and less since it has moved last,
+    so that a load that swings is followed and one that stays is known better and better.
+
     Attributes:
         count: Number of them.
-        last_kg: Mass of the last one [kg].
-        blocks_since: Blocks since then.
-        found_s: Time of the last one on each body [s].
-        varying: Bodies whose loads are followed, and the time at which they moved last [s].
-        followed_kg: Mass of these at that time [kg].
+        followed: Bodies whose loads are followed, and the time at which they moved last [s].
+        expected: Bodies on which further changes are expected, and the time of the last one [s].
+        mass_kg: Mass of these bodies at that time [kg].
     """
 
     count: int = 0
-    last_kg: float = 0.0
-    blocks_since: int = AFTER_LOAD_BLOCKS
-    found_s: dict[int, float] = field(default_factory=dict)
-    varying: dict[int, float] = field(default_factory=dict)
-    followed_kg: dict[int, float] = field(default_factory=dict)
+    followed: dict[int, float] = field(default_factory=dict)
+    expected: dict[int, float] = field(default_factory=dict)
+    mass_kg: dict[int, float] = field(default_factory=dict)
 
-    @property
-    def is_new(self) -> bool:
-        """Whether the last load is new."""
-        return self.blocks_since <= AFTER_LOAD_BLOCKS
-
-    def lately(self, body: int, time_s: float) -> bool:
-        """Return whether a load has been found on a body lately."""
-        return time_s - self.found_s.get(body, -np.inf) < LATELY_S
-
-    def found(self, body: int, time_s: float, *, varies: bool) -> None:
-        """Note a load on a body; one that varies, or a second one within a while, is followed."""
-        if varies or self.lately(body, time_s):
-            self.varying[body] = time_s
-        self.found_s[body] = time_s
+    def found(self, body: int, time_s: float) -> None:
+        """Note a load on a body."""
         self.count += 1
-        self.blocks_since = 0
+        self.followed[body] = self.expected[body] = time_s
+        self.mass_kg.pop(body, None)
 
-    def goes_on(self, body: int, mass_kg: float, moved_kg: float, time_s: float) -> bool:
-        """Return whether the load on a body still varies: it has not stood still for long enough."""
-        if abs(mass_kg - self.followed_kg.get(body, np.inf)) > moved_kg:
-            self.followed_kg[body], self.varying[body] = mass_kg, time_s
-        if time_s - self.varying[body] > STILL_S:
-            del self.varying[body]
-        return body in self.varying
+    def share(self, body: int, mass_kg: float, moved_kg: float, time_s: float) -> float:
+        """Return by how much the load on a body that is followed may vary; none once it has stood still.
+
+        Args:
+            body: Number of the body.
+            mass_kg: Its mass now [kg].
+            moved_kg: Change from which on it has moved [kg].
+            time_s: Time now [s].
+        """
+        if abs(mass_kg - self.mass_kg.get(body, np.inf)) > moved_kg:
+            self.mass_kg[body], self.followed[body] = mass_kg, time_s
+            self.expected[body] = time_s
+        still_s = time_s - self.followed[body]
+        if still_s > STILL_S:
+            del self.followed[body]
+            return 0.0
+        return float(np.exp(-still_s / FOLLOWING_S))
 
 
 @dataclass
@@ -258,8 +250,8 @@ class Supervisor:
     @property
     def _delay(self) -> int:
         """Number of blocks that a block waits before it is learned."""
-        if self.loads.varying or self.loads.is_new:
-            return AFTER_LOAD
+        if self.loads.followed:
+            return 0
         return DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
 
     def feed(self, block: BankBlock) -> None:
@@ -274,7 +266,6 @@ class Supervisor:
             return
         self.waiting.append(block)
         self.progress.time_s += block.rows.dt
-        self.loads.blocks_since += 1
         if len(self.waiting) < (2 if self._delay else 1):
             return
         self.progress.unjudged += 1
@@ -287,7 +278,7 @@ class Supervisor:
         self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
         if self.phase is Phase.LEARNING:
             normal = self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE)
-            if not self.loads.is_new:
+            if not self.loads.followed:
                 self.found = None
             if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
                 return
@@ -304,10 +295,7 @@ class Supervisor:
         Args:
             stated: While there is none [kg/s].
         """
-        expected = float(self.table.load_size[0])
-        if self.loads.varying:
-            return max(stated, expected / FOLLOWING_S)
-        return max(stated, abs(self.loads.last_kg) / HAND_OVER_S) if self.loads.is_new else stated
+        return max(stated, float(self.table.load_size[0]) / FOLLOWING_S) if self.loads.followed else stated
 
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""
@@ -336,12 +324,9 @@ class Supervisor:
         self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
         self._event.pushed |= best.kind in (CauseKind.PUSH, CauseKind.PRESS, CauseKind.LOAD) and fits(best)
-        self._event.varied = self._event.varied + 1 if best.kind is CauseKind.VARYING else 0
-        varying_only_now = 0 < self._event.varied < CONFIRMED and not self._bank.expected[best.index]
         enough = self._event.held_s > (AGREED - 0.5) * block.rows.dt
         over = enough and self._agrees()
-        gone = varying_only_now or (over and best.kind is CauseKind.VARYING)
-        if best.kind in LOADS and self._believed(self.found) and not gone:
+        if best.kind is CauseKind.LOAD and self._believed(self.found):
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
@@ -378,13 +363,13 @@ class Supervisor:
 
     def _believed(self, found: FoundCause) -> bool:
         h = found.hypothesis
-        least = 1 if self.bodies.get(h.index, -1) in self.loads.varying else LEAST_BLOCKS
+        least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else LEAST_BLOCKS
         return found.certain and h.blocks >= least and fits(h)
 
     def _open(self, candidate: int, load: CauseHypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
-        self.loads.found(body, self.progress.time_s, varies=load.kind is CauseKind.VARYING)
+        self.loads.found(body, self.progress.time_s)
         self._filter.open(body, self._load_covariance(body))
         before = float(self._filter.posterior.at.pi_C[body, 0])
         since = list(self.waiting)[-max(blocks - 1, 1) :]
@@ -393,7 +378,7 @@ class Supervisor:
         self._filter.solve()
         self._learn(*since)
         self._filter.expect(body)
-        self.loads.last_kg = mass = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        mass = float(self._filter.posterior.at.pi_C[body, 0]) - before
         assert self.found is not None
         assert load.amplitudes is not None
         share = mass / (load.amplitudes[0] * self._bank.table.load_size[0])
@@ -427,18 +412,18 @@ class Supervisor:
     def _learn(self, *blocks: BankBlock) -> None:
         self._filter.learn(*(block.rows for block in blocks))
         duration = sum(block.rows.dt for block in blocks)
-        for body in list(self.loads.varying):
-            self._follow(body, duration)
         self.progress.learned_s += duration
+        for body in list(self.loads.followed):
+            self._follow(body, duration)
 
     def _follow(self, body: int, dt: float) -> None:
-        """Let the load on a body vary at random, until its mass has stood still for long enough."""
+        """Let the load on a body vary at random, by less and less while its mass stands still."""
         mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
-        if not self.loads.goes_on(body, mass, moved, self.progress.time_s):
-            return
-        self._filter.open(body, dt / FOLLOWING_S * self._load_covariance(body))
-        self._filter.expect(body)
-        self._filter.solve()
+        share = self.loads.share(body, mass, moved, self.progress.time_s)
+        if share:
+            self._filter.open(body, share * dt / FOLLOWING_S * self._load_covariance(body))
+            self._filter.expect(body)
+            self._filter.solve()
 
     def _note_loads(self) -> None:
         """Note what bodies carry and can lose, and expect further changes where there was one."""
@@ -446,5 +431,5 @@ class Supervisor:
         for candidate, body in self.bodies.items():
             nominal = self._filter.unknowns.bodies[body].nominal_J.mass
             self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
-            expected = body in self.loads.varying or self.loads.lately(body, self.progress.time_s)
+            expected = self.progress.time_s - self.loads.expected.get(body, -np.inf) < LATELY_S
             self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0

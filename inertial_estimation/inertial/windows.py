@@ -182,9 +182,11 @@ class StateWindows:
 
     The weights of the inputs match, so acceleration, torque, wrench and specific force have the same delay:
     that of the joint states, to whose centroid the others are moved. States come twice in a window, as means
-    over windows that overlap by more have hardly more information; for the papers' filters at every step.
+    over windows that overlap by more have hardly more information; four times while a load is followed, whose
+    estimate is held from one state to the next; for the papers' filters at every step.
 
     Attributes:
+        following: Whether a load is followed.
         axes: Turns wrenches into the axes of their sensors.
         short: Number of windows that held too few samples.
     """
@@ -200,7 +202,7 @@ class StateWindows:
         max_gap = config.robot.inputs.timeout
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
-        self._interval_ns = self._half_ns - JITTER_NS if config.filter == INFORMATION else 0
+        self._at_every_step, self.following = config.filter != INFORMATION, False
         self._last_ns: int | None = None  # time of the last state
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
@@ -216,8 +218,10 @@ class StateWindows:
             self._signs.follow()
         if sample.missing or self.axes.unknown:
             return None
-        if self._last_ns is not None and 0 <= sample.time_ns - self._last_ns < self._interval_ns:
-            return Between.MEASUREMENTS
+        if self._last_ns is not None and not self._at_every_step:
+            interval_ns = self._half_ns // (2 if self.following else 1) - JITTER_NS
+            if 0 <= sample.time_ns - self._last_ns < interval_ns:
+                return Between.MEASUREMENTS
         return self._state(sample)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by the result of the step

@@ -16,7 +16,7 @@ class HandOver:
     the parameters, so (1 - s) pi_published + s pi_estimate is consistent for every s in [0, 1] (F IV-B
     limits the mass to 3 kg/s). Changes of first and second moments are measured as masses at the gyration
     radius, up to the body's own mass, so a change of only the centre of mass is limited as well. A body that
-    is followed, and whose estimate has been reached, goes with it at any rate.
+    is followed goes with its estimate at any rate, once it has been reached.
 
     Attributes:
         published: Parameters to publish, in C, shape (n, 10).
@@ -35,6 +35,7 @@ class HandOver:
         """Return to nominal at once."""
         self.published: Array = self._nominal.copy()
         self._arrived = np.ones(len(self.published), dtype=bool)  # bodies whose estimate is published
+        self._followed: Sequence[int] = ()  # in the last step
 
     @property
     def has_arrived(self) -> bool:
@@ -54,10 +55,10 @@ class HandOver:
         distance = np.maximum(np.abs(change[:, 0]), np.minimum(moments, self.published[:, 0]))
         arrives = distance <= limit
         for body in followed:
-            arrives[body] |= self._arrived[body]
+            arrives[body] |= self._arrived[body] and body in self._followed
         share = limit / np.maximum(distance, limit) if limit > 0.0 else np.zeros(len(distance))
         self.published = np.where(arrives[:, None], estimate_C, self.published + share[:, None] * change)
-        self._arrived = arrives
+        self._arrived, self._followed = arrives, followed
         return self.published
 
 
