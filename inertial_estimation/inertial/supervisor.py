@@ -37,10 +37,7 @@ LEAST_BLOCKS = 2  # of a load before it is believed
 FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
 STILL_S = 0.6  # after which a load that has not moved is no longer followed [s]
-FOLLOWING_S = (
-    0.1  # in which a load that is followed may change by an expected one, is handed over, and, while
-)
-# it does not move, the change that is admitted falls to 1 / e [s]
+FOLLOWING_S = 0.1  # for a followed load to change by an expected one, and for this to fade to 1 / e [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
@@ -138,8 +135,8 @@ class Event:
 class Loads:
     """The loads that have been learned.
 
-    A load that comes on or off is followed: its body varies at random, by less and less since it has moved last,
-    so that a load that swings is followed and one that stays is known better and better.
+    A load that comes on or off is followed: its body varies at random, by less and less since it has moved
+    last, so that a load that swings is followed and one that stays is known better and better.
 
     Attributes:
         count: Number of them.
@@ -362,9 +359,10 @@ class Supervisor:
             del self.waiting[min(onset, CONTEXT)]  # the first one of the event
 
     def _believed(self, found: FoundCause) -> bool:
+        """Whether a load is certain and, where none is expected, leaves no more than noise."""
         h = found.hypothesis
         least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else LEAST_BLOCKS
-        return found.certain and h.blocks >= least and fits(h)
+        return found.certain and h.blocks >= least and (fits(h) or bool(self._bank.expected[h.index]))
 
     def _open(self, candidate: int, load: CauseHypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
