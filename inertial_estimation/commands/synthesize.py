@@ -60,10 +60,9 @@ def _truth(args: argparse.Namespace, robot: RobotConfig, urdf: str, rng: Any) ->
     return synthetic_truth(
         args.robot,
         Timing(duration_s=args.duration, rate_hz=args.rate),
-        rng,
+        read_trajectory_csv(args.trajectory) if args.trajectory else rng,
         urdf=urdf,
         locked_joints=robot.locked_joints,
-        trajectory=read_trajectory_csv(args.trajectory) if args.trajectory else None,
         payload_mass=TWELVE_POUNDS if args.payload_mass is None else args.payload_mass,
         payload_time_s=args.payload_time if args.payload_time >= 0.0 else None,
         payload_link=args.payload_link,

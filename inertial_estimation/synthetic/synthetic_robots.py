@@ -98,11 +98,10 @@ def synthetic_robot(name: str) -> SyntheticRobot:
 def synthetic_truth(
     name: str,
     timing: Timing,
-    rng: np.random.Generator,
+    motion: np.random.Generator | JointTrajectory,
     *,
     urdf: str = "",
     locked_joints: Sequence[str] = (),
-    trajectory: JointTrajectory | None = None,
     payload_mass: float = TWELVE_POUNDS,
     payload_time_s: float | None = 5.0,
     payload_link: str = "",
@@ -112,10 +111,9 @@ def synthetic_truth(
     Args:
         name: Name in `SYNTHETIC_ROBOTS`.
         timing: When things happen.
-        rng: Source of the motion.
+        motion: Source of a random motion, or what a fixed-base arm follows.
         urdf: Another description of the same robot; empty: its own.
         locked_joints: Joints frozen at zero; none: the robot's own.
-        trajectory: What a fixed-base arm follows; None: a motion of its own.
         payload_mass: Mass of the weight [kg].
         payload_time_s: When it is handed over [s]; None: never.
         payload_link: Link it is attached to; empty: the robot's own choice.
@@ -135,11 +133,11 @@ def synthetic_truth(
     payload = None
     if payload_time_s is not None:
         payload = Attachment(ball(link, payload_mass, spec.payload_com_L), payload_time_s)
-    if trajectory is not None:
-        return followed_truth(robot, trajectory, timing, payload)
+    if isinstance(motion, JointTrajectory):
+        return followed_truth(robot, motion, timing, payload)
     if not spec.floating_base:
-        return arm_truth(robot, timing, rng, payload)
+        return arm_truth(robot, timing, motion, payload)
     imu = ImuMount.on(robot, spec.imu_link)
     return stance_truth(
-        robot, timing, rng, contacts=spec.contacts, imu=imu, motion=spec.motion, payload=payload
+        robot, timing, motion, contacts=spec.contacts, imu=imu, motion=spec.motion, payload=payload
     )
