@@ -126,14 +126,6 @@ class WalkingConfig:
         upper=1.0,
         runtime=True,
     )
-    follow_slope: float = parameter(
-        0.0,
-        "Robots with point feet: fraction of the slope of the plane through the feet to which the base "
-        "inclines; 0 keeps it level, 1 parallel to the plane.",
-        lower=0.0,
-        upper=1.0,
-        runtime=True,
-    )
 
 
 @dataclass(frozen=True)
@@ -200,20 +192,6 @@ class InertiaIntakeConfig:
 
 
 @dataclass(frozen=True)
-class StateLimitsConfig:
-    """Limits of a plausible state of the robot; beyond them the controller only damps the joints."""
-
-    tilt: float = parameter(
-        1.0,
-        "Inclination of the base against the vertical beyond which the robot counts as fallen and the "
-        "controller only damps the joints; without effect for a fixed base.",
-        unit="rad",
-        lower=0.1,
-        upper=3.2,
-    )
-
-
-@dataclass(frozen=True)
 class ControllerConfig:
     """Everything the controller is built from."""
 
@@ -241,4 +219,3 @@ class ControllerConfig:
     walking: WalkingConfig = section(WalkingConfig)
     crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
-    limits: StateLimitsConfig = section(StateLimitsConfig)

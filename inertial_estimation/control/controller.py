@@ -309,8 +309,7 @@ class WholeBodyController:
         contacts, (rate, acceleration) = self._builder.contacts, target.support_motion
         error = float(z.position[0]) + target.support_height
         height = Reference(error, float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
-        roll, pitch = (tilt.position + target.tilt).tolist()
-        angles, stiffness = (roll, pitch, target.yaw), config.base_orientation.stiffness
+        angles, stiffness = (*tilt.position.tolist(), target.yaw), config.base_orientation.stiffness
         tasks = [
             com_task(state, com_acceleration),
             height_task(state, height, config.base_height.stiffness),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.control.config import ControllerConfig, StateLimitsConfig
+from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlResult, ControlState, WholeBodyController
 from inertial_estimation.control.references import LARGEST_POSITION
 from inertial_estimation.errors import InertialEstimationError, NumericalError
@@ -25,6 +25,7 @@ SPEED_SCALE = 3.0  # of the URDF's limits of speed
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
 FREE_SPEED = 50.0  # limit of joints without one in the URDF [rad/s]
 BASE_SPEED, BASE_RATE = 10.0, 20.0  # largest plausible [m/s], [rad/s]
+LARGEST_TILT = 1.0  # of a base that has not fallen [rad]
 FALLBACK_DAMPING = 5.0  # d of tau = -d v, while the state cannot be used; less for light joints [Nms/rad]
 RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it was beyond the limit
 
@@ -57,15 +58,14 @@ class StateLimits:
         speed: Largest plausible speed of each joint [rad/s], shape (n_joints,).
     """
 
-    def __init__(self, config: StateLimitsConfig, robot: RobotModel, limits: JointLimits) -> None:
+    def __init__(self, robot: RobotModel, limits: JointLimits) -> None:
         """Derive the limits of the joints.
 
         Args:
-            config: Limit of the tilt.
             robot: The robot.
             limits: Limits of its joints in the URDF.
         """
-        self._tilt, self._names = config.tilt, robot.joint_names
+        self._names = robot.joint_names
         scaled = np.maximum(SPEED_SCALE * limits.velocity, LEAST_SPEED_LIMIT)
         self.speed: Array = np.where(np.isfinite(limits.velocity), scaled, FREE_SPEED)
         self._low = np.maximum(limits.lower - POSITION_MARGIN, -LARGEST_POSITION)
@@ -106,7 +106,7 @@ class StateLimits:
         for cause, value, limit, text in (
             (FaultCause.BASE_SPEED, speed, BASE_SPEED, moves + "m/s"),
             (FaultCause.BASE_RATE, rate, BASE_RATE, moves + "rad/s"),
-            (FaultCause.FALLEN, tilt, math.degrees(self._tilt), fallen),
+            (FaultCause.FALLEN, tilt, math.degrees(LARGEST_TILT), fallen),
         ):
             if value > limit * (RETURN_SHARE if before is cause else 1.0):
                 return StateFault(cause, text.format(value, limit))
@@ -186,7 +186,7 @@ class ControlSupervisor:
         """
         dynamics = controller.dynamics
         self.controller = controller
-        self._limits = StateLimits(config.limits, dynamics.robot, dynamics.limits)
+        self._limits = StateLimits(dynamics.robot, dynamics.limits)
         self._return = TorqueReturn(controller.tau_max)
         self._n_contacts = len(config.robot.contacts) if dynamics.robot.floating_base else 0
         # Of its speed, a joint that a torque moves alone, with the inertia I = 1 / (M^-1)_jj, loses the share

@@ -215,17 +215,15 @@ def test_a_foot_comes_down_when_the_robot_is_pushed_over_and_the_same_foot_tries
     assert loop.pipeline.controller.gait.steps_made == 1
 
 
-def test_it_crawls_up_a_ramp_of_ten_degrees_along_its_slope() -> None:
+def test_it_crawls_up_a_ramp_of_ten_degrees() -> None:
     slope = np.radians(10.0)
     ground = {"ground.terrain": "ramp", "ground.slope": slope, "ground.begin": -5.0}
-    loop = ClosedLoop(simulation_of("hyq", **ground), pipeline_of("hyq", **{"walking.follow_slope": 1.0}))
+    loop = ClosedLoop(simulation_of("hyq", **ground), pipeline_of("hyq"))
     record = Recorder(loop)
     loop.pipeline.push_walk_command(WalkCommand(2, 0.2))
     assert loop.run(3.2, record)
     assert loop.pipeline.controller.gait.steps_made == 2
     assert np.array(record.triangles).min(axis=0)[1] > 20.0
-    x, y, z, w = loop.simulation.truth().base.quaternion_xyzw
-    assert np.arcsin(2.0 * (w * y - z * x)) == pytest.approx(-slope, abs=0.02)
 
 
 def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on() -> None:

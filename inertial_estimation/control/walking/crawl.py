@@ -383,7 +383,6 @@ class CrawlGait(Gait):
         context.tipping = math.hypot(*error.tolist()) > CATCH_M
         self._state = self._state.next(frame, tick)
         self._state.share_load(h)
-        ground.update_lean(context.plan.heading, context.walking.follow_slope, h)
         if self.phase is GaitPhase.STANDING:
             ground.settle(frame, tick.centres, h)
         return self._target(frame, tick.omega, fresh)
@@ -392,7 +391,6 @@ class CrawlGait(Gait):
         context, state = self._context, self._state
         place, velocity, acceleration = context.body.reference()
         plane, foot = context.ground.blended_plane(), state.swing_reference(frame)
-        roll, pitch = context.ground.lean.tolist()
         x, y, _ = frame.to_ground(np.zeros(3)).tolist()
         loads = (context.loads**2).tolist()  # a foot in the air is no contact
         return SupportTarget(
@@ -405,7 +403,6 @@ class CrawlGait(Gait):
             frame.yaw + context.plan.heading,
             None if state.swing is None or foot is None else (state.swing, foot),
             support_motion=(float(plane.slope @ velocity), float(plane.slope @ acceleration)),
-            tilt=(roll, pitch),
             R_WG=frame.R_WG @ plane.axes(),
             fresh=fresh,
         )

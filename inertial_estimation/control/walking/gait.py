@@ -63,7 +63,6 @@ class SupportTarget(NamedTuple):
     yaw: float  # heading of the feet [rad]
     swing: tuple[int, FootReference] | None = None  # foot in the air, where it should be; None: all stand
     support_motion: tuple[float, float] = (0.0, 0.0)  # rate and acceleration of its height [m/s], [m/s^2]
-    tilt: tuple[float, float] = (0.0, 0.0)  # roll and pitch of the ground the base leans with [rad]
     R_WG: Array | None = None  # axes in which the force of a point is bounded, z normal; None: the world's
     fresh: bool = False  # whether the reference begins where the robot is, so that no error of before counts
 

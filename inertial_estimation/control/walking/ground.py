@@ -16,7 +16,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 PLANE_BLEND_S = 0.3  # in which the height follows a plane of the ground that a landing has changed
-SETTLING_S = 0.5  # in which a standing robot takes over where its feet are, and leans with the ground
+SETTLING_S = 0.5  # in which a standing robot takes over where its feet are
 
 
 class GroundFrame(NamedTuple):
@@ -68,7 +68,6 @@ class WalkingGround:
     Attributes:
         places: Place of each foot in the ground frame [m], shape (n, 3).
         plane: Plane through the feet that fits best in least squares.
-        lean: Roll and pitch of the ground the base leans with [rad], shape (2,).
     """
 
     def __init__(self, centres: Sequence[Array], yaw: float) -> None:
@@ -82,7 +81,6 @@ class WalkingGround:
         self.places = np.array([frame.to_ground(centre) for centre in centres])
         self.plane = self._plane_before = self._fitted()
         self._since_landing = PLANE_BLEND_S
-        self.lean: Array = np.zeros(2)
 
     @property
     def middle(self) -> Array:
@@ -132,20 +130,6 @@ class WalkingGround:
         self.places[foot] = frame.to_ground(centre)
         self._plane_before, self.plane = self.blended_plane(), self._fitted()
         self._since_landing = 0.0
-
-    def update_lean(self, heading: float, share: float, h: float) -> None:
-        """Lean with the ground as seen along a heading.
-
-        Args:
-            heading: Direction in the ground frame [rad].
-            share: Of the ground's roll and pitch, 0 to 1.
-            h: Time since the last call [s].
-        """
-        c, s = math.cos(heading), math.sin(heading)
-        sx, sy = self.blended_plane().slope.tolist()
-        pitch = -math.atan(c * sx + s * sy)
-        roll = math.atan((c * sy - s * sx) * math.cos(pitch))
-        self.lean += min(1.0, h / SETTLING_S) * (share * np.array([roll, pitch]) - self.lean)
 
     def _fitted(self) -> GroundPlane:
         centre = self.places.mean(axis=0)
