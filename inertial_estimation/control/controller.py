@@ -53,17 +53,11 @@ FORCE_LIMIT = 2.5  # largest normal force of one contact, as a multiple of the r
 
 
 class ControlState(Enum):
-    """What the torques do.
+    """What the torques do."""
 
-    Attributes:
-        CONTROL: They solve the tasks.
-        HOLDING: They are those of the last solution, kept for a moment: this state has none.
-        DAMPING: They only slow the joints down: there was no usable state, or no solution for too long.
-    """
-
-    CONTROL = "control"
-    HOLDING = "holding"
-    DAMPING = "damping"
+    CONTROL = "control"  # they solve the tasks
+    HOLDING = "holding"  # they are those of the last solution, kept for a moment: this state has none
+    DAMPING = "damping"  # they only slow the joints down: no usable state, or no solution for too long
 
 
 NO_VECTOR = np.array([])

@@ -19,15 +19,11 @@ BASE_ROWS = tuple(f"base_{kind}_{axis}" for kind in ("force", "moment") for axis
 
 
 class ContactMode(Enum):
-    """Treatment of the contact wrenches.
+    """Treatment of the contact wrenches."""
 
-    MEASURED: sensors give them. PROJECTED: unknown, and removed with a basis of the null space of their
-    Jacobians (Y 14-16). NONE: nothing touches the robot.
-    """
-
-    MEASURED = "measured"
-    PROJECTED = "projected"
-    NONE = "none"
+    MEASURED = "measured"  # sensors give them
+    PROJECTED = "projected"  # unknown: removed with a basis of the null space of their Jacobians (Y 14-16)
+    NONE = "none"  # nothing touches the robot
 
 
 @dataclass(frozen=True)

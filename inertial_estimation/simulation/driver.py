@@ -140,19 +140,13 @@ class WallClockPace:
 
 
 class DrivingPhase(Enum):
-    """What decides the torques of the next tick.
+    """What decides the torques of the next tick."""
 
-    Attributes:
-        HOIST: The robot hangs on the hoist; the first command after a minimum time releases it.
-        FREE: The newest command, up to a maximum age in simulated time; then the brakes.
-        LOCKSTEP: The command that answers the readings of the tick before, for which the tick waits.
-        LOST: In lockstep none came in time. The joints are braked and time goes on, so that the sensors show
-            a restarted controller where the robot is, until a fresh command comes.
-    """
-
-    HOIST = "hoist"
-    FREE = "free"
-    LOCKSTEP = "lockstep"
+    HOIST = "hoist"  # the robot hangs on the hoist; the first command after a minimum time releases it
+    FREE = "free"  # the newest command, up to a maximum age in simulated time; then the brakes
+    LOCKSTEP = "lockstep"  # the command that answers the readings of the tick before; the tick waits for it
+    # In lockstep none came in time. The joints are braked and time goes on, so that the sensors show a
+    # restarted controller where the robot is, until a fresh command comes.
     LOST = "lost"
 
 

@@ -25,19 +25,12 @@ LATE_TOUCHDOWN_S = 0.15  # for which a foot that finds no ground goes on down af
 
 
 class GaitPhase(Enum):
-    """What a gait is doing.
+    """What a gait is doing."""
 
-    Attributes:
-        STANDING: All feet stand, no step is to come.
-        TRANSFER: All feet stand while the weight moves over those that will carry it.
-        DWELL: All feet stand and the body rests before a foot leaves; a crawl only.
-        SWING: One foot is in the air.
-    """
-
-    STANDING = "standing"
-    TRANSFER = "transfer"
-    DWELL = "dwell"
-    SWING = "swing"
+    STANDING = "standing"  # all feet stand, no step is to come
+    TRANSFER = "transfer"  # all feet stand while the weight moves over those that will carry it
+    DWELL = "dwell"  # all feet stand and the body rests before a foot leaves; a crawl only
+    SWING = "swing"  # one foot is in the air
 
 
 class Tick(NamedTuple):
