@@ -1,27 +1,32 @@
 """Makes docs/images/rerun.png: the commands of docs/viewer.md, and the viewer in a browser without a display.
 
-    python docs/viewer_picture.py [--output FILE]
+    python docs/viewer_picture.py [--output FILE] [--wait S]
 
-Needs the extras standalone, sim, tools, robots and view, and Chromium. Takes two minutes.
+Needs the extras standalone, sim, tools, robots and view, websockets, and Chromium.
 """
 
 import argparse
+import asyncio
+import base64
 import contextlib
+import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
+from typing import Any
 
+import websockets
 from page_commands import ROOT, blocks_of, prepared_folder
-from PIL import Image
 
-WIDTH, HEIGHT, BAR = 1600, 1000, 87  # of the picture; of what a window without a display lacks [pixel]
-WEB, GRPC = 9190, 9976  # ports
+WIDTH, HEIGHT = 1600, 1000  # of the picture [pixel]
+WEB, GRPC, BROWSER = 9190, 9976, 9222  # ports
 CHROMIUM = ["chromium", "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--ignore-gpu-blocklist"]
-CHROMIUM += ["--enable-unsafe-swiftshader", "--virtual-time-budget=60000"]
+CHROMIUM += ["--enable-unsafe-swiftshader", f"--remote-debugging-port={BROWSER}"]
 
 
 def wait_for(port: int) -> None:
@@ -32,34 +37,50 @@ def wait_for(port: int) -> None:
         time.sleep(0.1)
 
 
+async def picture(url: str, wait_s: float) -> bytes:
+    """Return the PNG of a page, some time after it was opened in the browser."""
+    pages = json.load(urllib.request.urlopen(f"http://127.0.0.1:{BROWSER}/json"))
+    address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+    async with websockets.connect(address, max_size=None, ping_interval=None) as browser:
+
+        async def call(method: str, **params: Any) -> dict[str, Any]:
+            await browser.send(json.dumps({"id": 1, "method": method, "params": params}))
+            while "id" not in (answer := json.loads(await browser.recv())):
+                pass
+            return answer["result"]
+
+        size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        await call("Emulation.setDeviceMetricsOverride", **size)
+        await call("Page.navigate", url=url)
+        await asyncio.sleep(wait_s)
+        return base64.b64decode((await call("Page.captureScreenshot", format="png"))["data"])
+
+
 def main() -> None:
     """Make the picture."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images" / "rerun.png", metavar="FILE")
-    output = parser.parse_args().output.resolve()
+    parser.add_argument(
+        "--wait", type=float, default=90.0, metavar="S", help="until the viewer has drawn all"
+    )
+    args = parser.parse_args()
+    output = args.output.resolve()
     (block,) = blocks_of(ROOT / "docs" / "viewer.md")
     _install, *commands, _show = block.code.rstrip().split("\n")
-    with tempfile.TemporaryDirectory() as name:
+    url = f"http://127.0.0.1:{WEB}/?url=rerun%2Bhttp://127.0.0.1:{GRPC}/proxy&renderer=webgl"
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as programs:
         folder = prepared_folder(Path(name))
-        path = f"{folder / '.programs'}:{os.environ['PATH']}"
-        subprocess.run(
-            ["bash", "-euc", "\n".join(commands)], cwd=folder, env=os.environ | {"PATH": path}, check=True
-        )
+        path = {"PATH": f"{folder / '.programs'}:{os.environ['PATH']}"}
+        subprocess.run(["bash", "-euc", "\n".join(commands)], cwd=folder, env=os.environ | path, check=True)
         viewer = [sys.executable, "-m", "rerun", "--serve-web", f"--web-viewer-port={WEB}", f"--port={GRPC}"]
-        with subprocess.Popen([*viewer, "hyq.rrd"], cwd=folder) as served:
-            wait_for(GRPC)
-            wait_for(WEB)
-            url = f"http://127.0.0.1:{WEB}/?url=rerun%2Bhttp://127.0.0.1:{GRPC}/proxy&renderer=webgl"
-            size, shot = f"--window-size={WIDTH},{HEIGHT + BAR}", folder / "shot.png"
-            try:
-                subprocess.run(
-                    [*CHROMIUM, f"--user-data-dir={folder}", size, f"--screenshot={shot}", url], check=True
-                )
-            finally:
-                served.terminate()
-        Image.open(shot).convert("RGB").crop((0, 0, WIDTH, HEIGHT)).save(output, optimize=True)
+        for command in ([*viewer, "hyq.rrd"], [*CHROMIUM, f"--user-data-dir={folder / 'profile'}"]):
+            process = programs.enter_context(subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL))
+            programs.callback(process.terminate)
+        for port in (WEB, GRPC, BROWSER):
+            wait_for(port)
+        output.write_bytes(asyncio.run(picture(url, args.wait)))
 
 
 if __name__ == "__main__":

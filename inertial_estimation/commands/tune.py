@@ -109,8 +109,8 @@ def _print(folder: Path, results: Sequence[TuningResult]) -> None:
         print(f"  {'held out':<22}{judgement_in_words(objective, result.held_out)}")
         for parameter in result.parameters:
             shipped, value = (value_in_words(v) for v in (parameter.variation.shipped, parameter.value))
-            change = f"{shipped} -> {value}" if parameter.changed else f"{shipped} stays"
             unit = f" {parameter.variation.unit}" if parameter.variation.unit else ""
-            print(f"  {parameter.variation.name:<22}{change}{unit}; {interval_in_words(parameter)}")
+            change = f"{shipped} -> {value}{unit}" if parameter.changed else f"{shipped}{unit} stays"
+            print(f"  {parameter.variation.name:<22}{change}; {interval_in_words(parameter)}")
         print_warnings(result.warnings)
     print(f"results               {folder}")

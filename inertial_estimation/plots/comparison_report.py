@@ -10,6 +10,7 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.figures import MOST_ROWS, Figure, Panel, Series
 from inertial_estimation.plots.page import (
     DOUBT,
+    MINUS,
     NO_NUMBER,
     Cell,
     Notes,
@@ -95,7 +96,9 @@ def _difference(row: Row, place: int) -> str:
     if 0.0 < sigma < np.inf:
         return f"{number(change)} ({number(round(change / sigma, 1) + 0.0)} sigma)"
     relative = row.change(place)
-    return number(change) + (f" ({100 * relative:+.1f} %)" if relative is not None else "")
+    return number(change) + (
+        f" ({100 * relative:+.1f} %)".replace("-", MINUS) if relative is not None else ""
+    )
 
 
 def comparison_figures(comparison: Comparison) -> list[Figure]:

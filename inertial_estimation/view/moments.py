@@ -116,13 +116,13 @@ class Moments(ReplayWatcher):
     def _moment(self, stamp_ns: int, q: Array) -> Moment:
         base, inertial, trunk = self._base, self._inertial, self._payload
         links = {}
-        if trunk is not None:
-            shown = ShownLink(trunk.estimate, trunk.payload, trunk.mass_sigma, trunk.com_sigma_B)
-            links[trunk.estimate.link] = shown
         for link in () if inertial is None else inertial.links:
             sigmas = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0))
             shown = ShownLink(link.estimate, link.payload, float(sigmas[0]), sigmas[1:])
-            links.setdefault(link.estimate.link, shown)
+            links[link.estimate.link] = shown
+        if trunk is not None and (trunk.estimate.link not in links or math.isfinite(trunk.mass_sigma)):
+            shown = ShownLink(trunk.estimate, trunk.payload, trunk.mass_sigma, trunk.com_sigma_B)
+            links[trunk.estimate.link] = shown  # it has identified the trunk
         return Moment(
             stamp_ns,
             q,

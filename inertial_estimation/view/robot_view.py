@@ -135,6 +135,7 @@ class RobotView:
         """
         self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
         self._series: dict[str, list[str]] = {}  # names of the curves of each panel
+        self._places: Array = np.zeros((1, 3))  # of the base in the world [m], shape (n, 3)
         self._payloads: list[Series] = []  # by which their axis is chosen: bands are wide at the start
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -210,7 +211,7 @@ class RobotView:
             contents=f"/{ROOT}/**",
             name="robot",
             line_grid=rrb.LineGrid3D(visible=True, spacing=0.5),
-            eye_controls=_eye(self._robot),
+            eye_controls=_eye(self._robot, self._places),
             defaults=[
                 kind.from_fields(fill_mode="solid") for kind in (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)
             ],
@@ -259,6 +260,7 @@ class RobotView:
         if moments[0].base is None:
             bases.insert(0, (stamps[0], np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])))
         times, places, quaternions = (list(column) for column in zip(*bases, strict=True))
+        self._places = np.array(places)
         columns = rr.Transform3D.columns(
             translation=places,
             quaternion=quaternions,
@@ -340,16 +342,23 @@ class RobotView:
         )
 
 
-def _eye(robot: RobotModel) -> rrb.EyeControls3D:
-    """Return where the robot is seen from: a distance that fits its size, following a floating base."""
+def _eye(robot: RobotModel, places: Array) -> rrb.EyeControls3D:
+    """Return where the robot is seen from: a distance that fits its size.
+
+    A base that travels farther than its size is followed; the viewer then chooses the distance itself.
+
+    Args:
+        robot: The robot.
+        places: Of its base [m], shape (n, 3).
+    """
     bodies = BodyPlacements(robot)
-    target = np.zeros(3) if robot.floating_base else np.nan_to_num(bodies.com_B())
     reach = max(float(np.linalg.norm(bodies.frame_B(link)[1])) for link in robot.link_names)
+    target = places.mean(axis=0) if robot.floating_base else np.nan_to_num(bodies.com_B())
     return rrb.EyeControls3D(
-        position=target + reach * np.array([1.3, -1.3, 0.6]),
+        position=target + reach * np.array([1.5, -1.5, 0.7]),
         look_target=target,
         eye_up=(0.0, 0.0, 1.0),
-        tracking_entity=f"/{ROOT}/centre_of_mass/nominal" if robot.floating_base else None,
+        tracking_entity=f"/{ROOT}/centre_of_mass/nominal" if np.ptp(places, axis=0).max() > reach else None,
     )
 
 

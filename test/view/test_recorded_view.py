@@ -12,6 +12,7 @@ from support.leg_robot import NAMES, URDF
 
 import inertial_estimation as ie
 from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.payload.estimate import PayloadEstimate, Phase
 from inertial_estimation.signals import ContactLoad, Decision
 from inertial_estimation.view.moments import Truth
 from inertial_estimation.view.robot_view import RecordedRun, rerun_file
@@ -138,6 +139,31 @@ def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), rerun_file(tmp_path / "broken.rrd", "broken"):
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("sigma", "shown"), [(math.inf, PAYLOAD), (0.1, 2.5)])
+def test_a_trunk_replaces_the_filters_estimate_once_it_is_identified(
+    tmp_path: Path, sigma: float, shown: float
+) -> None:
+    own, load = (ie.LinkInertia("arm", mass, np.zeros(3), 0.1 * np.eye(3)) for mass in (4.5, 2.5))
+    given = (
+        own,
+        own,
+        load,
+        Phase.WATCHING,
+        "static_poses",
+        True,
+        sigma,
+        np.full(3, sigma),
+        0.0,
+        False,
+        False,
+    )
+    moments = recorded(tmp_path / "legs.rrd").moments
+    moments.see([], [inertial_at(ORIGIN_NS, 1.0)], [PayloadEstimate(ORIGIN_NS, *given)])
+    moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
+    (moment,) = moments.found
+    assert [link.payload.mass for link in moment.links] == [shown]
 
 
 @pytest.mark.filterwarnings("error")
