@@ -13,13 +13,13 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import rerun_cli
 import websockets
 from page_commands import ROOT, blocks_of, prepared_folder
 
@@ -74,7 +74,11 @@ def main() -> None:
         folder = prepared_folder(Path(name))
         path = {"PATH": f"{folder / '.programs'}:{os.environ['PATH']}"}
         subprocess.run(["bash", "-euc", "\n".join(commands)], cwd=folder, env=os.environ | path, check=True)
-        viewer = [sys.executable, "-m", "rerun", "--serve-web", f"--web-viewer-port={WEB}", f"--port={GRPC}"]
+        viewer = [
+            str(Path(*rerun_cli.__path__) / "rerun"),
+            "--serve-web",
+        ]  # the launcher would leave it running
+        viewer += [f"--web-viewer-port={WEB}", f"--port={GRPC}"]
         for command in ([*viewer, "hyq.rrd"], [*CHROMIUM, f"--user-data-dir={folder / 'profile'}"]):
             process = programs.enter_context(subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL))
             programs.callback(process.terminate)
