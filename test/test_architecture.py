@@ -44,7 +44,6 @@ MAY_IMPORT = {
     "replay": FOUNDATION | ESTIMATION | FILES,
     "tuning": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
-    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -55,7 +54,7 @@ MAY_IMPORT = {
     | ESTIMATION
     | FILES
     | {"offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
-    | {"experiments", "export", "view", "plots", "ros"},
+    | {"experiments", "view", "plots", "ros"},
 }
 ROS_PACKAGES = {
     "rclpy",
@@ -79,7 +78,7 @@ ONLY_IN = {
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},
-    "mujoco": {"simulation", "export"},
+    "mujoco": {"simulation"},
     "proxsuite": {"control"},
     "rich": {"commands"},
 }

@@ -9,10 +9,10 @@ import numpy as np
 
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.export.robot_writer import RobotWriter
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_table, write_text
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
+from inertial_estimation.models.robot_writer import RobotWriter
 from inertial_estimation.models.urdf import MOMENTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters

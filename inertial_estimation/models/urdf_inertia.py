@@ -3,20 +3,19 @@
 All else of a text stays as it was, comments and namespaces as well.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 import pinocchio as pin
 from numpy.random import Generator
 
-from inertial_estimation.errors import ModelError, did_you_mean, listing
+from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import MOMENTS, XmlDocument, numbers_of, numbers_text, set_child
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 TRACE = 1e-6  # of the inertias of links fixed to one whose estimate leaves them none
 
@@ -116,58 +115,6 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
             moved = InertialParameters(factor * own.mass, own.com_F + move, factor * own.inertia_Fcm)
             _write(link, moved)
     return document.text()
-
-
-@dataclass(frozen=True, eq=False)
-class FusedLinks:
-    """The links of a URDF, each assigned to a link that another model has."""
-
-    owner: Mapping[str, str]  # link of the other model by link of the URDF
-    T_OL: Mapping[str, pin.SE3]  # pose of each link in its owner
-
-    @classmethod
-    def of(cls, urdf: str, kept: Collection[str]) -> "FusedLinks":
-        """Assign every link to itself, or to the nearest kept link that it is fixed to.
-
-        Args:
-            urdf: XML text.
-            kept: Names of the links of the other model.
-
-        Raises:
-            ModelError: If a link with a mass is not kept and not fixed to one that is.
-        """
-        joints, names = XmlDocument.parsed(urdf, "the URDF").parent_joints(), set(kept)
-        owner, poses, lost = {}, {}, []
-        for link, parameters in link_parameters(urdf).items():
-            at, T = link, pin.SE3.Identity()
-            while at not in names:
-                joint = joints.get(at)
-                if joint is None or joint.get("type") != "fixed":
-                    break
-                T, at = origin_of(joint) * T, set_child(joint, "parent", {}).get("link", "")
-            if at in names:
-                owner[link], poses[link] = at, T
-            elif parameters[0] > 0.0:
-                lost.append(link)
-        if lost:
-            raise ModelError(
-                f"the model has no body for {listing(lost)} of the description, nor one it is fixed to; it "
-                f"has {listing(sorted(names))}"
-            )
-        return cls(owner, poses)
-
-    def inertias(self, urdf: str) -> dict[str, InertialParameters]:
-        """Return the inertia of every owner about its frame, with all that belongs to it.
-
-        Args:
-            urdf: XML text, of the links and joints of the one that was assigned; links may be missing.
-        """
-        sums: dict[str, Array] = {name: np.zeros(10) for name in self.owner.values()}
-        parameters = link_parameters(urdf)
-        for link, name in self.owner.items():
-            if link in parameters:
-                sums[name] = sums[name] + transfer_matrix(self.T_OL[link]) @ parameters[link]
-        return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
 
 
 def _read(link: Element) -> Array:

@@ -6,10 +6,10 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ModelError
-from inertial_estimation.export.robot_writer import RobotWriter
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel, LogCholeskyPosterior
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_writer import RobotWriter
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters
 
