@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("pinocchio", reason="needs Pinocchio")
-
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
-from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
+from inertial_estimation.signals import NANOSECONDS, HealthLevel, JointReading
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -73,12 +70,6 @@ def opposed(sample):
     return replace(sample, effort=-sample.effort) if isinstance(sample, JointReading) else sample
 
 
-def in_g(sample):
-    if not isinstance(sample, ImuSample):
-        return sample
-    return replace(sample, specific_force_I=sample.specific_force_I / 9.80665)
-
-
 def test_clean_data_are_checked_once_and_found_right(panda, talos):
     for recorded, pipeline in ((panda, panda.arm()), (talos, talos.legged())):
         said = recorded.feed(pipeline)
@@ -88,14 +79,12 @@ def test_clean_data_are_checked_once_and_found_right(panda, talos):
         assert said[-1].message.endswith("checks ok")
 
 
-def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda, talos):
-    arm, walk = panda.feed(panda.arm(), opposed), talos.feed(talos.legged(), in_g)
+def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
+    arm = panda.feed(panda.arm(), opposed)
     levels = [entry.level for entry in arm]
     assert levels == [HealthLevel.OK] * 5 + [HealthLevel.WARN] * 5 + [HealthLevel.ERROR] * 2
     assert arm[6].message.startswith("suspected, checked again: ")
     assert "effort sign" in str(arm[-1].values)
-    assert walk[-1].level is HealthLevel.ERROR
-    assert "in g?" in walk[-1].message
 
 
 def test_an_error_that_does_not_last_is_not_confirmed(panda):

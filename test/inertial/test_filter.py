@@ -9,7 +9,13 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.filter import GroupedInformation, InformationFilter
-from inertial_estimation.inertial.posterior import LinearPrior, Unknowns, most_probable
+from inertial_estimation.inertial.posterior import (
+    LinearPrior,
+    Posterior,
+    Unknowns,
+    informed_part,
+    most_probable,
+)
 from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 
@@ -37,12 +43,13 @@ def test_the_most_probable_state_is_that_of_a_general_minimiser(convention):
     data = GroupedInformation(scene.noise().groups, unknowns.size)
     for block in blocks:
         data.add(block, np.ones(7))
-    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.at(unknowns.nominal))
+    centre = unknowns.nominal + np.random.default_rng(1).normal(0.0, 0.3, unknowns.size)
+    found = most_probable(unknowns, data.weighted(np.ones(1)), unknowns.at(unknowns.nominal), centre=centre)
     for _ in range(10):
-        found = most_probable(unknowns, data.weighted(np.ones(1)), found.at)
+        found = most_probable(unknowns, data.weighted(np.ones(1)), found.at, centre=centre)
 
     def cost(x):
-        prior = (x - unknowns.nominal) @ unknowns.prior_information @ (x - unknowns.nominal)
+        prior = (x - centre) @ unknowns.prior_information @ (x - centre)
         rest = [b.value - b.A @ unknowns.at(x).phi for b in blocks]
         return prior + sum(r @ np.linalg.solve(b.noise, r) for r, b in zip(rest, blocks, strict=True))
 
@@ -199,3 +206,57 @@ def test_it_is_the_extended_kalman_filter_of_the_textbook():
         x, P = x + K @ (block.value - block.A @ at.phi), P - K @ S @ K.T
     assert filter_.posterior.x == pytest.approx(x, abs=1e-8)
     assert pytest.approx(P, abs=1e-8) == filter_.posterior.P
+
+
+def with_errors(scene, sigma, **options):
+    """A filter with an error of each sensor row of the arm after its only body."""
+    plain, k = scene.unknowns(), len(sigma)
+    errors = LinearPrior(tuple(map(str, range(k))), np.zeros(k), sigma)
+    noise = scene.noise()
+    noise.adapting = False
+    return InformationFilter(
+        Unknowns(plain.bodies, plain.body_prior, errors=errors), noise, MEMORY, **options
+    )
+
+
+def test_errors_of_sensors_drift_by_their_prior_variance_within_the_time_of_drifts():
+    scene, sigma = ArmScene(links=("panda_link7",)), np.full(7, 2.0)
+    filter_ = with_errors(scene, sigma, drift_s=100.0)
+    block = scene.block()[0]
+    block = replace(block, A=np.eye(7, 17, 10), value=np.zeros(7), dt=6.0)
+    information = 0.0
+    for k in range(5):  # a drift after the second and the fourth block, of 12 s each
+        filter_.learn(block)
+        information += 1.0 / scene.sigma_torque**2
+        if k % 2:
+            information = 1.0 / (1.0 / information + 4.0 * 2.0 * 12.0 / 100.0)
+        expected = 1.0 / (information + 0.25)
+        assert filter_.posterior.P[10:, 10:] == pytest.approx(expected * np.eye(7), rel=1e-4)
+
+
+def test_a_considered_offset_moves_the_estimate_as_the_covariance_says():
+    found = []
+    for offset in (0.0, 0.02):
+        scene = ArmScene(links=("panda_link7",))
+        filter_ = with_errors(scene, np.array([0.5]), considered=True)
+        column = np.eye(7)[:, 5:6]
+        for _ in range(60):
+            block = scene.block()[0]
+            A = np.hstack((block.A, column))
+            filter_.learn(replace(block, A=A, value=block.value + offset * column[:, 0]))
+        for _ in range(5):
+            filter_.solve()
+        found.append(filter_.posterior)
+    P, moved = found[0].P, found[1].x[:10] - found[0].x[:10]
+    expected = -0.02 * P[:10, 10] / P[10, 10]
+    assert moved == pytest.approx(expected, abs=0.3 * np.abs(expected).max())  # weights of rows differ
+    assert P[10, 10] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("share", "information"), [(1.0, 0.0), (0.5, 1.0), (0.01, 99.0)])
+def test_information_is_that_of_the_data_over_that_of_the_prior(share, information):
+    unknowns = ArmScene(links=("panda_link7",)).unknowns()
+    moved = Posterior(unknowns.at(unknowns.nominal + 0.1), share * unknowns.prior_covariance)
+    part = informed_part(unknowns, moved, unknowns.nominal)
+    assert part.information == pytest.approx(np.full(10, information), abs=1e-6)
+    assert part.x == pytest.approx(moved.x if information > 3.0 else unknowns.nominal)

@@ -3,7 +3,8 @@ import pytest
 from support.input_scenes import MS, START, imu, inputs, joints, swing
 
 from inertial_estimation.inputs.alignment import Continuity
-from inertial_estimation.inputs.clocks import EvenTimes
+from inertial_estimation.inputs.clocks import EvenTimes, StreamClock
+from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.stream import DropReason
@@ -228,3 +229,12 @@ def test_as_is_never_changes_a_stamp_and_reset_forgets():
     _times, even = times_of(arrival)
     even.reset()
     assert even.time_of(123) == 123
+
+
+def test_readings_are_older_than_their_stamps_by_the_delay_and_no_two_arrivals_are_equal():
+    clock = StreamClock(InputConfig(), delay=0.01, by_arrival=True)
+    assert clock.shifted_ns == -10 * MS
+    clock.set_offset(HOUR)
+    assert (clock.shifted_ns, clock.offset_ns) == (HOUR - 10 * MS, HOUR)
+    clock.last_ns = START
+    assert [clock.from_arrival(at) for at in (START, START + 5)] == [START + 1, START + 5]
