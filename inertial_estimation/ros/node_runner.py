@@ -149,7 +149,7 @@ def spin(node: Any) -> None:
     executor.add_node(node)
     poll: Callable[[], float | None] = getattr(node, "poll", lambda: None)
     due_s = served_s = 0.0
-    while True:
+    while node.context.ok():
         period_s, now_s = poll(), time.monotonic()
         if period_s is None:
             executor.spin_once()

@@ -44,6 +44,7 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 ResultT = TypeVar("ResultT")
 REPEATED_S = 10.0  # after which it is said again that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
+STOPPED_S, DELIVERY_S = 0.1, 0.05  # without a look at /clock, as in a process that was stopped, and wait then
 LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 CODE = (
@@ -85,12 +86,14 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}
-        self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
+        self._now_ns = self._completed_ns = 0
+        self._looked_s = time.monotonic()  # at /clock
         self._build(urdf)
         self._polled = self.config.options.trigger == TIMER
         self._period = 1.0 / self.config.pipeline.rate if self._polled else 0.0
         self._inputs.woken = None if self._polled else self._take_inputs
         simulated = self.get_parameter("use_sim_time").value
+        self._now = self._simulated_now if simulated else time.time_ns
         # By the clock of the stamps: that of the machine, which the middleware has, or a simulated one.
         self._inputs.arrival = lambda at: self._now_ns if simulated or not at else at
         # A simulation in lockstep waits for the answer to each reading: none is too old, or dropped.
@@ -151,13 +154,16 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         super()._report()
 
     def _take_inputs(self) -> None:
-        self._look_at_clock()
+        self._now_ns = self._now()
         super()._take_inputs()
 
-    def _look_at_clock(self) -> None:
+    def _simulated_now(self) -> int:
         if not self._answered:
+            if time.monotonic() - self._looked_s > STOPPED_S:  # let the middleware bring the newest time
+                time.sleep(DELIVERY_S)
             take_clock(self)
-        self._now_ns = self._now().nanoseconds
+            self._looked_s = time.monotonic()
+        return int(self.get_clock().now().nanoseconds)
 
     def _on_message(self) -> None:
         self._tick()
@@ -166,7 +172,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         results = self.pipeline.tick(NO_TIME if self._answered else self._now_ns)
         if results:
             self._completed_ns = self._completed_ns or self._inputs.received_ns
-            self._look_at_clock()  # last: a backlog takes long to read, and the process may have been stopped
+            self._now_ns = self._now()  # last: a backlog takes long to read, or the process was stopped
             now_ns, aligner = NO_TIME if self._answered else self._now_ns, self.pipeline.inputs.aligner
             fresh = [result for result in results if not aligner.is_stale(result.stamp_ns, now_ns)]
             if fresh and self.active:
@@ -242,6 +248,6 @@ def take_clock(node: Any) -> None:
     A process that was stopped and goes on would take an old time for now.
     """
     source = node._time_source
-    if (subscription := source._clock_sub) is not None:  # with use_sim_time
+    if (subscription := source._clock_sub) is not None:  # use_sim_time may be set to false meanwhile
         while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
             source.clock_callback(taken[0])

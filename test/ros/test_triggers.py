@@ -13,7 +13,6 @@ import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import serialize_message
-from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
 
 import inertial_estimation as ie
@@ -83,7 +82,7 @@ class LiveNode:
         given = ["--params-file", str(ie.find_config("talos")), "-p", f"{name}:trigger:={trigger}", *more]
         self.node = Recorded(context=self.context, cli_args=["--ros-args", *given])
         self.now_ns = 0
-        self.node._now = lambda: Time(nanoseconds=self.now_ns)  # the clock of the recording
+        self.node._now = lambda: self.now_ns  # the clock of the recording
         self.node._inputs.arrival = lambda _received_ns: self.now_ns
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
