@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.referee.leg import leg_rows
 from benchmarks.referee.row import Better, Row, exact
-from benchmarks.referee.starts import icub_starts
+from benchmarks.referee.starts import in_memory, stamps_and_tilts, start_rows
 from benchmarks.referee.task import SkippedError, Task
 
 PART = "recordings"
@@ -121,6 +123,41 @@ def offline(robot: str) -> list[Row]:
     result = found["methods"][found["chosen"]]
     error = 100.0 * result["relative_error_validation"]
     return [exact(f"{robot} offline: error of held-out torques", error, "%")]
+
+
+def icub_starts(seed: int) -> list[Row]:
+    """Return starts of the tilt observer at random times of a walk, against aligned motion capture."""
+    from inertial_estimation import (
+        BagRecording,
+        ReplayReaders,
+        build_pipelines,
+        load_configs,
+        replay_recording,
+    )
+    from inertial_estimation.recordings.recording import read_orientations
+    from inertial_estimation.replay.metrics import interpolated
+    from inertial_estimation.replay.reference import read_trusted, tilt_errors
+
+    path, urdf = datasets() / ICUB[0], str(datasets() / "icub_walking/iCubGenova04.urdf")
+    if not path.exists():
+        raise SkippedError(f"no recording {ICUB[0]} (INERTIAL_ESTIMATION_DATASETS)")
+
+    def build() -> Any:
+        return build_pipelines(load_configs(["icub"]), urdf=urdf, only=["tilt_observer"])
+
+    with BagRecording(path) as bag:
+        reference, recording = read_orientations(bag, "/vicon/root_link/pose"), in_memory(bag, build())
+    trusted = read_trusted(datasets() / "icub_walking/walk_front_back_2021_vicon_ok.csv")
+    whole = build()
+    base = replay_recording(recording, whole.topics({}), ReplayReaders(tilt=whole.tilt)).base
+    errors = tilt_errors(*stamps_and_tilts(base), reference, trusted)
+
+    def truth(stamps: np.ndarray) -> np.ndarray:
+        known = np.interp(stamps, errors.stamps_ns, errors.trusted.astype(float))
+        verticals = interpolated(stamps, errors.stamps_ns, errors.reference)
+        return np.where(known[:, None] == 1.0, verticals, np.nan)
+
+    return start_rows("iCub", recording, build, truth, seed)
 
 
 def marker() -> list[Row]:

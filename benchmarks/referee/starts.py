@@ -6,47 +6,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.referee.row import Row
-from benchmarks.referee.task import SkippedError
 
 STARTS, LENGTH_S, BEGUN_S = 30, 3.0, 1.0  # how many; each for how long, and from when on the error counts
 FASTEST_AT_REST = 0.1  # mean angular rate over a second, below which a robot does not walk [rad/s]
 Truth = Callable[[np.ndarray], np.ndarray]  # verticals in the base frame by stamps [ns], NaN: not known
-
-
-def icub_starts(seed: int) -> list[Row]:
-    """Return those of the recording of the iCub, against motion capture aligned by the whole recording."""
-    from benchmarks.referee.recordings import ICUB, datasets
-    from inertial_estimation import (
-        BagRecording,
-        ReplayReaders,
-        build_pipelines,
-        load_configs,
-        replay_recording,
-    )
-    from inertial_estimation.recordings.recording import read_orientations
-    from inertial_estimation.replay.metrics import interpolated
-    from inertial_estimation.replay.reference import read_trusted, tilt_errors
-
-    path, urdf = datasets() / ICUB[0], str(datasets() / "icub_walking/iCubGenova04.urdf")
-    if not path.exists():
-        raise SkippedError(f"no recording {ICUB[0]} (INERTIAL_ESTIMATION_DATASETS)")
-
-    def build() -> Any:
-        return build_pipelines(load_configs(["icub"]), urdf=urdf, only=["tilt_observer"])
-
-    with BagRecording(path) as bag:
-        reference, recording = read_orientations(bag, "/vicon/root_link/pose"), in_memory(bag, build())
-    trusted = read_trusted(datasets() / "icub_walking/walk_front_back_2021_vicon_ok.csv")
-    whole = build()
-    base = replay_recording(recording, whole.topics({}), ReplayReaders(tilt=whole.tilt)).base
-    errors = tilt_errors(*stamps_and_tilts(base), reference, trusted)
-
-    def truth(stamps: np.ndarray) -> np.ndarray:
-        known = np.interp(stamps, errors.stamps_ns, errors.trusted.astype(float))
-        verticals = interpolated(stamps, errors.stamps_ns, errors.reference)
-        return np.where(known[:, None] == 1.0, verticals, np.nan)
-
-    return start_rows("iCub", recording, build, truth, seed)
 
 
 def gait_starts(robot: str, gait: str, seed: int) -> list[Row]:
