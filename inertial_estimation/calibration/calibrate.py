@@ -1,12 +1,12 @@
 """One calibration from problem to report: fit, and validation on held-out samples.
 
-Nodes apply the written offsets only: none of those that the samples determine in combination. So their error
-is judged with exactly these offsets, and by samples that took no part in the fit: offsets that do not predict
-left-out samples better than none are not written.
+Nodes apply the written offsets only: none of those that the samples determine in combination. So these are
+fitted with the others held at zero, and judged by samples that took no part in the fit: offsets that do not
+predict left-out samples better than none are not written.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,14 +62,15 @@ def calibrate(
     knowledge = offset_knowledge(problem.unknowns, solution, limit)
     joints = _joints(problem, solution, knowledge)
     known = np.array([_is_known(joint, task.write_combinations) for joint in joints])
-    trial = applied_errors(problem, solution, known) if known.any() else None
+    alone = only(problem, solution, known)
+    trial = applied_errors(problem, alone, known) if known.any() else None
     keep = known & (trial is not None and trial.gains)
-    offsets = np.array([joint.offset for joint in joints])
-    states = {
-        "before": with_offsets(problem, solution, 0.0 * offsets),
-        "after": solution.x,
-        "written": with_offsets(problem, solution, keep * offsets),
-    }
+    before = with_offsets(problem, solution, np.zeros(len(known)))
+    states = {"before": before, "after": solution.x, "written": alone.x if keep.any() else before}
+    joints = tuple(
+        replace(joint, offset=float(x)) if kept else joint
+        for joint, x, kept in zip(joints, alone.x[: len(joints)], keep, strict=True)
+    )
     test = everything.subset(np.flatnonzero(task.held_out)) if task.held_out.any() else None
     rms = _errors(problem, test, solution, states)
     if task.leave_one_out:
@@ -77,7 +78,7 @@ def calibrate(
         rms["leave_one_out"] = channel_rms(problem, leave_one_out(problem, solution))
     if trial:
         rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
-    warnings = _warnings(solution, knowledge, rms, any_written=bool(keep.any()))
+    warnings = _warnings(solution, knowledge)
     warnings += _refusal(joints, known, trial)
     return CalibrationReport(
         kind=task.problem.kind,
@@ -113,7 +114,7 @@ class AppliedErrors:
         return self.before_cost - self.written_cost > self.gain_sigma
 
 
-def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array) -> AppliedErrors:
+def applied_errors(problem: CalibrationProblem, solution: Solution, keep: NDArray[np.bool_]) -> AppliedErrors:
     """Leave groups of samples out in turn, refit, and predict them with the kept offsets only.
 
     Noise levels and weights are those of the solution on all samples.
@@ -121,9 +122,8 @@ def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array)
     n, rows = problem.unknowns.n_offsets, np.arange(problem.n_samples)
     residuals: list[list[Array]] = [[], []]
     groups = np.array_split(rows, min(problem.n_samples, MOST_GROUPS))
-    for rest, left_out, found in fits_without(problem, solution, groups):
-        for part, offsets in zip(residuals, (np.zeros(n), keep * found.x[:n]), strict=True):
-            x = with_offsets(rest, found, offsets)
+    for rest, left_out, found in fits_without(problem, solution, groups, _held(problem, keep)):
+        for part, x in zip(residuals, (with_offsets(rest, found, np.zeros(n)), found.x), strict=True):
             part.append(fit_local(left_out, x, solution.sigma)[0])
     before, written = (np.concatenate(part) for part in residuals)
     scale = solution.sigma[problem.channel_of_row]
@@ -137,6 +137,20 @@ def applied_errors(problem: CalibrationProblem, solution: Solution, keep: Array)
         float(means[1]),
         float(np.linalg.norm(gain) / solution.weights.sum()),
     )
+
+
+def only(problem: CalibrationProblem, solution: Solution, keep: NDArray[np.bool_]) -> Solution:
+    """Fit the offsets that are applied, the others zero: these are not applied either.
+
+    The offsets of a fit of all are best together; some of them alone are not.
+    """
+    start = np.where(_held(problem, keep), problem.unknowns.centre, solution.x)
+    return solve(problem, sigma=solution.sigma, x=start, held=_held(problem, keep))
+
+
+def _held(problem: CalibrationProblem, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which unknowns are held: the offsets that are not kept."""
+    return np.concatenate((~keep, np.zeros(problem.unknowns.count - len(keep), dtype=bool)))
 
 
 def with_offsets(problem: CalibrationProblem, solution: Solution, offsets: Array) -> Array:
@@ -232,9 +246,7 @@ def _heights(problem: CalibrationProblem, solution: Solution, x: Array) -> Array
     return problem.heights(x, fit_local(problem, x, solution.sigma)[1])
 
 
-def _warnings(
-    solution: Solution, knowledge: OffsetKnowledge, rms: dict[str, Array], *, any_written: bool
-) -> list[str]:
+def _warnings(solution: Solution, knowledge: OffsetKnowledge) -> list[str]:
     said = []
     if knowledge.rank == 0:
         said.append("the samples determine no offset: the postures are equal, or no joint lies in the chain")
@@ -244,12 +256,6 @@ def _warnings(
     if outliers:
         said.append(
             f"{outliers} of {len(solution.weights)} samples do not fit the others and have reduced weights"
-        )
-    before, written = (float(((rms[name] / solution.sigma) ** 2).sum()) for name in ("before", "written"))
-    if any_written and written > before:
-        said.append(
-            "the offsets written fit these samples worse than none, without those known only in combination: "
-            "take more varied postures, or write the combinations too"
         )
     return said
 

@@ -112,7 +112,10 @@ def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Arra
 
 
 def fits_without(
-    problem: CalibrationProblem, solution: Solution, groups: Iterable[Numbers]
+    problem: CalibrationProblem,
+    solution: Solution,
+    groups: Iterable[Numbers],
+    held: NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[CalibrationProblem, CalibrationProblem, Solution]]:
     """Leave each group of samples out in turn and solve the rest, from the solution with all of them.
 
@@ -124,7 +127,7 @@ def fits_without(
     rows = np.arange(problem.n_samples)
     for group in groups:
         rest = problem.subset(np.setdiff1d(rows, group))
-        yield rest, problem.subset(group), solve(rest, sigma=solution.sigma, x=solution.x)
+        yield rest, problem.subset(group), solve(rest, sigma=solution.sigma, x=solution.x, held=held)
 
 
 class _Fit:

@@ -123,6 +123,11 @@ class Cause:
         return float(part.max()) if self.kind in (*VECTORS, Kind.WRENCH_ZERO) else float(self.sigmas[0])
 
     @property
+    def price(self) -> float:
+        """Squares of the amplitudes over their priors, halved: what they cost in logarithms."""
+        return 0.5 * float(np.sum((self.amplitude / self.block.prior) ** 2))
+
+    @property
     def moment(self) -> tuple[float, float]:
         """Change of a link's first moment about its nominal centre of mass, and its deviation [kg m]."""
         largest = 1 + int(np.argmax(np.abs(self.amplitude[1:])))
@@ -253,7 +258,7 @@ def fit_forces(of: Problem, assumed: Sequence[Cause] = ()) -> ForceFit:
     rows, A, G, b, power, weight, count, blocks, nuisance_prior = of
     first = len(nuisance_prior)
     columns, kept = A[:, :, first:], (weight > 0.0).astype(float)
-    known, known_prior = _marginalised(nuisance_prior, blocks, assumed)
+    known, known_prior = marginalised(nuisance_prior, blocks, assumed)
     inner = G[np.ix_(known, known)] + np.diag(known_prior**-2.0)
     solved = linear_algebra.solve(inner, np.column_stack((G[known, first:], b[known])))
     S = G[first:, first:] - G[np.ix_(known, np.arange(first, len(b)))].T @ solved[:, :-1]
@@ -296,7 +301,7 @@ def _worsens(before: Array, after: Array, n_base: int) -> bool:
     return any(now > WORSE * max(was, 1e-9) for was, now in sizes)
 
 
-def _marginalised(nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause]) -> tuple[Array, Array]:
+def marginalised(nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause]) -> tuple[Array, Array]:
     """Return the columns that act in any case, with their priors: tolerances, assumed causes."""
     columns, deviations = [np.arange(len(nuisance))], [nuisance]
     found = {(cause.kind, cause.subject) for cause in assumed}

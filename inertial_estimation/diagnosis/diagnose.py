@@ -1,15 +1,12 @@
-"""The order of inference: streams, changes of the load, sensors, masses; what is wrong is mended at once."""
+"""The order of inference: streams, sensors and loads, masses; what is wrong is mended at once."""
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from inertial_estimation.diagnosis.agreement import agreements, excessive_efforts
-from inertial_estimation.diagnosis.causes import WRONG_OFFSET
+from inertial_estimation.diagnosis.agreement import agreements
 from inertial_estimation.diagnosis.delays import Delay, delay_findings
-from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
-from inertial_estimation.diagnosis.load_change import load_change
+from inertial_estimation.diagnosis.finding import Finding, cannot_tell
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings
 from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.search import WINDOWS, search, something_else
@@ -20,6 +17,7 @@ from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSe
 from inertial_estimation.signals import NANOSECONDS
 
 FEWEST = 50  # times of 20 ms: 1 s of data
+REFINED = "joint offset", "IMU mounting"  # of which the forces may find a little more
 APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
 
 
@@ -66,20 +64,15 @@ def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig)
 
 
 def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig) -> None:
-    """Choose a part of one load, find and mend what is wrong with the sensors, then judge the masses."""
+    """Find and mend what is wrong with the sensors, then judge the masses."""
     robot, found = diagnosis.robot, diagnosis.findings
-    change = load_change(robot.table(signals.at(np.arange(0, signals.size, APART))))
-    if change is not None:
-        found.append(change[0])
-        signals = change[1].of(signals)
     wrong, signals, diagnosis.delays, doubt = search(signals, robot, config)
     found += wrong
     table = robot.table(signals)
     final = table.at(spread(table.size, WINDOWS))
     parts = judged(final)
     in_time = delay_findings(signals, diagnosis.delays, wrong)
-    excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
-    found += [*agreements(final, parts, found), *in_time, *excess, *something_else(final, parts)]
+    found += [*agreements(final, parts, found), *in_time, *something_else(final, parts)]
     diagnosis.mended = table
     silent = [
         one
@@ -87,28 +80,12 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
         if one.check == "silent" or (one.check == "accelerometer size" and one.value < 0.5)
     ]
     spoiled = [f"{one.check} of {one.subject}" for one in silent]
-    spoiled += [doubt] if doubt else [f"{one.check} of {one.subject}" for one in excess]
+    spoiled += [doubt] if doubt else []
     if spoiled:
         found.append(
             cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")
         )
         return
     said, diagnosis.masses = mass_findings(table.at(np.arange(0, table.size, APART)), config)
-    already = {one.subject for one in found if one.failed and one.verdict is Verdict.WRONG}
-    for one in said:
-        same = [(before.check, before.subject) == ("joint offset", one.subject) for before in found]
-        mended = np.flatnonzero(same).tolist() if one.check == "joint offset" else []
-        if mended:
-            found[mended[0]] = _summed(found[mended[0]], one)
-        elif not (one.check == "IMU mounting" and one.subject in already):
-            found.append(one)
-
-
-def _summed(mended: Finding, left: Finding) -> Finding:
-    """Return an offset of a joint that is the sum of what was mended and what was left of it."""
-    value = mended.value + left.value
-    size = math.radians(value)
-    said = f"{value:+.1f} deg in all: {mended.sentence}; after that {left.sentence}"
-    verdict = Verdict.WRONG if abs(size) > WRONG_OFFSET else Verdict.WARN
-    fix = Fix(joint_offsets={mended.subject: round(size, 4)})
-    return replace(mended, value=value, sentence=said, verdict=verdict, fix=fix)
+    already = {one.subject for one in found if one.failed}
+    found += [one for one in said if one.check not in REFINED or one.subject not in already]

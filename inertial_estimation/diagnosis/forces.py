@@ -4,10 +4,10 @@ At each window the equation of motion gives, for base and joints,
 
     r = S' tau + J' w - (M a + c) = Y dtheta + friction + wrong scales + noise
 
-with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are projected out:
-the rows are multiplied by a basis of the null space of their Jacobian (Mistry et al., ICRA 2010). Errors of
-the geometry have the slopes of the recursive Newton-Euler algorithm; they are judged by the feet, too, which
-stand on level ground and turn as the base does (`votes`).
+with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are those that the
+efforts of the legs show; where these do not suffice, the rows are multiplied by a basis of the null space of
+their Jacobian (Mistry et al., ICRA 2010). Errors of the geometry have the slopes of the recursive
+Newton-Euler algorithm; they are judged by the feet, too, which stand on level ground (`votes`).
 """
 
 from dataclasses import dataclass, fields, replace
@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
-from inertial_estimation.diagnosis.table import Table, spread
+from inertial_estimation.diagnosis.table import Indices, Table, spread
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
@@ -25,12 +25,14 @@ from inertial_estimation.spatial import linear_algebra
 MOST_WINDOWS = 250
 AVERAGED = 5  # windows
 FEWEST = 20
+SINGULAR = 0.02  # smallest lever of a leg by which its efforts show a force [m]
 
 
 @dataclass(frozen=True, eq=False)
 class ForceRows:
     """Rows of N windows, m each, before weighting."""
 
+    times_s: Array  # of the windows [s], shape (N,)
     left: Array  # measured minus predicted, shape (N, m)
     measured: Array  # measured part alone, for the size of the noise, shape (N, m)
     loads: Array  # columns of mass, first and second moments of each body, shape (N, m, b, 10)
@@ -85,11 +87,13 @@ def force_rows(table: Table) -> ForceRows | None:
     if len(kept) < FEWEST or not rows.any():
         return None
     builder = _Builder(table, rows, with_tau)
-    windows = [builder.window(i) for i in kept[spread(len(kept), MOST_WINDOWS)].tolist()]
+    kept = builder.chosen(kept[spread(len(kept), MOST_WINDOWS)])
+    windows = [builder.window(i) for i in kept.tolist()]
     left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(
         np.array, zip(*windows, strict=True)
     )
     return ForceRows(
+        s.times_s[kept],
         *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
@@ -99,7 +103,7 @@ def force_rows(table: Table) -> ForceRows | None:
         contacts=setup.contact_names if wrenches else (),
         turning=builder.slopes.turning,
         votes=_votes(table, builder.slopes.turning),
-        n_base=b if wrenches else 0,
+        n_base=b if wrenches or builder.carried else 0,
     )
 
 
@@ -110,6 +114,17 @@ class _Builder:
         self._table, self._rows, self._joints = table, rows, np.flatnonzero(with_tau)
         self.candidates = CandidateColumns(robot, robot.links_matching(("*",), "the robot"))
         self.slopes = GeometrySlopes(setup)
+        self._carried: dict[int, Array] = {}
+        self.carried = False  # whether the efforts of the legs show the forces of the contacts
+
+    def chosen(self, kept: Indices) -> Indices:
+        """Return the windows that are used; of unknown contact forces those that the efforts show, if any."""
+        if not self._table.robot.n_base or self._table.measures_wrenches:
+            return kept
+        found = {i: self._base_rows(i) for i in kept.tolist()}
+        self._carried = {i: N for i, N in found.items() if N is not None}
+        self.carried = len(self._carried) > max(FEWEST, len(kept) // 2)
+        return np.array(list(self._carried)) if self.carried else kept
 
     def window(self, i: int) -> tuple[Array, ...]:
         """Return left, measured and all columns of a window, in the order of `ForceRows`."""
@@ -130,7 +145,7 @@ class _Builder:
         columns = [
             acting - table.force[i],
             acting,
-            self._loads(i),
+            table.robot.by_parameters(self.candidates, s, i).transpose(1, 0, 2),
             friction,
             gains,
             pushed,
@@ -139,24 +154,39 @@ class _Builder:
         columns += [table.force[i], gravity, self._geometry(i)]
         chosen = [array[rows] for array in columns]
         if b and not measured:
-            used = J[:, :3] if table.points else J
-            C = used[:, :, rows].reshape(-1, int(rows.sum())).T
-            U, _values, _Vt = linear_algebra.svd(C)
-            chosen = [np.tensordot(U[:, min(C.shape) :].T, array, axes=1) for array in chosen]
+            N = self._carried[i] if self.carried else self._free(i)
+            chosen = [np.tensordot(N, array, axes=1) for array in chosen]
         if not measured:
             chosen[5], chosen[6] = chosen[5][:, :0], chosen[6][:, :0]
         return tuple(chosen)
 
-    def _loads(self, i: int) -> Array:
-        """Columns of the parameters of all bodies at a window, shape (nv, b, 10)."""
-        s, robot = self._table.signals, self._table.robot.setup.robot
-        v, a = s.dq[i], s.ddq[i]
-        base = self._table.robot.base_motion(s, i)
-        if base is not None:
-            f_B, w_B, wd_B = base
-            v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
-        loads: Array = self.candidates.parameters(robot.configuration(s.q[i]), v, a).transpose(1, 0, 2)
-        return loads
+    def _contact_columns(self, i: int) -> Array:
+        """Return what unknown contact forces do in the rows that are used, shape (m, c)."""
+        J = self._table.jacobians[i][:, : 3 if self._table.points else 6]
+        columns: Array = J[:, :, self._rows].reshape(-1, int(self._rows.sum())).T
+        return columns
+
+    def _free(self, i: int) -> Array:
+        C = self._contact_columns(i)
+        free: Array = linear_algebra.svd(C)[0][:, min(C.shape) :].T
+        return free
+
+    def _base_rows(self, i: int) -> Array | None:
+        """Return the rows of the base with the contact forces that the efforts of the legs show.
+
+        Joints that move no contact have rows of their own. Each row has the length one: where a leg is nearly
+        straight, the force by its efforts is uncertain. None where the efforts do not show all forces.
+        """
+        C, b = self._contact_columns(i), self._table.robot.n_base
+        legs = np.abs(C[b:]).max(axis=1) > 0.0
+        C_l = C[b:][legs]
+        if linear_algebra.svd(C_l)[1][-1] < SINGULAR or len(C_l) < C_l.shape[1]:
+            return None
+        m = len(C)
+        N = np.eye(m)[np.concatenate((np.ones(b, dtype=bool), ~legs))]
+        N[:b, b + np.flatnonzero(legs)] = -C[:b] @ linear_algebra.pinv(C_l)
+        rows: Array = N / np.linalg.norm(N, axis=1, keepdims=True)
+        return rows
 
     def _geometry(self, i: int) -> Array:
         """Columns of the geometry; contact wrenches that are not measured are those of least squares."""

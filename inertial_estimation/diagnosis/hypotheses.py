@@ -14,21 +14,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.causes import OFFSET_PRIOR, Kind, fit_forces, problem
+from inertial_estimation.diagnosis.causes import Kind, Problem, fit_forces
 from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
-from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
     EXPECTED,
-    FAR,
     STRONG,
     STRONG_UNLIMITED,
     Part,
     torque_columns,
     whole_body_rows,
 )
-from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
+from inertial_estimation.diagnosis.table import Change, Load, Robot, Table, diagonal, exchange, rms
 from inertial_estimation.inputs.config import TURN
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
@@ -46,7 +44,10 @@ GUESSES = 15  # of these, where friction is all that efforts show
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
 OF_POSITIONS = ("rotation", "heights of the feet", "wrenches", "torques", "whole body")
+OF_FORCES = ("wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
+OFFSET = "calibrate it (command calibrate), and set joint_offsets of it"
+INERTIA = "correct it in the URDF, or use identified.urdf of identify; or does a simulator add it?"
 CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
 
 
@@ -66,6 +67,7 @@ class Hypothesis:
     fix: Fix = NO_FIX  # parameters that mend it
     mild: bool = False  # whether it is only unusual
     exact: bool = True  # whether masses can be judged after it
+    rough: bool = False  # whether it is a guess of efforts, after which they tell nothing more
     leaves: float = 0.6  # share of the disagreement that it may leave where it is true
 
 
@@ -93,9 +95,6 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
                 change, price = Change(offset=offset * np.eye(n)[j]), abs(turns)
                 said = f"{where} were off by {turns:+d} turn(s)"
                 yield positions(said, remedy, change, price, float(beyond[j]), "rad", fix=fix)
-        if turning[j] and beyond[j] > FAR and _fits(robot, j, low[j] / DEGREES, high[j] / DEGREES):
-            change, said = Change(position=diagonal(n, {j: 1.0 / DEGREES})), f"{where} were in degrees"
-            yield positions(said, "degrees? The driver must send radians", change, 4.0, float(beyond[j]))
         if rms(q)[j] > AWAY and _fits(robot, j, -high[j], -low[j]):
             opposite = diagonal(n, {j: -1.0})
             said, change = f"'{names[j]}' had the other sign", Change(position=opposite, velocity=opposite)
@@ -111,21 +110,21 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
             yield Hypothesis("joint order", names[i], said, remedy, change, 3.0)
 
 
-def offset_hypotheses(table: Table) -> Iterator[Hypothesis]:
-    """Yield that the zero of a joint is off, by the offset that explains the forces best, each for itself."""
-    rows = force_rows(table)
-    for cause in () if rows is None else fit_forces(problem(rows, table.robot)).causes:
-        size, joint = cause.size, cause.subject
+def fitted_hypotheses(of: Problem, robot: Robot) -> Iterator[Hypothesis]:
+    """Yield zeros of joints and rotational inertias that are off, each as it explains the forces best."""
+    for cause in fit_forces(of).causes:
+        size, subject = cause.size, cause.subject
+        if cause.kind is Kind.SPIN and cause.evidence > 0.0 and size > cause.block.matters:
+            words = f"{size:.2g} kg m^2 were added to the rotational inertia of '{subject}'"
+            change = Change(load=Load(subject, (0.0,) * 4 + tuple(cause.amplitude.tolist())))
+            about = ("link inertia", subject, words, INERTIA, change, cause.price, size, "kg m^2", OF_FORCES)
+            yield Hypothesis(*about, mild=True)
         if cause.kind is Kind.OFFSET and cause.evidence > 0.0 and LEAST_OFFSET < abs(size) < MOST_OFFSET:
-            words = f"'{joint}' had an offset of {size * DEGREES:+.1f} deg"
-            remedy = "calibrate it (command calibrate), and set joint_offsets of it"
-            change = Change(offset=size * np.eye(len(table.robot.names))[table.robot.names.index(joint)])
+            words = f"'{subject}' had an offset of {size * DEGREES:+.1f} deg"
+            change = Change(offset=size * np.eye(len(robot.names))[robot.names.index(subject)])
             yield Hypothesis(
-                *("joint offset", joint, words, remedy, change),
-                0.5 * (size / OFFSET_PRIOR) ** 2,
-                size * DEGREES,
-                "deg",
-                fix=Fix(joint_offsets={joint: round(size, 4)}),
+                *("joint offset", subject, words, OFFSET, change, cause.price, size * DEGREES, "deg"),
+                fix=Fix(joint_offsets={subject: round(size, 4)}),
             )
 
 
@@ -239,9 +238,6 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
     for j, one in enumerate(np.eye(n)):
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * one, 2.0, -1.0)
-        for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")) if left[j] > UNLIKE else ():
-            words, gains = f"the effort of '{names[j]}' were {unit}", np.where(one > 0.0, 1.0 / factor, 1.0)
-            yield _scaled(table, names[j], words, gains, 3.0, factor, f"{unit}? Expected Nm; set drive_gains")
     yield from _factors(table, left, found)
     for i, j in itertools.combinations(range(n), 2) if torque is not None else ():
         if max(left[i], left[j]) > UNLIKE:
@@ -261,7 +257,8 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
 
 def _certain(found: Factors) -> Mask:
     k, sigma, strong = found
-    certain: Mask = (strong & (np.abs(k) > SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
+    off = np.maximum(np.abs(k), np.abs(k - 1.0))  # a factor that is nearly zero is known, too
+    certain: Mask = (strong & (off > SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
     return certain
 
 
@@ -293,7 +290,7 @@ def _factors(table: Table, left: Array, found: Factors | None) -> Iterator[Hypot
         yield every(words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
     for guess in guesses.tolist():
         words = f"all efforts were about {guess:.2g} times too large"
-        yield every(words, np.full(n, 1.0 / guess), 4.0, guess, CURRENT, exact=False)
+        yield every(words, np.full(n, 1.0 / guess), 4.0, guess, CURRENT, exact=False, rough=True)
     known = certain & strong
     low, high = (float(np.abs(k[known]).min()), float(np.abs(k[known]).max())) if known.any() else (1.0, 1.0)
     if (low > LARGEST_FACTOR or high < 1.0 / LARGEST_FACTOR) and high > GEAR * low:
@@ -303,7 +300,7 @@ def _factors(table: Table, left: Array, found: Factors | None) -> Iterator[Hypot
             words, 1.0 / np.where(known, k, common), 3.0 * int(known.sum()), common, remedy, exact=False
         )
     for j in np.flatnonzero(certain & (left > UNLIKE)).tolist():
-        if not 1.0 / LARGEST_FACTOR < abs(k[j]) < LARGEST_FACTOR:
+        if abs(k[j]) > 0.0 and not 1.0 / LARGEST_FACTOR < abs(k[j]) < LARGEST_FACTOR:
             words = f"the effort of '{names[j]}' were {k[j]:.3g} times too large"
             remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
             yield _scaled(

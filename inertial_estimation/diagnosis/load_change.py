@@ -1,74 +1,97 @@
-"""A load that is put on or taken off during the recording: no single description fits all of it."""
+"""A load that is put on or taken off during the recording: on a trunk, in a hand, on any body.
+
+It is a hypothesis like any other: mass and first moment of a body are others from some time on, or up to it.
+The normal equations of such columns are sums over the windows after that time, or before it, so that all
+times and bodies are compared by the evidence of `causes`, what tolerances do marginalised.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.finding import Finding, Verdict
-from inertial_estimation.diagnosis.table import Change, Table
+from inertial_estimation.diagnosis.causes import OF_ROBOT, Kind, Problem, marginalised
+from inertial_estimation.diagnosis.evidence import SIGMAS
+from inertial_estimation.diagnosis.hypotheses import OF_FORCES, Hypothesis
+from inertial_estimation.diagnosis.table import Change, Indices, Load, spread
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
-CARRIED = (0.3, 3.0)  # of the predicted force, within which the contacts carry the robot
-SOUND = (0.75, 1.6)  # the same of both levels: beyond, a sensor or the description is wrong
-ALONG = 0.98  # cosine between measured and predicted force, below which a sensor's axes are
-FEWEST = 20  # times, 0.1 s apart, before and after the change
-LEAST = 0.03  # change of the share of the weight that counts
-SIGMAS, CORRELATED = 6.0, 3.0  # of the difference of two medians; times over which errors of walking last
-SPREADS = 1.5  # times the deviation that most have from both levels: a step stands out from those
-MOSTLY = 0.8  # share that counts as most
-RESTS, MOTION = 0.1, 4.0  # largest joint speed at rest [rad/s]; factor between speeds that are alike
-EDGE_S = 0.5  # around the change that belong to neither part [s]
+MASS, LEVER = 0.3, 0.1  # deviations of a load, share of the robot's mass, and of its place on a body [m]
+SPLITS = 24  # times that are compared first
+EDGE = 15  # share of the windows at either end in which a change cannot be told from none: one in so many
 
 
-def load_change(table: Table) -> tuple[Finding, Change] | None:
-    """Look for a step in what the contacts carry, as a share of the force that the motion needs.
+class _Step(NamedTuple):
+    """The most probable load after, or before, one of some windows."""
 
-    The force that the description predicts for the measured acceleration is in the denominator, so the steps
-    of a walk hardly show. The longer part is examined further.
-    """
-    if table.robot.n_base != 6 or not table.measures_loads:
-        return None
-    expected, measured = table.force[:, :3], table.contact_force[:, :3]
-    product, size = (measured * expected).sum(axis=1), np.linalg.norm(expected, axis=1)
-    share = product / size**2
-    known = (share > CARRIED[0]) & (share < CARRIED[1])
-    cosine = product / (np.linalg.norm(measured, axis=1) * size)
-    found = step(share[known])
-    if found is None or not np.median(cosine[known]) > ALONG:
-        return None
-    at, before, after = found
-    if not SOUND[0] < min(before, after) <= max(before, after) < SOUND[1]:
-        return None
-    speeds = [max(float(np.median(part)), RESTS) for part in np.split(table.speed[known], [at])]
-    if max(speeds) > MOTION * min(speeds):
-        return None  # rest and gait: what the description errs in differs, too
-    times = table.signals.times_s[known]
-    begins, mass = float(times[at]), (after - before) * table.robot.mass
-    first = begins - times[0] >= times[-1] - begins
-    part = "before" if first else "after"
-    said = (
-        f"the contacts carry {before:.2f} times the weight of the description before {begins:.1f} s and "
-        f"{after:.2f} times after it ({mass:+.3g} kg): no single description fits both"
-    )
-    remedy = f"a load put on or taken off? The masses are judged {part} it; choose another part by --start"
-    between = (-np.inf, begins - EDGE_S) if first else (begins + EDGE_S, np.inf)
-    finding = Finding("load change", "recording", Verdict.WARN, mass, "kg", said, remedy)
-    return finding, Change(between=between)
+    log: float  # evidence against none
+    window: int  # the first one after the change
+    link: int
+    load: Array  # mass [kg] and first moment about the nominal centre of mass [kg m], shape (4,)
+    sigma: float  # of the mass [kg]
+    price: float  # of its four numbers, in logarithms
 
 
-def step(share: Array) -> tuple[int, float, float] | None:
-    """Return where a series changes its level most clearly, and both levels; None where it does not."""
-    n = len(share)
-    if n < 2 * FEWEST:
-        return None
-    sums = np.concatenate(([0.0], np.cumsum(share)))
-    splits = np.arange(FEWEST, n - FEWEST + 1)
-    left, right = sums[splits], sums[n] - sums[splits]
-    at = int(splits[np.argmax(left**2 / splits + right**2 / (n - splits))])  # least squares of two levels
-    before, after = float(np.median(share[:at])), float(np.median(share[at:]))
-    deviation = float(np.median(np.concatenate((np.abs(share[:at] - before), np.abs(share[at:] - after)))))
-    sigma = 1.86 * deviation * np.sqrt(CORRELATED * (1.0 / at + 1.0 / (n - at)))
-    wide = max(
-        float(np.quantile(np.abs(part - level), MOSTLY))
-        for part, level in ((share[:at], before), (share[at:], after))
-    )
-    change = abs(after - before)
-    return (at, before, after) if change > max(LEAST, SIGMAS * sigma, SPREADS * wide) else None
+def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
+    """Yield that a load was put on, and that one was taken off, each at its most probable time and body."""
+    rows, total, edge = of.rows, float(of.rows.masses.sum()), len(of.rows.left) // EDGE
+    for later, done in ((True, "put on"), (False, "taken off")):
+        step = _most_probable_step(of, edge + spread(len(rows.left) - 2 * edge, SPLITS), later=later)
+        if step is None:
+            continue
+        near = step.window + np.arange(-(len(rows.left) // SPLITS), len(rows.left) // SPLITS + 1)
+        near = near[(near >= edge) & (near < len(rows.left) - edge)]
+        step = _most_probable_step(of, near, later=later) or step
+        mass, link = float(step.load[0]), rows.links[step.link]
+        if mass < max(OF_ROBOT * total, SIGMAS * step.sigma):
+            continue
+        at = float(rows.times_s[step.window])
+        span = (at, math.inf) if later else (-math.inf, at)
+        yield Hypothesis(
+            *("load change", "recording", f"{mass:.3g} kg were {done} '{link}' at {at:.1f} s"),
+            "no one description fits all of the recording; what else is said holds without this load",
+            Change(load=Load(link, tuple(step.load.tolist()), *span)),
+            step.price + math.log(len(rows.left) * len(rows.links)),
+            mass if later else -mass,
+            "kg",
+            OF_FORCES,
+            mild=True,
+        )
+
+
+def _most_probable_step(of: Problem, splits: Indices, *, later: bool) -> _Step | None:
+    """Return the most probable load from one of some windows on (`later`), or up to it."""
+    first, blocks = len(of.nuisance), [block for block in of.blocks if block.kind is Kind.LINK]
+    own = np.array([first + np.arange(b.columns.start, b.columns.stop) for b in blocks]).reshape(-1)
+    known, prior = marginalised(of.nuisance, of.blocks, ())
+    scale = of.weight / math.sqrt(float((of.weight > 0.0).sum()) / of.readings)
+    sums = [np.zeros((len(known), len(own))), np.zeros((len(blocks), 4, 4)), np.zeros(len(own))]
+    parts = []
+    for part in np.split(np.arange(len(of.weight)), splits):
+        X = (of.A[part] * scale[part][:, :, None]).reshape(-1, of.A.shape[2])
+        loads = X[:, own].reshape(len(X), -1, 4)
+        y = (of.rows.left[part] * scale[part]).ravel()
+        more = X[:, known].T @ X[:, own], np.einsum("nla,nlb->lab", loads, loads), X[:, own].T @ y
+        sums = [a + b for a, b in zip(sums, more, strict=True)]
+        parts.append(sums)
+    inner = linear_algebra.inv(of.G[np.ix_(known, known)] + np.diag(prior**-2.0))
+    deviations = MASS * float(of.rows.masses.sum()) * np.array([1.0] + [LEVER] * 3)
+    best: _Step | None = None
+    for k, before in enumerate(parts[:-1]):
+        C, D, h = [all_ - one for all_, one in zip(sums, before, strict=True)] if later else before
+        T = inner @ C
+        g = (h - T.T @ of.b[known]).reshape(-1, 4)
+        S = D - np.einsum("kla,klb->lab", C.reshape(len(C), -1, 4), T.reshape(len(C), -1, 4))
+        covariance = linear_algebra.inv(S + np.diag(deviations**-2.0))
+        loads = np.einsum("lab,lb->la", covariance, g)
+        log_det = np.linalg.slogdet(np.eye(4) + deviations[:, None] * S * deviations)[1]
+        log = 0.5 * (np.sum(g * loads, axis=1) - log_det)
+        log[loads[:, 0] <= 0.0] = -np.inf
+        i = int(np.argmax(log))
+        if log[i] > (0.0 if best is None else best.log):
+            sigma = math.sqrt(max(float(covariance[i, 0, 0]), 0.0))
+            price = 0.5 * float(log_det[i] + np.sum((loads[i] / deviations) ** 2))
+            best = _Step(float(log[i]), int(splits[k]), i, loads[i], sigma, price)
+    return best

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
+from inertial_estimation.diagnosis.hypotheses import INERTIA, OFFSET
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -37,7 +39,6 @@ GEOMETRIC = Kind.SPIN, Kind.OFFSET, Kind.IMU  # which every window shows
 SECOND, MUCH = 0.3, 0.4  # of a further cause: shares of the first one's evidence, and of the rest
 INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
-SCALED = {Kind.WHOLE: "all masses", Kind.WRENCH: "the contact wrenches", Kind.EFFORT: "the efforts"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +78,9 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
     found = [_named(group, rows, config) for group in named]
     if doubt and not named:
         found.append(cannot_tell("masses", "description", f"{doubt}: mend what else is unusual first"))
-    elif not named:
-        found.append(_true(fit, rows))
+    elif not _inexact(named):
+        heavier = _weighed(fit, rows)
+        found += [heavier] if heavier else [] if named else [_true(fit, rows)]
     report = MassReport(means, first, tuple(named), not doubt)
     return [*found, _informed(fit, rows)], report
 
@@ -92,7 +94,7 @@ def _name(of: Problem, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]) ->
         if not group or not _matters(group[0], of.rows) or group[0].kind not in kinds:
             return fit, doubt
         if (before and group[0].evidence < SECOND * before[0].evidence) or (
-            named and group[0].explained < MUCH
+            before and group[0].explained < MUCH
         ):
             return fit, doubt  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
@@ -174,30 +176,59 @@ def _tilt(cause: Cause) -> float:
     return math.atan2(float(np.linalg.norm(np.cross(down, gravity))), float(down @ gravity)) * DEGREES
 
 
-def value_of(cause: Cause) -> tuple[float, str]:
-    """Return the size of a cause and its unit; angles in degrees."""
-    if cause.kind is Kind.MOUNTING:
-        return _tilt(cause), "deg"
-    if cause.kind in (Kind.OFFSET, Kind.IMU):
-        return cause.size * DEGREES, "deg"
-    return cause.size, {Kind.LINK: "kg", Kind.ZERO: "Nm", Kind.WRENCH_ZERO: "N", Kind.SPIN: "kg m^2"}.get(
-        cause.kind, ""
-    )
+class Words(NamedTuple):
+    """How a kind of cause is said."""
+
+    short: str  # with its value {x} and its subject {of}
+    factor: float  # of size and standard deviation, to the unit
+    unit: str
+    remedy: str
+
+
+LOAD = "{}, or a wrong mass? Weigh it, correct the URDF, or use identified.urdf of identify"
+WORDS = {
+    Kind.LINK: Words("{x:+.2g} kg on '{of}'", 1.0, "kg", LOAD),
+    Kind.SPIN: Words("{x:.2g} kg m^2 in the rotational inertia of '{of}'", 1.0, "kg m^2", INERTIA),
+    Kind.WHOLE: Words(
+        *("all masses {x:+.0f} %", 100.0, "%"),
+        "weigh the robot and correct the URDF; or is the scale of a sensor wrong?",
+    ),
+    Kind.WRENCH: Words(
+        *("the wrenches of {of} {x:+.0f} %", 100.0, "%"),
+        "check scale and zero of the force sensors; weigh the robot",
+    ),
+    Kind.WRENCH_ZERO: Words(
+        *("a constant force of {x:.3g} N in the sensor of {of}", 1.0, "N"),
+        "tare the force sensor with the foot in the air",
+    ),
+    Kind.EFFORT: Words(
+        *("the efforts of {of} {x:+.0f} %", 100.0, "%"),
+        "check gear ratio and torque constant in the drive, or set drive_gains",
+    ),
+    Kind.ZERO: Words(
+        *("a constant {x:+.3g} Nm in the effort of {of}", 1.0, "Nm"),
+        "calibrate the zero of its torque; or is there a spring?",
+    ),
+    Kind.OFFSET: Words("an offset of {x:+.1f} deg of {of}", DEGREES, "deg", OFFSET),
+    Kind.IMU: Words(
+        *("an IMU turned by {x:.1f} deg", DEGREES, "deg"),
+        "check imu_frame and the rpy of its joint, and how the IMU is mounted",
+    ),
+    Kind.MOUNTING: Words(
+        *("a base that is tilted by {x:.1f} deg", DEGREES / STANDARD_GRAVITY, "deg"),
+        "is the base mounted as described? Correct the rpy of the joint that fixes it",
+    ),
+}
+
+
+def value_of(cause: Cause) -> float:
+    """Return the size of a cause in its unit."""
+    return _tilt(cause) if cause.kind is Kind.MOUNTING else WORDS[cause.kind].factor * cause.size
 
 
 def words_of(cause: Cause) -> str:
     """Return a cause in a few words."""
-    value, _unit = value_of(cause)
-    of = "" if cause.subject == "all" else f" of {cause.subject}"
-    return {
-        Kind.LINK: f"{value:+.2g} kg on '{cause.subject}'",
-        Kind.SPIN: f"{value:.2g} kg m^2 in the rotational inertia of '{cause.subject}'",
-        Kind.ZERO: f"a constant {value:+.3g} Nm in the effort of {cause.subject}",
-        Kind.WRENCH_ZERO: f"a constant force of {value:.3g} N in the sensor of {cause.subject}",
-        Kind.OFFSET: f"an offset of {value:+.1f} deg of {cause.subject}",
-        Kind.IMU: f"an IMU turned by {value:.1f} deg",
-        Kind.MOUNTING: f"a base that is tilted by {value:.1f} deg",
-    }.get(cause.kind) or f"{SCALED[cause.kind]}{of} {100 * value:+.0f} %"
+    return WORDS[cause.kind].short.format(x=value_of(cause), of=cause.subject)
 
 
 def _sentence(cause: Cause, rows: ForceRows) -> str:
@@ -206,42 +237,11 @@ def _sentence(cause: Cause, rows: ForceRows) -> str:
         mass = float(rows.masses[rows.links.index(cause.subject)])
         share = f" ({100 * cause.size / mass:+.0f} %)" if mass > 0.0 else ""
         return f"{cause.size:+.3g} kg (sigma {cause.sigma:.1g}) on its {mass:.3g} kg{share}"
-    unit = {
-        Kind.SPIN: (1.0, "kg m^2"),
-        Kind.ZERO: (1.0, "Nm"),
-        Kind.WRENCH_ZERO: (1.0, "N"),
-        Kind.OFFSET: (DEGREES, "deg"),
-        Kind.IMU: (DEGREES, "deg"),
-    }
-    unit[Kind.MOUNTING] = (DEGREES / STANDARD_GRAVITY, "deg")
-    factor, name = unit.get(cause.kind, (100.0, "%"))
-    also = ""
+    how, also = WORDS[cause.kind], ""
     if cause.kind is Kind.MOUNTING:
         x, y, z = _gravity(cause)
         also = f", gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes"
-    return f"{words_of(cause)} (sigma {factor * cause.sigma:.1g} {name}{also})"
-
-
-def _remedy(cause: Cause) -> str:
-    if cause.kind is Kind.LINK:
-        load = "a load that the description lacks" if cause.size > 0.0 else "a part that was taken off"
-        return f"{load}, or a wrong mass? Weigh it, correct the URDF, or use identified.urdf of identify"
-    gain = (
-        f", or set drive_gains of it to {1.0 / (1.0 + cause.size):.3g}"
-        if cause.subject != "all" and cause.kind is Kind.EFFORT
-        else ""
-    )
-    return {
-        Kind.SPIN: "correct the inertia in the URDF, or use identified.urdf of identify",
-        Kind.WHOLE: "weigh the robot and correct the URDF; or is the scale of a sensor wrong?",
-        Kind.WRENCH: "check scale and zero of the force sensors; weigh the robot",
-        Kind.WRENCH_ZERO: "tare the force sensor with the foot in the air",
-        Kind.EFFORT: f"check gear ratio and torque constant in the drive{gain}",
-        Kind.ZERO: "calibrate the zero of its torque; or is there a spring?",
-        Kind.OFFSET: "calibrate it (command calibrate), and set joint_offsets of it",
-        Kind.IMU: "check imu_frame and the rpy of its joint, and how the IMU is mounted",
-        Kind.MOUNTING: "is the base mounted as described? Correct the rpy of the joint that fixes it",
-    }[cause.kind]
+    return f"{words_of(cause)} (sigma {how.factor * cause.sigma:.1g} {how.unit}{also})"
 
 
 def _subject(cause: Cause) -> str:
@@ -267,7 +267,9 @@ def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig)
     mild = not _size_matters(best) or any(abs(c.size) <= c.block.wrong for c in group if _matters(c, rows))
     verdict = Verdict.WARN if mild else Verdict.WRONG
     said = f"{_sentence(best, rows)} {share}"
-    named = Finding(best.kind.value, _subject(best), verdict, *value_of(best), said, _remedy(best))
+    how = WORDS[best.kind]
+    remedy = how.remedy.format("a load that it lacks" if best.size > 0.0 else "a part that was taken off")
+    named = Finding(best.kind.value, _subject(best), verdict, value_of(best), how.unit, said, remedy)
     if others or best.kind not in (Kind.OFFSET, Kind.IMU):
         return named
     fix = Fix(joint_offsets={best.subject: best.size})
@@ -285,9 +287,6 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     amount = "the sum of the masses is not determined"
     if told:
         amount = f"all masses together {100 * whole.size:+.2g} % (sigma {100 * whole.sigma:.1g} %)"
-    weighed = rows.n_base and whole.sigma < TOLD and not whole.worsens
-    if weighed and abs(whole.size) > max(HEAVIER, HEAVIER_SIGMAS * whole.sigma):
-        return _weighed(fit, rows, whole)
     if told and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
         why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
         return cannot_tell("masses", "description", why)
@@ -295,13 +294,17 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     return Finding("masses", "description", Verdict.OK, whole.size if told else 0.0, "", said)
 
 
-def _weighed(fit: ForceFit, rows: ForceRows, whole: Cause) -> Finding:
+def _weighed(fit: ForceFit, rows: ForceRows) -> Finding | None:
     """Return the finding that the robot weighs more or less than its description, wherever that is."""
+    whole = next(cause for cause in fit.causes if cause.kind is Kind.WHOLE)
+    told = rows.n_base and whole.sigma < TOLD and not whole.worsens
+    if not told or abs(whole.size) < max(HEAVIER, HEAVIER_SIGMAS * whole.sigma):
+        return None
     change = whole.size * float(rows.masses.sum())
     link = next((cause for cause in fit.causes if cause.kind is Kind.LINK), whole)
     place = f", most likely on '{link.subject}'" if link is not whole else ""
     share = f"({100 * whole.size:+.2g} %, sigma {100 * whole.sigma:.1g} %)"
-    said = f"{change:+.3g} kg {share} by the contact wrenches{place}"
+    said = f"{change:+.3g} kg {share} by the contact forces{place}"
     remedy = (
         "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
     )

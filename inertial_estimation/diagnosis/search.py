@@ -12,16 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.diagnosis.causes import problem
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
     UNLIKE,
     Hypothesis,
     effort_hypotheses,
-    offset_hypotheses,
+    fitted_hypotheses,
     position_hypotheses,
     velocity_hypotheses,
 )
+from inertial_estimation.diagnosis.load_change import load_hypotheses
 from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part, judged
 from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
@@ -34,7 +37,7 @@ CERTAIN = 9.0  # log odds from which a hypothesis is accepted, after the log of 
 MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
-OFF, TURNED, UNBALANCED = 0.3, 0.1, 0.01  # of parts, rotation, weight: from which more is tried
+OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",
@@ -71,11 +74,13 @@ class Found(NamedTuple):
 def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found:
     """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it."""
     found: list[Finding] = []
-    delays, doubt = delays_of(signals, robot), ""
+    delays, doubt, rough = delays_of(signals, robot), "", False
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
         before = judged(table)
         tried = _tried(table, before, delays, config)
+        if rough:
+            tried = [one for one in tried if "effort" not in one.hypothesis.check]
         if not tried:
             break
         near = tried[0].odds - max(TOGETHER, TOGETHER_SHARE * tried[0].odds)
@@ -85,6 +90,7 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found
             break
         found.append(_named(best, alike, before))
         doubt = doubt if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
+        rough = rough or best.hypothesis.rough
         signals = best.hypothesis.change.of(signals)
         delays = delays_of(signals, robot)
     return Found(found, signals, delays, doubt)
@@ -102,7 +108,10 @@ def _hypotheses(
     if wired or unlike or worst["positions"] > BEYOND:
         exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * UNBALANCED
         yield from position_hypotheses(table, exchanges=exchanges)
-        yield from offset_hypotheses(table)
+    if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
+        of = problem(rows, table.robot)
+        yield from fitted_hypotheses(of, table.robot)
+        yield from load_hypotheses(of)
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
@@ -110,7 +119,7 @@ def _hypotheses(
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
-        turned = worst["rotation"] > TURNED or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
+        turned = worst["rotation"] > SMALL or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
         if tilted or turned or wired:
             yield from imu_hypotheses(table, config)
     if wired:

@@ -18,7 +18,6 @@ WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for
 DISORDER = 0.001  # share of the stamps that are not after their predecessor
 GAPS, LOST = 0.001, 0.01  # share of the steps that are gaps; of the time that is lost in them
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
-FEWEST_STEPS, REGULAR, MOST_REGULAR, LOST_READINGS = 100, 0.2, 0.95, 0.05  # of a regular stream
 STUCK_S, STUCK_RUNS, FEWEST_EQUAL = 0.3, 10.0, 20  # of one value; times its usual runs; values
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
@@ -96,26 +95,10 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         longest = seconds(int(gaps.max()))
         remedy = "check quality of service and load; or raise inputs.timeout"
         yield unusual("gaps", longest, "s", f"{len(gaps)} gaps, the longest of {longest:.3g} s", remedy)
-    elif (lost := _lost_share(steps)) > LOST_READINGS:
-        said = f"{100 * lost:.0f} % of the readings are missing between the others"
-        yield unusual(
-            "lost readings", lost, "", said, "quality of service, queue or load: more is sent than comes"
-        )
     rate = _rate(stream)
     if 0.0 < rate < SLOWEST:
         remedy = "raise the rate of the driver, or inputs.timeout and window"
         yield unusual("rate", rate, "Hz", f"{rate:.3g} Hz, expected {SLOWEST:g} Hz or more", remedy)
-
-
-def _lost_share(steps: NDArray[np.int64]) -> float:
-    """Return the share of readings that are missing of those at a regular period; 0 where it is not one."""
-    if len(steps) < FEWEST_STEPS:
-        return 0.0
-    period = float(np.median(steps[steps <= 1.5 * np.quantile(steps, 0.02)]))
-    whole = np.round(steps / period)
-    if (np.abs(steps / period - whole) < REGULAR).mean() < MOST_REGULAR:
-        return 0.0
-    return 1.0 - len(steps) / float(whole.sum())
 
 
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:

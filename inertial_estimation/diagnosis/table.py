@@ -9,13 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
+from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
@@ -40,6 +41,16 @@ def _rows(one: Any, rows: Indices) -> dict[str, Any]:
     return {name: value[rows] for name, value in arrays.items() if isinstance(value, np.ndarray)}
 
 
+class Load(NamedTuple):
+    """A load that the description lacks, from some time on or up to it."""
+
+    link: str  # a link of the body that carries it
+    # mass [kg], first moments [kg m] and, if there, second ones [kg m^2] about the body's centre of mass
+    parameters: tuple[float, ...]
+    begins_s: float = -math.inf  # on the time of the signals
+    ends_s: float = math.inf
+
+
 @dataclass(frozen=True, eq=False)
 class Signals:
     """Signals at N times; NaN where unknown. Derivatives of joints come from the positions alone."""
@@ -59,6 +70,7 @@ class Signals:
     axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
     without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
     scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
+    loads: tuple[Load, ...] = ()  # that the description lacks
     whole: "Signals | None" = None  # the signals of which these are some, for what comes late; None: these
 
     @property
@@ -186,12 +198,12 @@ class Change:
     without_gravity: bool = False  # whether the efforts lack the torques of gravity
     # how much later than the joint positions signals come [s], by the name of an array
     later: dict[str, float] = field(default_factory=dict)
-    between: tuple[float, float] | None = None  # times that are kept [s]; None: all
+    load: Load | None = None  # that is on the robot for a while
 
     @property
     def moves(self) -> bool:
         """Whether predictions change, not only what is compared with them."""
-        moved = (self.position, self.offset, self.force, self.rate, self.between, self.axes)
+        moved = (self.position, self.offset, self.force, self.rate, self.load, self.axes)
         late = {"q", "f", "w"} & set(self.later)
         return any(part is not None for part in moved) or bool(late) or self.without_gravity
 
@@ -215,9 +227,8 @@ class Change:
         s = replace(s, wrenches=self._wrenches(s.wrenches))
         if self.axes is not None:
             s = replace(s, axes=(self.axes,) * len(s.axes))
-        if self.between is not None:
-            kept = (s.times_s >= self.between[0]) & (s.times_s < self.between[1])
-            s = s.part(np.flatnonzero(kept))
+        if self.load is not None:
+            s = replace(s, loads=(*s.loads, self.load))
         return replace(s, without_gravity=True) if self.without_gravity else s
 
     def _wrenches(self, wrenches: Array) -> Array:
@@ -272,7 +283,7 @@ class Robot:
         self.lower, self.upper = with_another_turn(limits.lower, limits.upper)
         self.effort = limits.effort
         self.n_base, self.mass = robot.n_base, robot.total_mass
-        self._load = PredictedForces(robot, setup.contacts)
+        self._forces = PredictedForces(robot, setup.contacts)
         floats = robot.floating_base and setup.imu is not None
         self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
         turns = [robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
@@ -297,7 +308,8 @@ class Robot:
 
     def table(self, signals: Signals) -> "Table":
         """Predict at all times of signals; forces are NaN for a floating base of unknown acceleration."""
-        rows = [self._predicted(signals, i) for i in range(signals.size)]
+        loads = [(load, CandidateColumns(self.setup.robot, (load.link,))) for load in signals.loads]
+        rows = [self._predicted(signals, i, loads) for i in range(signals.size)]
         k, nv = len(self.setup.contacts), self.setup.robot.model.nv
         n = self.setup.robot.n_joints
         shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (n, 3), (3, 3), (3,))
@@ -306,23 +318,38 @@ class Robot:
         ]
         return Table(signals, self, *stacks)
 
-    def _predicted(self, signals: Signals, i: int) -> tuple[Array, ...]:
+    def _predicted(
+        self, signals: Signals, i: int, loads: Sequence[tuple[Load, CandidateColumns]]
+    ) -> tuple[Array, ...]:
         base = self.base_motion(signals, i)
-        state = self._load.at(signals.q[i], signals.dq[i], signals.ddq[i], base)
+        state = self._forces.at(signals.q[i], signals.dq[i], signals.ddq[i], base)
+        force = state.force
+        for load, body in loads:
+            if load.begins_s <= signals.times_s[i] < load.ends_s:
+                columns = self.by_parameters(body, signals, i)[0]
+                force = force + columns[:, : len(load.parameters)] @ np.array(load.parameters)
         R_BI, w_BI = np.eye(3), np.zeros(3)
         telling = not self.n_base or np.isfinite(signals.wrenches[i]).all()  # where torques are predicted
         if base is not None and self.setup.imu is not None:
-            R_BI, w_BI = self._load.frame_motion(self.setup.imu.frame_id, base[1])
+            R_BI, w_BI = self._forces.frame_motion(self.setup.imu.frame_id, base[1])
         return (
-            state.force,
+            force,
             state.jacobians,
             state.points_B,
             state.rotations_BF,
             state.com_B,
-            self._load.levers() if telling else np.zeros((len(self.names), 3)),
+            self._forces.levers() if telling else np.zeros((len(self.names), 3)),
             R_BI,
             w_BI,
         )
+
+    def by_parameters(self, bodies: CandidateColumns, signals: Signals, i: int) -> Array:
+        """Return the columns of the inertial parameters of some bodies at one time, shape (b, nv, 10)."""
+        v, a, base = signals.dq[i], signals.ddq[i], self.base_motion(signals, i)
+        if base is not None:
+            f_B, w_B, wd_B = base
+            v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
+        return bodies.parameters(self.setup.robot.configuration(signals.q[i]), v, a)
 
     def gravity_torques(self, table: "Table") -> Array:
         """Return the torques of gravity on the joints, of a floating base without contacts, (N, n)."""
@@ -330,7 +357,7 @@ class Robot:
         if self.n_base:  # by the difference to a robot without gravity, whose base does not accelerate
             zero = np.zeros_like(q[0])
             motions = zip(q, table.f_B, strict=True)
-            still = [self._load.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
+            still = [self._forces.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
             return np.array([state.force[self.n_base :] for state in still])
         down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
         return np.array([gravity_columns(self.setup.robot, x) @ down for x in q])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.recorded_robots import recorded
 
 from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
@@ -171,6 +172,19 @@ def test_a_wrong_mass_is_named_with_its_sigma(panda):
     assert (found.check, found.unit) == ("link mass", "kg")
     assert found.value == pytest.approx(-0.9, abs=0.25)
     assert "panda_link6" in f"{found.subject} {found.sentence}"
+
+
+@pytest.mark.parametrize(
+    ("robot", "link", "wrenches"),
+    [("panda", "panda_link7", True), ("talos", "arm_left_5_link", False), ("talos", "torso_2_link", True)],
+)
+def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, link, wrenches):
+    handed = recorded(robot, 8.0, payload_time_s=4.0, payload_link=link)
+    streams = handed.streams if wrenches else replace(handed.streams, wrenches={})
+    (found,) = [one for one in handed.diagnosis(streams).findings if one.failed]
+    assert (found.check, found.subject) == ("load change", "recording")
+    assert found.value == pytest.approx(5.44, abs=0.4)
+    assert "at 4.0 s" in found.sentence
 
 
 @pytest.mark.parametrize("seed", [1, 6])

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.diagnosis.load_change import step
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
 from inertial_estimation.inputs.robot_streams import RobotStreams, Stream, StreamNotes
 from inertial_estimation.inputs.stream import DropReason
@@ -91,8 +90,6 @@ def test_stamps_gaps_clocks_and_lost_readings_are_named():
     kept = np.ones(2500, dtype=bool)
     kept[[*range(500, 640), *range(1500, 1640)]] = False
     assert named(Stream(t[kept], values[kept])) == ["gaps"]
-    lost = np.random.default_rng(6).uniform(size=2500) > 0.2
-    assert named(Stream(t[lost], values[lost])) == ["lost readings"]
     for notes, check in (
         (StreamNotes(unset=True), "stamps"),
         (StreamNotes(clock_s=7.0), "clock"),
@@ -106,12 +103,3 @@ def test_stamps_gaps_clocks_and_lost_readings_are_named():
 def test_joints_that_are_missing_are_named():
     found = stream_findings(replace(streams(), missing=("knee",)), 0.1)
     assert [(one.check, one.subject) for one in found if one.failed] == [("joint names", "joint_states")]
-
-
-@pytest.mark.parametrize(
-    ("noise", "change", "found"), [(0.01, 0.2, True), (0.01, 0.0, False), (0.3, 0.2, False)]
-)
-def test_a_step_of_the_load_stands_out_from_the_steps_of_a_gait(noise, change, found):
-    rng = np.random.default_rng(7)
-    share = 1.0 + noise * rng.standard_normal(200) + change * (np.arange(200) > 120)
-    assert (step(share) is not None) == found
