@@ -301,7 +301,9 @@ def _worsens(before: Array, after: Array, n_base: int) -> bool:
     return any(now > WORSE * max(was, 1e-9) for was, now in sizes)
 
 
-def marginalised(nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause]) -> tuple[Array, Array]:
+def marginalised(
+    nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause | Block]
+) -> tuple[Array, Array]:
     """Return the columns that act in any case, with their priors: tolerances, assumed causes."""
     columns, deviations = [np.arange(len(nuisance))], [nuisance]
     found = {(cause.kind, cause.subject) for cause in assumed}

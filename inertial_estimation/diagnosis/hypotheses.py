@@ -238,8 +238,8 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
     for j, one in enumerate(np.eye(n)):
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * one, 2.0, -1.0)
-    yield from _factors(table, left, found)
-    for i, j in itertools.combinations(range(n), 2) if torque is not None else ():
+    yield from _factors(table, found)
+    for i, j in itertools.combinations(range(n), 2):
         if max(left[i], left[j]) > UNLIKE:
             words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
             remedy, change = (
@@ -270,7 +270,7 @@ def _common_factor(found: Factors | None) -> float:
     return math.copysign(float(np.exp(np.median(np.log(np.abs(k))))), float(np.median(np.sign(k))))
 
 
-def _factors(table: Table, left: Array, found: Factors | None) -> Iterator[Hypothesis]:
+def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
     """Yield factors that no load explains: of one effort, of all, of each its own."""
     n, names, limit = len(table.robot.names), table.robot.names, table.robot.effort
     every = partial(_scaled, table, JOINTS)
@@ -299,7 +299,7 @@ def _factors(table: Table, left: Array, found: Factors | None) -> Iterator[Hypot
         yield every(
             words, 1.0 / np.where(known, k, common), 3.0 * int(known.sum()), common, remedy, exact=False
         )
-    for j in np.flatnonzero(certain & (left > UNLIKE)).tolist():
+    for j in np.flatnonzero(certain).tolist():
         if abs(k[j]) > 0.0 and not 1.0 / LARGEST_FACTOR < abs(k[j]) < LARGEST_FACTOR:
             words = f"the effort of '{names[j]}' were {k[j]:.3g} times too large"
             remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"

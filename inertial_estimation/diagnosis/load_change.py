@@ -2,7 +2,8 @@
 
 It is a hypothesis like any other: mass and first moment of a body are others from some time on, or up to it.
 The normal equations of such columns are sums over the windows after that time, or before it, so that all
-times and bodies are compared by the evidence of `causes`, what tolerances do marginalised.
+times and bodies are compared by the evidence of `causes`, what tolerances do marginalised, and what any body
+does whose mass is another one all the time.
 """
 
 import math
@@ -20,6 +21,7 @@ from inertial_estimation.spatial import linear_algebra
 
 MASS, LEVER = 0.3, 0.1  # deviations of a load, share of the robot's mass, and of its place on a body [m]
 SPLITS = 24  # times that are compared first
+CERTAIN = 9.0  # log evidence against masses that do not change
 EDGE = 15  # share of the windows at either end in which a change cannot be told from none: one in so many
 
 
@@ -45,7 +47,7 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
         near = near[(near >= edge) & (near < len(rows.left) - edge)]
         step = _most_probable_step(of, near, later=later) or step
         mass, link = float(step.load[0]), rows.links[step.link]
-        if mass < max(OF_ROBOT * total, SIGMAS * step.sigma):
+        if step.log < CERTAIN or mass < max(OF_ROBOT * total, SIGMAS * step.sigma):
             continue
         at = float(rows.times_s[step.window])
         span = (at, math.inf) if later else (-math.inf, at)
@@ -65,7 +67,7 @@ def _most_probable_step(of: Problem, splits: Indices, *, later: bool) -> _Step |
     """Return the most probable load from one of some windows on (`later`), or up to it."""
     first, blocks = len(of.nuisance), [block for block in of.blocks if block.kind is Kind.LINK]
     own = np.array([first + np.arange(b.columns.start, b.columns.stop) for b in blocks]).reshape(-1)
-    known, prior = marginalised(of.nuisance, of.blocks, ())
+    known, prior = marginalised(of.nuisance, of.blocks, blocks)
     scale = of.weight / math.sqrt(float((of.weight > 0.0).sum()) / of.readings)
     sums = [np.zeros((len(known), len(own))), np.zeros((len(blocks), 4, 4)), np.zeros(len(own))]
     parts = []

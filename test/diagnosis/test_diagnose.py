@@ -187,6 +187,15 @@ def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, li
     assert "at 4.0 s" in found.sentence
 
 
+def test_efforts_of_the_legs_show_a_mass_of_the_trunk_without_force_sensors(talos):
+    light = talos.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
+    assert light != talos.urdf
+    found = talos.diagnosis(replace(talos.streams, wrenches={}), urdf=light).findings
+    (named,) = [one for one in found if one.failed]
+    assert (named.check, named.subject) == ("link mass", "torso_2_link")
+    assert named.value == pytest.approx(7.0, abs=2.0)
+
+
 @pytest.mark.parametrize("seed", [1, 6])
 def test_tolerances_of_all_masses_are_no_wrong_mass(panda, seed):
     unlike = perturbed_urdf(panda.urdf, np.random.default_rng(seed), mass_sigma=0.03, com_sigma=0.003)
