@@ -18,6 +18,7 @@ that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss /
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr
@@ -50,9 +51,21 @@ OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upward
 SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
 
 
+class WhiteBlock(NamedTuple):
+    """A block in units of its noise, for one state of the filter."""
+
+    posterior: Posterior
+    residual: Array  # shape (m,)
+    H: Array  # of what the filter does not know, shape (m, n)
+    columns: Array  # of all causes, shape (k, m)
+
+
 @dataclass(eq=False)
 class BankBlock:
     """A block of equations with the columns of its causes.
+
+    What depends on the state of the filter alone is kept: in an event, which is judged block by block, the
+    state stays.
 
     Attributes:
         rows: The equations.
@@ -70,6 +83,26 @@ class BankBlock:
     def columns(self) -> CauseColumns:
         """Columns of all causes."""
         return self.causes()
+
+    def __post_init__(self) -> None:
+        self._white: WhiteBlock | None = None
+        self._since: tuple[WhiteBlock, Array] | None = None
+
+    def white(self, posterior: Posterior, noise: NoiseScale) -> WhiteBlock:
+        """Return the block in units of its noise, which changes with the state of the filter only."""
+        if self._white is None or self._white.posterior is not posterior:
+            W, at = linear_algebra.inv(linear_algebra.cholesky(noise.scaled(self.rows.noise))), posterior.at
+            residual = W @ (self.rows.value - self.rows.A @ at.phi)
+            columns = self.columns.stacked @ W.T
+            self._white = WhiteBlock(posterior, residual, W @ (self.rows.A @ at.D), columns)
+        return self._white
+
+    def since(self, before: WhiteBlock, rho: Array, root: Array) -> Array:
+        """Return the columns less what the block before explains by the correlation of rows, (k, m)."""
+        assert self._white is not None
+        if self._since is None or self._since[0] is not before:
+            self._since = before, (self._white.columns - rho * before.columns) / root
+        return self._since[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,17 +172,17 @@ class _Window:
         self.rho = noise.correlation[noise.groups]
         self.root = np.sqrt(1.0 - self.rho**2)
         self.doubt = noise.doubt(at_rest=blocks[-1].rows.at_rest)
-        A, value = np.array([b.rows.A for b in blocks]), np.array([b.rows.value for b in blocks])
-        W = linear_algebra.inv(
-            linear_algebra.cholesky(np.array([noise.scaled(b.rows.noise) for b in blocks]))
-        )
-        at = posterior.at
-        self.r = self._uncorrelated((W @ (value - A @ at.phi)[:, :, None])[:, :, 0])
-        H = self._uncorrelated((W @ (A @ at.D)).swapaxes(1, 2)).swapaxes(1, 2)
+        white = [block.white(posterior, noise) for block in blocks]
+        self.r = self._uncorrelated(np.array([one.residual for one in white]))
+        H = self._uncorrelated(np.array([one.H.T for one in white])).swapaxes(1, 2)
         K, m, n = H.shape
         self._places = blocks[-1].columns.places
-        self._white = np.array([b.columns.stacked for b in blocks]) @ W.swapaxes(1, 2)
-        self._lasting = self._uncorrelated(self._white)
+        self._white = [one.columns for one in white]
+        later = zip(blocks[1:], white[:-1], strict=True)
+        self._lasting = [
+            white[0].columns,
+            *(block.since(before, self.rho, self.root) for block, before in later),
+        ]
         constant = self._uncorrelated(np.ones((K, m)))
         surplus = 1.0 + OFFSET**2 * (constant**2).sum(axis=0)
         self.offset = OFFSET * constant / np.sqrt(surplus)
@@ -188,7 +221,9 @@ class _Window:
     def of_row(self, row: CauseRow) -> Array:
         """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
         place, n, d = self._places[row.columns]
-        found: Array = self._lasting[:, place] if row.constant else self._white[:, place] / self.root
+        found = np.array([columns[place] for columns in (self._lasting if row.constant else self._white)])
+        if not row.constant:
+            found /= self.root
         return found.reshape(len(found), n, d, len(self.root))
 
     def since(self, h: "CauseHypothesis") -> Array:
@@ -196,8 +231,9 @@ class _Window:
         assert h.row is not None
         place, _n, d = self._places[h.row.columns]
         own = slice(place.start + d * h.index, place.start + d * (h.index + 1))
-        new, onset = self._white[:, own] / self.root, len(self.r) - h.blocks
-        found: Array = self._lasting[:, own].copy() if h.row.constant else new
+        onset = len(self.r) - h.blocks
+        new = np.array([columns[own] for columns in self._white]) / self.root
+        found: Array = np.array([columns[own] for columns in self._lasting]) if h.row.constant else new
         found[:onset] = 0.0
         if onset:
             found[onset] = new[onset]
