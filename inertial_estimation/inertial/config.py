@@ -82,12 +82,6 @@ class InertialPipelineConfig:
         choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
-    base_acceleration: str = parameter(
-        "accelerometer",
-        "Source of the base's acceleration: the accelerometer of the IMU, or finite differences of the "
-        "velocity in the base state.",
-        choices=("accelerometer", "finite_difference"),
-    )
     window: float = parameter(
         0.1,
         "Length of the window in which velocities are differentiated and all other signals averaged; "

@@ -13,7 +13,7 @@ from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCho
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
-from inertial_estimation.inertial.model import DRIFT_S, REST_SPEED, EstimationModel
+from inertial_estimation.inertial.model import REST_SPEED, EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale, RowBlock
 from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
@@ -395,8 +395,7 @@ def built_filter(
     """Return the filter that the parameters choose."""
     unknowns = model.unknowns
     if config.filter == INFORMATION:
-        considered = config.sensor_errors.considered
-        return InformationFilter(unknowns, noise, config.prior.memory, considered=considered, drift_s=DRIFT_S)
+        return InformationFilter(unknowns, noise, config.prior.memory)
     build = LogCholeskyEkf if config.filter == LOG_CHOLESKY else LinearKalman
     return build(
         unknowns,

@@ -123,6 +123,7 @@ class GroupedInformation:
         self.settled_vector = self.settled_vector - gain @ (U.T @ self.settled_vector)
 
 
+DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
 DRIFT_PERIOD_S = 10.0  # between two steps of the drift of errors of sensors [s]
 
 
@@ -136,21 +137,11 @@ class InformationFilter:
         posterior: Most probable state.
         centre: Mean of the prior, nominal but for bodies that carry a load, shape (n,).
         memory: Time constant with which the data are forgotten [s].
-        considered: Whether errors of sensors are considered, not estimated.
     """
 
-    def __init__(
-        self,
-        unknowns: Unknowns,
-        noise: NoiseScale,
-        memory: float,
-        *,
-        considered: bool = False,
-        drift_s: float = 1000.0,
-    ) -> None:
-        """Begin at the nominal parameters; arguments as attributes, and the time of drifts [s]."""
-        self.unknowns, self.noise, self.memory, self.considered = unknowns, noise, memory, considered
-        self._drift_s = drift_s
+    def __init__(self, unknowns: Unknowns, noise: NoiseScale, memory: float) -> None:
+        """Begin at the nominal parameters; arguments as attributes."""
+        self.unknowns, self.noise, self.memory = unknowns, noise, memory
         self.reset()
 
     def reset(self) -> None:
@@ -196,7 +187,7 @@ class InformationFilter:
         self._undrifted += dt
         if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
             return
-        variance = self.unknowns.errors.sigma**2 * (2.0 * self._undrifted / self._drift_s)
+        variance = self.unknowns.errors.sigma**2 * (2.0 * self._undrifted / DRIFT_S)
         self.data.open(np.eye(self.unknowns.size)[:, k:], np.diag(variance), self.noise.weights)
         self._undrifted = 0.0
 
@@ -239,10 +230,5 @@ class InformationFilter:
         """Move to the most probable state."""
         data, spread = self.data.weighted(self.noise.weights), self.data.weighted(self.noise.cautious_weights)
         self.posterior = most_probable(
-            self.unknowns,
-            data,
-            self.posterior.at,
-            centre=self.centre,
-            spread=spread[0],
-            n_free=self.unknowns.n_inferred if self.considered else None,
+            self.unknowns, data, self.posterior.at, centre=self.centre, spread=spread[0]
         )

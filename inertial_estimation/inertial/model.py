@@ -33,7 +33,6 @@ from inertial_estimation.models.sensor_errors import SensorErrors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
-DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 SMALLEST_CHANGE = 1e-9  # of an inertial parameter by a load, for a covariance that can be inverted
 

@@ -229,7 +229,6 @@ def most_probable(
     *,
     centre: Array | None = None,
     spread: Array | None = None,
-    n_free: int | None = None,
 ) -> Posterior:
     """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
 
@@ -239,23 +238,19 @@ def most_probable(
         start: Where to begin.
         centre: x0, mean of the prior, shape (n,); None: the nominal state.
         spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
-        n_free: Number of coordinates that are estimated, the first ones; None: all. The others keep their
-            values, and the covariance contains that of their prior (they are considered).
     """
     Lambda, eta = data
     prior, bodies = unknowns.prior_information, unknowns.n_inertial
     centre = unknowns.nominal if centre is None else centre
-    n = len(start.x) if n_free is None else n_free
     at, steps = start, 0
     value = _cost(Lambda, eta, prior, centre, at)
     while True:
         slope = Lambda @ at.phi - eta
-        gradient = (prior @ (at.x - centre) + at.D.T @ slope)[:n]
+        gradient = prior @ (at.x - centre) + at.D.T @ slope
         gauss = prior + at.D.T @ Lambda @ at.D
         steps += 1
-        step = np.zeros(len(at.x))
-        step[:n] = -dpotrs(linear_algebra.cholesky(gauss[:n, :n]), gradient, lower=1)[0]
-        decrease = -0.5 * float(gradient @ step[:n])
+        step = -dpotrs(linear_algebra.cholesky(gauss), gradient, lower=1)[0]
+        decrease = -0.5 * float(gradient @ step)
         step *= min(1.0, LARGEST_STEP / max(np.abs(step[:bodies]).max(initial=0.0), 1e-12))
         for halving in range(HALVINGS):
             new = unknowns.at(unknowns.bounded(at.x + 0.5**halving * step))
@@ -268,7 +263,7 @@ def most_probable(
         if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
     gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
-    return Posterior(at, _covariance(gauss, n, unknowns.prior_covariance), steps)
+    return Posterior(at, _inverse(gauss), steps)
 
 
 class InformedPart(NamedTuple):
@@ -305,19 +300,6 @@ def informed_part(unknowns: Unknowns, posterior: Posterior, centre: Array) -> In
 def _cost(Lambda: Array, eta: Array, prior: Array, centre: Array, at: Linearisation) -> float:
     d = at.x - centre
     return 0.5 * float(d @ prior @ d) + float(at.phi @ (0.5 * (Lambda @ at.phi) - eta))
-
-
-def _covariance(information: Array, n: int, prior: Array) -> Array:
-    """Return the covariance of the first n coordinates, errors of the others considered."""
-    inverse: Array = _inverse(information[:n, :n])
-    if n == len(information):
-        return inverse
-    P: Array = prior.copy()
-    effect = -inverse @ information[:n, n:]
-    cross = effect @ prior[n:, n:]
-    P[:n, :n] = inverse + cross @ effect.T
-    P[:n, n:], P[n:, :n] = cross, cross.T
-    return P
 
 
 def _inverse(matrix: Array) -> Array:

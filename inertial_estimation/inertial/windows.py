@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inertial.cause_table import InputNames
 from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
 from inertial_estimation.inputs.alignment import AlignedSample, Steps
@@ -134,18 +133,9 @@ class NeededInputs:
 
     @classmethod
     def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "NeededInputs":
-        """Determine the inputs that are needed.
-
-        Raises:
-            ConfigurationError: If the acceleration of the base needs an IMU and there is none.
-        """
+        """Determine the inputs that are needed: without an IMU a floating base needs the base state."""
         floating = setup.robot.floating_base
-        sensed = floating and config.base_acceleration == "accelerometer"
-        if sensed and setup.imu is None:
-            raise ConfigurationError(
-                "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
-                "IMU, or use 'finite_difference' of the base state"
-            )
+        sensed = floating and setup.imu is not None
         measured = config.rows.contacts is ContactMode.MEASURED
         contacts = {name: i for i, name in enumerate(setup.contact_names if measured else ())}
         return cls(setup.imu if sensed else None, floating and not sensed, contacts)

@@ -45,15 +45,9 @@ class SensorErrorConfig:
 
     treatment: str = parameter(
         "none",
-        "Treatment of slowly varying errors of the sensors: estimated together with the inertias; considered,"
-        " so that standard deviations of the inertias contain them, but not estimated (Schmidt); or none.",
-        choices=("none", "considered", "estimated"),
+        "Treatment of slowly varying errors of the sensors: none, or estimated together with the inertias.",
+        choices=("none", "estimated"),
     )
-
-    @property
-    def considered(self) -> bool:
-        """Whether the errors are taken into account and not estimated (Schmidt)."""
-        return self.treatment == "considered"
 
 
 def weight_of(robot: RobotModel) -> tuple[float, float]:

@@ -133,13 +133,12 @@ def test_one_more_body_changes_nothing_of_the_others():
     assert filter_.posterior.at.pi_C[1] == pytest.approx(more.bodies[1].nominal_C, abs=1e-6)
 
 
-@pytest.mark.parametrize("considered", [False, True])
-def test_an_offset_of_a_sensor_is_estimated_or_considered(considered):
+def test_an_offset_of_a_sensor_is_estimated():
     scene, offset = ArmScene(links=("panda_link7",)), 0.8
     plain = scene.unknowns()
     errors = LinearPrior(("offset",), np.zeros(1), np.ones(1))
     unknowns = Unknowns(plain.bodies, plain.body_prior, errors=errors)
-    filter_ = InformationFilter(unknowns, scene.noise(), MEMORY, considered=considered)
+    filter_ = InformationFilter(unknowns, scene.noise(), MEMORY)
     column = np.zeros((7, 1))
     column[5] = 1.0
     for _ in range(80):
@@ -147,11 +146,8 @@ def test_an_offset_of_a_sensor_is_estimated_or_considered(considered):
         A = np.concatenate((block.A, column), axis=1)
         filter_.learn(replace(block, A=A, value=block.value + offset * column[:, 0]))
     mean, sigma = filter_.posterior.x[10], np.sqrt(filter_.posterior.P[10, 10])
-    if considered:
-        assert (mean, sigma) == (0.0, pytest.approx(1.0))
-    else:
-        assert mean == pytest.approx(offset, abs=0.1)
-        assert sigma < 0.2
+    assert mean == pytest.approx(offset, abs=0.1)
+    assert sigma < 0.2
 
 
 def test_the_linear_filter_is_least_squares_with_a_prior():

@@ -14,7 +14,7 @@ STARTS = {  # ways to start a node that together make it use all it may
     "tilt_observer": [("talos", {})],
     "inertial_ekf": [
         ("talos", {"sensor_errors.treatment": "estimated"}),
-        ("talos", {"base_acceleration": "finite_difference"}),
+        ("talos", {"imu_frame": "''"}),
     ],
     "trunk_payload": [("hyq", {"ground_forces": "measured"})],
     "whole_body_controller": [
