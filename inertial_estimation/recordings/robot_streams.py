@@ -198,6 +198,7 @@ def clock_offset_ns(recording: Recording, topics: Collection[str], begin_ns: int
 
 
 LOOKED_AT = 100  # joint states: with those of slower parts
+SHOWN = 4  # names of joints
 
 
 def joints_that_are_missing(
@@ -225,8 +226,8 @@ def joints_that_are_missing(
         ) from None
     missing = [name for j, name in enumerate(expected) if j not in found]
     counts = f"{len(found)} of the {len(expected)} joints of the robot are in '{recording.name}'"
-    return f"{counts}; it lacks {listing(missing)}" if missing else ""
+    return f"{counts}; it lacks {listing(missing, limit=SHOWN)}" if missing else ""
 
 
 def _some(names: tuple[str, ...]) -> str:
-    return f"{len(names)} joints ({listing(names)})"
+    return f"{len(names)} joints ({listing(names, limit=SHOWN)})"
