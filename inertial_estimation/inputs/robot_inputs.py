@@ -304,6 +304,11 @@ class RobotInputs:
             reduced = None if self.reduce is None else self.reduce(sample)
             self._samples.append(sample if reduced is None else sample._replace(reduced=reduced))
 
+    @property
+    def waiting(self) -> bool:
+        """Whether samples have become ready."""
+        return bool(self._samples)
+
     def ready(self) -> list[AlignedSample]:
         """Return the samples that have become ready, in order of time; each is returned once."""
         samples, self._samples = self._samples, []

@@ -166,7 +166,8 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         return int(self.get_clock().now().nanoseconds)
 
     def _on_message(self) -> None:
-        self._tick()
+        if self.pipeline.inputs.waiting:
+            self._tick()
 
     def _tick(self) -> None:
         results = self.pipeline.tick(NO_TIME if self._answered else self._now_ns)

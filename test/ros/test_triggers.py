@@ -109,14 +109,14 @@ class LiveNode:
             meanwhile()
 
     def slow_down(self, cost_ns):
-        """Let every call of the pipeline take some time."""
-        tick = self.node.pipeline.tick
+        """Let every message take some time."""
+        read = self.node._on_message
 
-        def slow(now_ns):
+        def slow():
             self.now_ns += cost_ns()
-            return tick(now_ns)
+            read()
 
-        self.node.pipeline.tick = slow
+        self.node._on_message = slow
 
     def queued(self):
         """Replace what the inputs read from by queues; return these by topic."""
