@@ -171,11 +171,14 @@ def connect(
     Raises:
         RecordingError: If a topic is missing or of the wrong type.
     """
-    takers: dict[str, Take] = {}
+    takers, recorded = dict[str, Take](), recording.topics
+    if inputs.contacts and [name for name in inputs.topics if topics.of(name) in recorded] == [IMU]:
+        has = f"'{recording.name}' has of the inputs the IMU alone"
+        raise RecordingError(f"{has}, without joints and contacts: set contacts: []")
     for name in inputs.topics:
         if name in without:
             continue
-        topic, recorded = topics.of(name), recording.topics
+        topic = topics.of(name)
         check_topic(recording, topic, recorded.values())
         try:
             deserialize = recording.deserializer(topic)

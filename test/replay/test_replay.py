@@ -65,6 +65,7 @@ class FakeInputs:
 
     def __init__(self, *names: str) -> None:
         self.pushed: list[tuple[str, int]] = []
+        self.contacts = ["foot"]
         self.arrivals: list[int] = []
         self.waiting: list[int] = []
         self.topics = {
@@ -199,6 +200,12 @@ def test_a_topic_without_messages_is_refused_only_where_nothing_is_estimated() -
     assert len(ie.replay_recording(quiet, TOPICS, readers).base) == 100
     with pytest.raises(ie.RecordingError, match="no message on /imu/data"):
         ie.replay_recording(none, TOPICS, readers)
+
+
+def test_an_imu_alone_is_refused_with_the_parameter_that_takes_it() -> None:
+    alone = recording(types={"/imu/data": IMU_TYPE})
+    with pytest.raises(ie.RecordingError, match=r"the IMU alone.*set contacts: \[\]"):
+        ie.replay_recording(alone, TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
 
 
 @pytest.mark.parametrize("odd", list(TYPES))
