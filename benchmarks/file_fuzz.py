@@ -9,14 +9,12 @@ time. Exit code 1 if a case was neither read nor refused in one line.
 import argparse
 import os
 import re
-import resource
-import select
-import signal
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,13 +22,14 @@ import numpy as np
 from numpy.random import Generator
 
 import inertial_estimation as ie
+from benchmarks.fault_campaign.forked import EndedError, forked
 from benchmarks.referee.robots import arm
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.models.urdf import XmlDocument
 from inertial_estimation.offline.postures import read_postures
 from inertial_estimation.recordings.bag_writer import write_recording
 
-LONGEST_S, LARGEST_BYTES = 2.0, 2**30
+LONGEST_S = 2.0
 OUTCOMES = READ, REFUSED, TRACEBACK, KILLED, SLOW = "read", "refused", "traceback", "killed", "slow"
 NUMBERS = (
     "-1|0|1e308|1e400|nan|.nan|inf|1_0|0x1p3|true|~|2001-13-45|1:30|''|[1, 2]|{a: 1}|1 2 3|1" + 400 * "0"
@@ -171,31 +170,26 @@ KINDS = {
 
 def outcome_of(call: Callable[[], object]) -> tuple[str, float]:
     """Run a call in a forked process with limits; return its outcome and the time it took [s]."""
-    reading, writing = os.pipe()
-    begin_s, process = time.monotonic(), os.fork()
-    if process == 0:
-        used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + LARGEST_BYTES, used + LARGEST_BYTES))
-        with tempfile.TemporaryFile() as printed:
-            for stream in (1, 2):  # libraries print to the descriptors
-                os.dup2(printed.fileno(), stream)
-            try:
-                call()
-                outcome = READ
-            except ie.InertialEstimationError as error:
-                outcome = TRACEBACK if "\n" in str(error) or printed.seek(0, 2) else REFUSED
-            except BaseException:  # what a command would show as a traceback
-                outcome = TRACEBACK
-        os.write(writing, outcome.encode())
-        os._exit(0)
-    os.close(writing)
-    ready, _, _ = select.select([reading], [], [], LONGEST_S)
-    said = os.read(reading, 64).decode() if ready else ""
-    os.close(reading)
-    if not ready:
-        os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return (said or KILLED) if ready else SLOW, time.monotonic() - begin_s
+    begin_s = time.monotonic()
+    try:
+        outcome: str = forked(partial(_outcome, call))
+    except EndedError:
+        outcome = KILLED
+    elapsed_s = time.monotonic() - begin_s
+    return outcome if elapsed_s < LONGEST_S else SLOW, elapsed_s
+
+
+def _outcome(call: Callable[[], object]) -> str:
+    with tempfile.TemporaryFile() as printed:
+        for stream in (1, 2):  # libraries print to the descriptors
+            os.dup2(printed.fileno(), stream)
+        try:
+            call()
+        except ie.InertialEstimationError as error:
+            return TRACEBACK if "\n" in str(error) or printed.seek(0, 2) else REFUSED
+        except BaseException:  # what a command would show as a traceback
+            return TRACEBACK
+        return READ
 
 
 def main() -> int:
