@@ -44,7 +44,7 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 ResultT = TypeVar("ResultT")
 REPEATED_S = 10.0  # after which it is said again that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
-STOPPED_S, DELIVERY_S = 0.1, 0.05  # without a look at /clock, as in a process that was stopped, and wait then
+STOPPED_S, DELIVERY = 0.1, 0.3  # without a look at /clock (a process that was stopped), and share waited then
 LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 CODE = (
@@ -159,10 +159,13 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _simulated_now(self) -> int:
         if not self._answered:
-            if time.monotonic() - self._looked_s > STOPPED_S:  # let the middleware bring the newest time
-                time.sleep(DELIVERY_S)
-            take_clock(self)
-            self._looked_s = time.monotonic()
+            while True:
+                before_s, self._looked_s = self._looked_s, time.monotonic()
+                take_clock(self)
+                stopped_s = time.monotonic() - before_s
+                if stopped_s < STOPPED_S:
+                    break
+                time.sleep(min(DELIVERY * stopped_s, 1.0))  # the middleware brings what was sent meanwhile
         return int(self.get_clock().now().nanoseconds)
 
     def _on_message(self) -> None:
