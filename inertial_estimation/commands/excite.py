@@ -6,12 +6,13 @@ from pathlib import Path
 
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
+from inertial_estimation.errors import listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.identification_setup import load_identification
 from inertial_estimation.parallel import Workers
-from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.parameters import MOST_LISTED, build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
@@ -89,7 +90,7 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
     print(f"duration              {result.trajectory.duration_s:.2f} s, {precision.samples} samples")
     print(f"base parameters       {precision.rank} of {precision.unknowns} unknowns")
     if precision.not_excited:
-        print(f"not excited           {', '.join(precision.not_excited)}")
+        print(f"not excited           {listing(precision.not_excited, limit=MOST_LISTED)}")
     print(f"condition number      {precision.condition:.2f} (columns of unit length)")
     worst = max(precision.base_parameters, key=lambda deviation: deviation.sigma)
     print(f"largest deviation     {worst.sigma:.4g} {worst.unit} ({worst.name})")
