@@ -91,12 +91,6 @@ class InertialPipelineConfig:
         upper=2.0,
     )
     noise: MeasurementNoise = section(MeasurementNoise)
-    adapt_noise: bool = parameter(
-        True,
-        "Whether standard deviations under `noise` are scaled to what the innovations show, one factor for "
-        "each group of rows that share a parameter; if false, they are used as stated.",
-        runtime=True,
-    )
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     candidates: tuple[str, ...] = parameter(

@@ -227,7 +227,6 @@ class InertialEstimator:
     def set_config(self, config: InertialPipelineConfig) -> None:
         """Take parameters of which only those that may change while running differ."""
         self.config = config
-        self.noise.adapting = config.adapt_noise
         if isinstance(self.filter, LogCholeskyEkf):
             self.filter.reopen_after = config.gate.reopen_after
 

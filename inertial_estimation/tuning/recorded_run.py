@@ -114,11 +114,14 @@ class RecordedRun:
             deque(replay.steps(), maxlen=0)
         return pipelines.tilt, found
 
-    def updates(self, overrides: Overrides = ()) -> Iterator[tuple[int, StepOutcome]]:
+    def updates(
+        self, overrides: Overrides = (), *, adapting: bool = True
+    ) -> Iterator[tuple[int, StepOutcome]]:
         """Replay the recording, and yield what the inertial filter makes of it while it is replayed.
 
         Args:
             overrides: Parameters that differ from those of the files.
+            adapting: Whether the filter may scale the stated noise.
 
         Yields:
             Stamp [ns] of every measurement, and the outcome of its update.
@@ -126,6 +129,7 @@ class RecordedRun:
         pipelines = self.pipelines(overrides)
         inertial = pipelines.inertial
         assert inertial is not None
+        inertial.estimator.noise.adapting = adapting
         found: list[tuple[int, StepOutcome]] = []
         inertial.on_update = lambda step, update: found.append((step.stamp_ns, update))
         replay = Replay(self.recording, self.topics(pipelines), ReplayReaders(pipelines.tilt, inertial))

@@ -70,15 +70,14 @@ class LikelihoodTrials(Trials):
     objective = Objective(INERTIAL_NODE, "negative log-likelihood of an innovation, per row")
 
     def __init__(self, run: RecordedRun, division: Division, *, adapting: bool) -> None:
-        """Take the recording and its division; the filter may adapt its noise, if its files have it so."""
-        self._run, self.division = run, division
-        self._fixed: Values = {} if adapting else {"adapt_noise": False}
+        """Take the recording and its division; the filter may adapt its noise, or uses it as stated."""
+        self._run, self.division, self._adapting = run, division, adapting
 
     def scores(self, values: Values, parts: int) -> Array:
         """Score the innovations; see `Trials.scores`."""
-        changed = [(INERTIAL_NODE, name, value) for name, value in {**self._fixed, **values}.items()]
+        changed = [(INERTIAL_NODE, name, value) for name, value in values.items()]
         end_ns, scored = self.division.part_end_ns(parts - 1), list[tuple[int, float]]()
-        for stamp_ns, update in self._run.updates(changed):
+        for stamp_ns, update in self._run.updates(changed, adapting=self._adapting):
             if stamp_ns > end_ns:
                 break
             scored.append((stamp_ns, negative_log_likelihood(update)))

@@ -36,12 +36,12 @@ def test_updates_are_those_of_a_replay_with_other_parameters(run):
 
 def test_an_update_gives_the_likelihood_of_its_innovation(run):
     """Noise of twice the size quarters the NIS where the parameters are certain."""
-    certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6, "adapt_noise": False}
+    certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6}
     certain |= {"friction.share": 1e-9}
     noise = run.configs[INERTIAL_NODE].noise
     doubled = {f"noise.{name}": 2.0 * value for name, value in vars(noise).items()}
     (_stamp, one), (_again, two) = (
-        next(run.updates([(INERTIAL_NODE, name, value) for name, value in (certain | change).items()]))
+        next(run.updates([(INERTIAL_NODE, *one) for one in (certain | change).items()], adapting=False))
         for change in ({}, doubled)
     )
     assert two.nis == pytest.approx(one.nis / 4.0, rel=1e-4)
