@@ -8,11 +8,11 @@ import pytest
 import yaml
 from support.calibration_scenes import marker_scene
 
-from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
+from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate, only, with_offsets
 from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.calibration.problem import CalibratedChain, CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.single_frame import MarkerProblem
-from inertial_estimation.calibration.solver import OffsetIdentifiability
+from inertial_estimation.calibration.solver import OffsetIdentifiability, fit_local, solve
 from inertial_estimation.files.outputs import json_text
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
@@ -98,6 +98,18 @@ def test_left_out_samples_are_predicted_by_the_written_offsets_alone(slid) -> No
     (marker,) = slid.channels
     assert marker.left_out_written < 0.1 * marker.left_out_before
     assert marker.written < marker.left_out_written < 1.5 * marker.written
+
+
+def test_some_of_the_offsets_are_fitted_with_the_others_at_zero() -> None:
+    problem = marker_scene(np.random.default_rng(3), noise=1e-4, count=30).problem
+    solution, n = solve(problem), problem.unknowns.n_offsets
+    keep = np.arange(n) % 2 == 0
+    found = only(problem, solution, keep)
+    assert not found.x[:n][~keep].any()
+    assert found.x[:n][keep].all()
+    cut = with_offsets(problem, solution, keep * solution.x[:n])
+    errors = [fit_local(problem, x, solution.sigma)[0] for x in (found.x, cut)]
+    assert np.mean(errors[0] ** 2) < np.mean(errors[1] ** 2)
 
 
 def test_figures_show_the_file_that_is_written(slid) -> None:
