@@ -43,7 +43,6 @@ UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
 GUESSES = 15  # of these, where friction is all that efforts show
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
-OF_POSITIONS = ("rotation", "heights of the feet", "wrenches", "torques", "whole body")
 OF_FORCES = ("wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
 OFFSET = "calibrate it (command calibrate), and set joint_offsets of it"
