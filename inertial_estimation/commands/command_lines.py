@@ -80,46 +80,39 @@ def remapping(text: str) -> tuple[str, str]:
     return f"/{old}", f"/{new}"
 
 
-SHARED: dict[str, tuple[Any, str, str]] = {  # default, metavar, meaning of what several commands take
+CONFIG = "ROS parameter file or name of a robot (icub, panda, talos ...); later ones override earlier ones"
+REFERENCE = "topic of the true pose or orientation, PoseStamped or QuaternionStamped"
+SHARED: dict[
+    str, tuple[Any, ...]
+] = {  # of what several commands take: as `add`, and what else it has to know
     "bag": (Path, "BAG", "rosbag2 folder, its .mcap or .db3 file, or a .bag of ROS 1"),
-    "bags": (str, "BAG", "rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1"),
-    "--config": (
-        [],
-        "NAME|FILE",
-        "ROS parameter file or name of a robot (icub, panda, talos ...); later ones override earlier ones",
-    ),
+    "bags": (str, "BAG", "rosbag2 folders, .mcap or .db3 files, or .bag files of ROS 1", {"nargs": "+"}),
+    "--config": ([], "NAME|FILE", CONFIG, {"required": True}),
     "--urdf": ("", "SOURCE", "robot description; overrides the parameter 'urdf'"),
     "--param": (
         [],
         "NODE.NAME=VALUE",
         "override a parameter of the files ('/**' is the section of all nodes)",
     ),
-    "--output": (Path, "DIR", "folder for the results, new or empty"),
+    "--output": (Path, "DIR", "folder for the results, new or empty", {"required": True}),
     "--overwrite": (False, "", "replace what an earlier run has written there"),
-    "--storage": ("mcap", "", "format of the rosbag2 (mcap)"),
+    "--storage": ("mcap", "", "format of the rosbag2 (mcap)", {"choices": STORAGES}),
     "--no-figures": (False, "", "write no figures and no report"),
     "--rrd": (Path, "FILE", "also write the moving robot to FILE.rrd, which the command view shows"),
-    "--remap": ([], "A:=B", "read topic B in place of A"),
-    "--reference": (str, "TOPIC", "topic of the true pose or orientation, PoseStamped or QuaternionStamped"),
+    "--remap": ([], "A:=B", "read topic B in place of A", {"type": remapping}),
+    "--reference": (str, "TOPIC", REFERENCE),
     "--start": (0.0, "S", "begin S seconds into the recording"),
     "--seed": (0, "N", "seed of what is random; the same one gives the same result"),
-    "--jobs": (1, "N", "processes that share the work; results do not depend on their number"),
+    "--jobs": (1, "N", "processes that share the work; results do not depend on their number", {"low": 1}),
     "--noise-free": (False, "", "simulate sensors without noise and bias"),
-}
-HOW: dict[str, dict[str, Any]] = {  # what else the parser has to know of them
-    "bags": {"nargs": "+"},
-    "--config": {"required": True},
-    "--output": {"required": True},
-    "--storage": {"choices": STORAGES},
-    "--remap": {"type": remapping},
-    "--jobs": {"low": 1},
 }
 
 
 def shared(parser: Parser, options: str, **changed: Any) -> None:
     """Declare options of `SHARED`, separated by blanks, with changes of how the parser takes them."""
     for option in options.split():
-        add(parser, option, *SHARED[option], **{**HOW.get(option, {}), **changed})
+        default, metavar, meaning, *how = SHARED[option]
+        add(parser, option, default, metavar, meaning, **{**(how[0] if how else {}), **changed})
 
 
 def init(p: Parser) -> None:
