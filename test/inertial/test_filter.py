@@ -9,6 +9,7 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.filter import DRIFT_S, GroupedInformation, InformationFilter
+from inertial_estimation.inertial.noise import RowBlock
 from inertial_estimation.inertial.posterior import (
     LinearPrior,
     Posterior,
@@ -204,20 +205,15 @@ def test_it_is_the_extended_kalman_filter_of_the_textbook():
     assert pytest.approx(P, abs=1e-8) == filter_.posterior.P
 
 
-def with_errors(scene, sigma):
-    """A filter with an error of each sensor row of the arm after its only body."""
-    plain, k = scene.unknowns(), len(sigma)
-    errors = LinearPrior(tuple(map(str, range(k))), np.zeros(k), sigma)
-    noise = scene.noise()
-    noise.adapting = False
-    return InformationFilter(Unknowns(plain.bodies, plain.body_prior, errors=errors), noise, MEMORY)
-
-
 def test_errors_of_sensors_drift_by_their_prior_variance_within_the_time_of_drifts():
-    scene, sigma = ArmScene(links=("panda_link7",)), np.full(7, 2.0)
-    filter_ = with_errors(scene, sigma)
-    block = scene.block()[0]
-    block = replace(block, A=np.eye(7, 17, 10), value=np.zeros(7), dt=6.0)
+    scene, errors = (
+        ArmScene(links=("panda_link7",)),
+        LinearPrior(tuple("abcdefg"), np.zeros(7), np.full(7, 2.0)),
+    )
+    plain, noise = scene.unknowns(), scene.noise()
+    noise.adapting = False
+    filter_ = InformationFilter(Unknowns(plain.bodies, plain.body_prior, errors=errors), noise, MEMORY)
+    block = replace(scene.block()[0], A=np.eye(7, 17, 10), value=np.zeros(7), dt=6.0)
     information = 0.0
     for k in range(5):  # a drift after the second and the fourth block, of 12 s each
         filter_.learn(block)
@@ -235,3 +231,14 @@ def test_information_is_that_of_the_data_over_that_of_the_prior(share, informati
     part = informed_part(unknowns, moved, unknowns.nominal)
     assert part.information == pytest.approx(np.full(10, information), abs=1e-6)
     assert part.x == pytest.approx(moved.x if information > 3.0 else unknowns.nominal)
+
+
+def test_information_of_groups_is_that_of_noise_scaled_in_each_of_them():
+    rng, groups, w = np.random.default_rng(0), np.array([0, 1, 1, 2, 0]), np.array([1.0, 0.5, 3.0])
+    data, root = GroupedInformation(groups, 4), rng.normal(size=(5, 5))
+    block = RowBlock(rng.normal(size=(5, 4)), rng.normal(size=5), root @ root.T + np.eye(5), 0.01)
+    data.add(block, np.ones(5))
+    scaled = np.linalg.inv(block.noise) * np.outer(w[groups], w[groups])
+    matrix, vector = data.weighted(w)
+    assert matrix == pytest.approx(block.A.T @ scaled @ block.A)
+    assert vector == pytest.approx(block.A.T @ scaled @ block.value)

@@ -238,3 +238,4 @@ def test_readings_are_older_than_their_stamps_by_the_delay_and_no_two_arrivals_a
     assert (clock.shifted_ns, clock.offset_ns) == (HOUR - 10 * MS, HOUR)
     clock.last_ns = START
     assert [clock.from_arrival(at) for at in (START, START + 5)] == [START + 1, START + 5]
+    assert not clock.unset
