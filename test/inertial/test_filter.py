@@ -206,10 +206,8 @@ def test_it_is_the_extended_kalman_filter_of_the_textbook():
 
 
 def test_errors_of_sensors_drift_by_their_prior_variance_within_the_time_of_drifts():
-    scene, errors = (
-        ArmScene(links=("panda_link7",)),
-        LinearPrior(tuple("abcdefg"), np.zeros(7), np.full(7, 2.0)),
-    )
+    scene = ArmScene(links=("panda_link7",))
+    errors = LinearPrior(tuple("abcdefg"), np.zeros(7), np.full(7, 2.0))
     plain, noise = scene.unknowns(), scene.noise()
     noise.adapting = False
     filter_ = InformationFilter(Unknowns(plain.bodies, plain.body_prior, errors=errors), noise, MEMORY)
