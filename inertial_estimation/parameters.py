@@ -17,6 +17,7 @@ from inertial_estimation.errors import ConfigurationError, listing, one_line
 MOST_LISTED = 12  # names of an error message
 _SPEC = "inertial_estimation.parameter"
 _SECTION = "inertial_estimation.section"
+_WITHOUT = "inertial_estimation.without"
 ConfigT = TypeVar("ConfigT")
 
 
@@ -75,18 +76,21 @@ def parameter(
     return field(default=default, metadata={_SPEC: spec})
 
 
-def section(config_class: type, *, prefix: str | None = None) -> Any:
+def section(config_class: type, *, prefix: str | None = None, without: Collection[str] = ()) -> Any:
     """Declare a nested config dataclass.
 
     Args:
         config_class: Dataclass whose fields are parameters.
         prefix: Dotted prefix of its parameters; the field's own name by default, "" to merge them
             into the level above.
+        without: Dotted names, within the section, of parameters that mean nothing here: they are not
+            declared, their defaults hold.
 
     Returns:
         A dataclass field whose default is the nested dataclass with its defaults.
     """
-    return field(default_factory=config_class, metadata={_SECTION: prefix if prefix is not None else True})
+    metadata = {_SECTION: prefix if prefix is not None else True, _WITHOUT: frozenset(without)}
+    return field(default_factory=config_class, metadata=metadata)
 
 
 def iterate_parameters(config_class: type) -> Iterator[ParameterSpec]:
@@ -235,7 +239,10 @@ def _walk(
     hints = get_type_hints(config_class)
     for item in fields(config_class):
         if _SECTION in item.metadata:
-            yield from _walk(hints[item.name], prefix + _section_prefix(item), (*path, item.name))
+            inner = prefix + _section_prefix(item)
+            absent = {inner + name for name in item.metadata[_WITHOUT]}
+            found = _walk(hints[item.name], inner, (*path, item.name))
+            yield from (entry for entry in found if entry[0] not in absent)
         elif _SPEC in item.metadata:
             texts = hints[item.name] == tuple[str, ...]
             spec = dataclasses.replace(item.metadata[_SPEC], texts=texts)

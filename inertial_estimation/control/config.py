@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.models.friction import NominalFriction
-from inertial_estimation.models.robot_config import RobotGeometryConfig, StanceConfig
+from inertial_estimation.models.robot_config import OF_EFFORTS, OF_IMU, RobotGeometryConfig, StanceConfig
 from inertial_estimation.parameters import parameter, section
 
 
@@ -11,7 +11,7 @@ from inertial_estimation.parameters import parameter, section
 class ControlledRobotConfig(RobotGeometryConfig):
     """The robot with its inputs and the friction of its joints, of which the rotor inertia counts."""
 
-    nominal_friction: NominalFriction = section(NominalFriction)
+    nominal_friction: NominalFriction = section(NominalFriction, without=("smoothing_speed", "presliding"))
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class InertiaIntakeConfig:
 class ControllerConfig:
     """Everything the controller is built from."""
 
-    robot: ControlledRobotConfig = section(ControlledRobotConfig, prefix="")
+    robot: ControlledRobotConfig = section(ControlledRobotConfig, prefix="", without=(*OF_IMU, *OF_EFFORTS))
     stance: StanceConfig = section(StanceConfig)
     rate: float = parameter(
         333.0,

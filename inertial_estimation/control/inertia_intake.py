@@ -5,17 +5,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from inertial_estimation.inputs.config import JUMP_NS
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import weight_of
-from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia, seconds
+from inertial_estimation.signals import Array, LinkInertia, seconds
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LEAST_MASS = 0.02  # plausible, as a share of the mass of the link's body in the URDF
 MOST_MASS = 2.0  # plausible on top of the body's mass in the URDF, as a multiple of the robot's mass
 EXTENT_M = 2.0  # of a body: its centre of mass from its link, its radius of gyration
-MAX_PENDING = 32  # sets kept
-LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
+MAX_PENDING = 64  # sets of inertias, and joint states that wait for them
 LARGEST_SHARE = 0.1  # of a torque limit, or of the weight: larger ones are no errors of a model
 
 
@@ -70,7 +70,7 @@ class InertiaIntake:
             self._refuse("link not expected", f"'{inertia.link}'", now_ns)
         elif self.applied_ns is not None and stamp_ns <= self.applied_ns:
             self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_ns} ns", now_ns)
-        elif stamp_ns - now_ns > LARGEST_LEAD_NS:
+        elif stamp_ns - now_ns > JUMP_NS:  # of another clock
             lead = f"{seconds(stamp_ns - now_ns):.4g} s ahead of the joint states"
             self._refuse("stamp ahead", f"'{inertia.link}': {lead}", now_ns)
         elif problem := self._problem(inertia):

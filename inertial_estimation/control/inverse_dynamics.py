@@ -10,6 +10,7 @@ Unknowns x = [a, phi]: acceleration and contact forces in units of `FORCE_UNIT`.
 a = -M^-1 h, f = 0 satisfies all of it: the program always has a solution.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,9 +23,8 @@ from inertial_estimation.models.robot_config import StanceConfig, contact_points
 from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameMotion, MotionRows
 from inertial_estimation.signals import Array
 
-PYRAMID_SHARE = np.sqrt(0.5)  # of the friction coefficient: the pyramid inside the cone
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
-EDGE_MARGIN, EDGE_SHARE = 0.015, 0.25  # of a sole [m], and at most of half its shorter side
+EDGE_SHARE = 0.125  # of the shorter side of a sole
 NORMAL = 2  # of the coordinates of a force, the normal one
 FORCE_WEIGHT = 1e-3  # w_f, small: it only settles what the tasks leave open
 SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
@@ -50,8 +50,7 @@ class Contact(NamedTuple):
     @property
     def margin(self) -> float:
         """Distance that the desired centre of pressure keeps from the edges of a sole [m]; 0 for a point."""
-        half = 0.5 * np.ptp(self.points_C[:, :2], axis=0).min()
-        return min(EDGE_MARGIN, EDGE_SHARE * float(half))
+        return EDGE_SHARE * float(np.ptp(self.points_C[:, :2], axis=0).min())
 
     @property
     def is_sole(self) -> bool:
@@ -80,7 +79,7 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If a rectangle is wrong.
     """
-    mu = PYRAMID_SHARE * friction
+    mu = friction / math.sqrt(2.0)  # the pyramid inside the cone
     pyramid = np.array([[-1.0, 0.0, mu], [1.0, 0.0, mu], [0.0, -1.0, mu], [0.0, 1.0, mu], [0.0, 0.0, 1.0]])
     contacts = []
     for name, points in zip(names, contact_points(stance, names), strict=True):

@@ -10,11 +10,11 @@ import numpy as np
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlResult, WholeBodyController
 from inertial_estimation.control.health import controller_health, inertia_health, torque_error_health
-from inertial_estimation.control.inertia_intake import InertiaIntake, TorqueErrorIntake
-from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.supervisor import GAP_S, ControlSupervisor
+from inertial_estimation.control.inertia_intake import MAX_PENDING, InertiaIntake, TorqueErrorIntake
+from inertial_estimation.control.references import GAP_S, WalkCommand
+from inertial_estimation.control.supervisor import HOLD_S, ControlSupervisor
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inputs.alignment import AlignedSample, Continuity, Steps
+from inertial_estimation.inputs.alignment import DUE, AlignedSample, Continuity, Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds, JointPart
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
@@ -37,9 +37,6 @@ from inertial_estimation.signals import (
 )
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
-FORCE_AGE_S = 0.02  # for which a force before a joint state still shows a touchdown
-RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
-MOST_WAITING = 64  # joint states that wait for inertias
 STOPPED = 5.0  # timeouts of an input, from whose age on the inertias, which come more slowly, have stopped
 IMPOSSIBLE = (
     *(DropReason.NOT_FINITE, DropReason.OUT_OF_RANGE),
@@ -96,7 +93,7 @@ class SensedState:
         return [self._force(contact, sample) for contact in self.inputs.contacts.values()]
 
     def _force(self, contact: ContactInput, sample: AlignedSample) -> float | None:
-        row = self.inputs.aligner.latest(contact.stream.spec.name, sample.time_ns - 1, FORCE_AGE_S)
+        row = self.inputs.aligner.latest(contact.stream.spec.name, sample.time_ns - 1, HOLD_S)
         if row is None:
             return None
         if not self._soles:  # a point, whose axes turn as it rolls
@@ -183,7 +180,7 @@ class ControllerPipeline(TakesReadings):
         self.torque_errors = TorqueErrorIntake(self.robot, limits)
         self._sensed = SensedState(config, setup)
         self.inputs = self._sensed.inputs
-        self._waiting: deque[AlignedSample] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[AlignedSample] = deque(maxlen=MAX_PENDING)
         self.supervisor = ControlSupervisor(config, self.controller)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None  # of the last command since the last gap of all inputs
@@ -306,7 +303,7 @@ class ControllerPipeline(TakesReadings):
 
     def _is_due(self, stamp_ns: int) -> bool:
         """Return whether a command is due, by the rate; not for a stamp before that of the last one."""
-        period = (1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate
+        period = DUE * NANOSECONDS / self.config.rate
         return self._last_stamp_ns is None or stamp_ns - self._last_stamp_ns >= period
 
     def _due(self) -> Iterator[AlignedSample]:

@@ -12,11 +12,10 @@ from inertial_estimation.signals import Array, BaseReference, JointReading
 
 HEIGHT_RATE, JOINT_RATE = 0.3, 2.5  # largest rates of the references of base height and joints [m/s], [rad/s]
 SPEED_UP_S = 0.25  # in which a reference reaches its largest rate
-RATE_HOLD = 0.05  # how long the rate of a target counts without a new target [s]
+GAP_S = 0.1  # without a new target its rate no longer counts; without a joint state control begins anew
 HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
 HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
 LARGEST_ANGLE = 0.8  # of a requested roll or pitch [rad]
-LARGEST_POSITION = 1e3  # of a joint or its target, which matters where it has no limits, e.g. a wheel [rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,11 @@ class SmoothReference:
         Args:
             target: Shape (n,).
             rate: Rate at which the target itself moves, shape (n,); None: zero. A target that is not
-                renewed within `RATE_HOLD` stands still.
+                renewed within `GAP_S` stands still.
         """
         self._target = np.array(target, dtype=float)
         new_rate = np.zeros_like(self._target) if rate is None else np.array(rate, dtype=float)
-        if 0.0 < self._age <= RATE_HOLD:
+        if 0.0 < self._age <= GAP_S:
             change, limit = (new_rate - self._target_rate) / self._age, self._max_acceleration
             self._target_acceleration = np.clip(change, -limit, limit)
         self._target_rate = new_rate
@@ -76,7 +75,7 @@ class SmoothReference:
         if h <= 0.0:
             return
         self._age += h
-        if self._age > RATE_HOLD and (self._target_rate.any() or self._target_acceleration.any()):
+        if self._age > GAP_S and (self._target_rate.any() or self._target_acceleration.any()):
             self._target_rate, self._target_acceleration = np.zeros((2, len(self.position)))
             self._there = False
         if not self._there:
@@ -224,8 +223,6 @@ class References:
         rates = [] if reading.velocity is None else [reading.velocity]
         if not np.isfinite(np.concatenate([reading.position, *rates])).all():
             return "not finite"
-        if (np.abs(reading.position) > LARGEST_POSITION).any():
-            return f"beyond {LARGEST_POSITION:g} rad"
         return ""
 
     def _base_problem(self, reference: BaseReference) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlResult, ControlState, WholeBodyController
-from inertial_estimation.control.references import LARGEST_POSITION
+from inertial_estimation.control.references import GAP_S
 from inertial_estimation.errors import InertialEstimationError, NumericalError
+from inertial_estimation.models.friction import EFFORT_PER_KG
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.models.robot_model import RobotModel
@@ -20,7 +21,6 @@ from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
-POSITION_MARGIN = 0.3  # beyond the URDF's limits, from which a position is not trusted [rad]
 SPEED_SCALE = 3.0  # of the URDF's limits of speed
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
 FREE_SPEED = 50.0  # limit of joints without one in the URDF [rad/s]
@@ -34,7 +34,6 @@ class FaultCause(Enum):
     """Why a joint state is not answered by the solution of the tasks; health counts them by value."""
 
     IMPOSSIBLE = "impossible reading"
-    JOINT_POSITION = "joint position beyond its limits"
     JOINT_SPEED = "joint speed implausible"
     BASE_SPEED = "base speed implausible"
     BASE_RATE = "base rate implausible"
@@ -68,8 +67,6 @@ class StateLimits:
         self._names = robot.joint_names
         scaled = np.maximum(SPEED_SCALE * limits.velocity, LEAST_SPEED_LIMIT)
         self.speed: Array = np.where(np.isfinite(limits.velocity), scaled, FREE_SPEED)
-        self._low = np.maximum(limits.lower - POSITION_MARGIN, -LARGEST_POSITION)
-        self._high = np.minimum(limits.upper + POSITION_MARGIN, LARGEST_POSITION)
 
     def fault(
         self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
@@ -81,12 +78,6 @@ class StateLimits:
             joints: Joint state in the model's order.
             before: Fault of the state before: its limit is narrower, so that the result does not alternate.
         """
-        beyond = (joints.q < self._low) | (joints.q > self._high)
-        if beyond.any():
-            i = int(np.argmax(beyond))
-            text = f"plausible are {self._low[i]:.4g} to {self._high[i]:.4g} rad"
-            text = f"joint_states: '{self._names[i]}' at {joints.q[i]:.4g}, {text}"
-            return StateFault(FaultCause.JOINT_POSITION, text)
         limit = self.speed * (RETURN_SHARE if before is FaultCause.JOINT_SPEED else 1.0)
         fast = np.abs(joints.v) > limit
         if fast.any():
@@ -113,11 +104,7 @@ class StateLimits:
         return None
 
 
-LONGEST_TICK_S = 0.01  # time between two commands that counts: a late command does not make a larger step
-UNLIMITED_TORQUE = 100.0  # taken for the rate of joints without an effort limit [Nm]
-RETURN_S = 0.1  # in which a torque may change by its limit when control returns
-HOLD_S = 0.02  # for which the torques of the last solution are kept when there is none
-GAP_S = 0.1  # time without an answered joint state after which control begins anew from the robot's pose
+HOLD_S = 0.02  # for which a force and the torques of the last solution still hold, and a late command counts
 STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
 
 
@@ -127,9 +114,9 @@ class TorqueReturn:
     Once all torques have arrived it does nothing until the next `begin`.
     """
 
-    def __init__(self, tau_max: Array) -> None:
-        """Set the rate by the torque limits [Nm], shape (n_joints,)."""
-        self._rate = np.where(np.isfinite(tau_max), tau_max, UNLIMITED_TORQUE) / RETURN_S
+    def __init__(self, tau_max: Array, unlimited: float) -> None:
+        """Set the rate by the torque limits [Nm], shape (n_joints,), and one for joints without [Nm]."""
+        self._rate = np.where(np.isfinite(tau_max), tau_max, unlimited) / GAP_S
         self._tau: Array | None = None
 
     def begin(self, tau: Array | None) -> None:
@@ -145,7 +132,7 @@ class TorqueReturn:
         """
         if self._tau is None:
             return tau
-        step = self._rate * min(h, LONGEST_TICK_S)
+        step = self._rate * min(h, HOLD_S)
         sent: Array = np.clip(tau, self._tau - step, self._tau + step)
         self._tau = None if np.array_equal(sent, tau) else sent
         return sent
@@ -187,7 +174,7 @@ class ControlSupervisor:
         dynamics = controller.dynamics
         self.controller = controller
         self._limits = StateLimits(dynamics.robot, dynamics.limits)
-        self._return = TorqueReturn(controller.tau_max)
+        self._return = TorqueReturn(controller.tau_max, EFFORT_PER_KG * dynamics.robot.total_mass)
         self._n_contacts = len(config.robot.contacts) if dynamics.robot.floating_base else 0
         # Of its speed, a joint that a torque moves alone, with the inertia I = 1 / (M^-1)_jj, loses the share
         # d h / I in a period h.

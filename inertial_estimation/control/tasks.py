@@ -18,8 +18,7 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameM
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
 
-FOOT_STIFFNESS = 300.0  # of a foot in the air: it has to land in time [1/s^2]
-REST_DAMPING = 30.0  # of a contact [1/s]
+FOOT_STIFFNESS = 300.0  # of a foot in the air, which has to land in time; at rest its damping alone [1/s^2]
 # Weights relative to that of the posture: what carries and moves the robot comes first.
 BASE_WEIGHT, COM_WEIGHT, FOOT_WEIGHT, REST_WEIGHT = 10.0, 30.0, 100.0, 1000.0
 
@@ -97,7 +96,7 @@ def rest_task(contact: str, motion: MotionRows) -> Task:
     With a large weight, not an equality, the program keeps a solution in every state: a robot that falls gets
     the torques nearest to what was wanted.
     """
-    wanted = -REST_DAMPING * motion.velocity - motion.drift
+    wanted = -2.0 * math.sqrt(FOOT_STIFFNESS) * motion.velocity - motion.drift
     return Task(f"{contact} at rest", motion.jacobian, wanted, REST_WEIGHT)
 
 

@@ -54,15 +54,14 @@ class Scene(NamedTuple):
     parallel: bool = True  # the trunk, to the slope; else it is level
     load_s: float = 0.0  # when the load comes, from the release; then it starts the identification by itself
 
-    def overrides(self, quick: bool) -> Overrides:
-        """Return parameters by node; a shortened run settles sooner."""
+    def overrides(self) -> Overrides:
+        """Return parameters by node."""
         ground = {
             "ground.terrain": "ramp",
             "ground.slope": self.slope,
             "ground.begin": -2.0,
         }  # far behind [m]
         payload: dict[str, Any] = {"start": "on_change" if self.load_s else "on_request"}
-        payload |= {"settling_time": 0.3} if quick else {}
         return {SIMULATOR_NODE: ground if self.slope else {}, PAYLOAD_NODE: payload}
 
 
@@ -130,7 +129,7 @@ def standing_loop(
     Raises:
         ConfigurationError: If the robot falls.
     """
-    replaced = scene.overrides(quick)
+    replaced = scene.overrides()
     for node, values in (overrides or {}).items():
         replaced[node].update(values)
     loads = []

@@ -244,6 +244,10 @@ class RobotGeometryConfig(RobotDescriptionConfig, RobotInputConfig):
     """The same, with its inputs, but for joint friction."""
 
 
+OF_IMU = "imu_frame", "imu.units", "inputs.imu_delay"  # parameters of nodes that use one
+OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # of nodes that use the joints' efforts
+
+
 @dataclass(frozen=True)
 class RobotConfig(RobotGeometryConfig):
     """The same, with the friction of its joints and what its efforts have gone through."""

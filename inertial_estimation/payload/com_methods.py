@@ -31,10 +31,10 @@ HOLD_SHARE = 0.2  # of the settling time, how long the distance must stay small
 PATIENCE_SETTLING_TIMES, LONGEST_SETTLING_TIMES = 2.0, 10.0  # until the noise decides; until it gives up
 FEWEST_SAMPLES = 5  # samples before a scatter means anything
 
-POSE_DURATION_S = 0.5  # over which the measurement of one static pose is averaged
+AVERAGE_S = 0.5  # over which the mass, and the measurement of one static pose, are averaged
 PATIENCE_S = 10.0  # for which a pose that is not taken, rest or an input is waited for
 NEW_POSE_RAD = 0.5 * TILT_RAD  # a pose this far from all others is a new one
-SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture counts as unchanged
+SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture is the same, or that asked for
 LEAST_SPREAD = 0.25 * TILT_RAD  # of the poses, to see all components; five poses by that tilt have 0.9
 
 
@@ -281,7 +281,7 @@ class StaticPoses(ComMethod):
             self._lines, self._lasted = [line], 0.0
         else:
             self._lines, self._lasted = [*self._lines, line], self._lasted + h
-        measured = bool(self._lines) and self._lasted >= POSE_DURATION_S
+        measured = bool(self._lines) and self._lasted >= AVERAGE_S
         if measured:
             self.poses.append(PoseLine.mean(self._lines))
             self._solution = nearest_point(self.poses, self.com_B, LEAST_SPREAD)

@@ -7,7 +7,7 @@ rest is in `rest`.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.models.robot_config import OF_IMU, RobotGeometryConfig
 from inertial_estimation.parameters import parameter, section
 
 METHODS = ("static_poses", "orientation_error", "contact_forces")
@@ -23,7 +23,7 @@ class TrunkPayloadConfig:
 
     rate: ClassVar[float] = 333.0
 
-    robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="")
+    robot: RobotGeometryConfig = section(RobotGeometryConfig, prefix="", without=("floating_base", *OF_IMU))
     trunk: str = parameter(
         "", "Link of the trunk whose mass and centre of mass are identified; empty takes the base link."
     )
@@ -44,16 +44,6 @@ class TrunkPayloadConfig:
         "What starts an identification: a load change or a request (on_change), or a request alone "
         "(on_request).",
         choices=("on_change", "on_request"),
-        runtime=True,
-    )
-    settling_time: float = parameter(
-        1.0,
-        "Time in which the recursion on contact forces removes 95 % of an error of the centre of mass; that "
-        "on the orientation error takes four times as long, since the base turns in between. The mass is "
-        "averaged over half of it.",
-        unit="s",
-        lower=0.01,
-        upper=100.0,
         runtime=True,
     )
     load_change: float = parameter(

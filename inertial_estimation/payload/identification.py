@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from inertial_estimation.payload.com_methods import (
+    AVERAGE_S,
     PATIENCE_S,
     SAME_POSTURE_RAD,
     ComMethod,
@@ -29,11 +30,10 @@ from inertial_estimation.payload.rest import WINDOW_S, has_lasted
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.signals import Array, BaseReference
 
-MASS_SHARE = 0.5  # of the settling time, over which the mass is averaged
+SETTLING_S = 1.0  # in which the recursion on contact forces removes 95 % of an error: t_a (T III-B)
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
 TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
-POSTURE_REACHED_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
 
 Tilt = tuple[float, float]  # roll and pitch of the base [rad]
 MethodFactory = Callable[[float, Array, float], ComMethod]
@@ -51,7 +51,7 @@ class RequestedPosture:
 
     def keep(self, reading: TrunkReading) -> None:
         """Keep the posture of a robot that stands undisturbed; one near level counts as level."""
-        level = reading.turned_from((0.0, 0.0)) < POSTURE_REACHED_RAD
+        level = reading.turned_from((0.0, 0.0)) < SAME_POSTURE_RAD
         self.undisturbed = BaseReference(reading.height, *((0.0, 0.0) if level else reading.tilt))
 
     def ask(self, tilt: Tilt | None) -> None:
@@ -65,7 +65,7 @@ class RequestedPosture:
     def reached(self, reading: TrunkReading) -> bool:
         """Return whether the base has the requested posture."""
         asked = self.reference
-        return asked is None or reading.turned_from((asked.roll, asked.pitch)) < POSTURE_REACHED_RAD
+        return asked is None or reading.turned_from((asked.roll, asked.pitch)) < SAME_POSTURE_RAD
 
 
 class Identification:
@@ -292,7 +292,7 @@ class _Weighing(PhaseState):
         mass, com_B = float(self._mean.mean[0]), self._mean.mean[1:]
         completed_B = run.trunk.completed_along_gravity(com_B, reading.measurement.R_WB)
         run.load_changes.expected = Expectation(mass, completed_B)
-        if not has_lasted(self._duration, MASS_SHARE * run.config.settling_time):
+        if not has_lasted(self._duration, AVERAGE_S):
             return self
         reason = run.trunk.implausible(mass)
         if reason:
@@ -302,7 +302,7 @@ class _Weighing(PhaseState):
         sigma = math.sqrt(variance * n / (n - 1) / independent) if n > 1 else math.inf
         before_B = run.fallback[0].com_B
         run.trunk.value = TrunkValue(mass, before_B, sigma)
-        method = run.methods[run.method](run.config.settling_time, before_B, mass)
+        method = run.methods[run.method](SETTLING_S, before_B, mass)
         return _ComIdentification(run, method, reading.tilt)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:

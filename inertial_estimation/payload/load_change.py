@@ -6,14 +6,11 @@ import numpy as np
 
 from inertial_estimation.payload.estimate import LoadChange
 from inertial_estimation.payload.readings import TrunkReading
-from inertial_estimation.payload.rest import has_lasted
-from inertial_estimation.payload.statics import across_gravity
+from inertial_estimation.payload.rest import DURATION_S, has_lasted
+from inertial_estimation.payload.statics import REACH_M, across_gravity
 from inertial_estimation.signals import Array, frozen_array
 
-DURATION_S = 0.1  # at rest, for which a difference persists before it is a load change
-MOVING_DURATION_S = 0.15  # in motion
-MOVING_FACTOR = 2.0  # of the limit at rest: HyQ crawling is weighed to 0.6 kg, half of it
-COM_REACH_M = 1.2  # a shift of the centre of mass counts from the share of the mass that counts, of this
+MOVING_FACTOR = 2.0  # in motion, of limit and duration at rest: HyQ crawling is weighed to 0.6 kg, half of it
 LONE_SHARE = 0.9  # of the sum of all feet's changes, from which on one foot has changed alone
 
 
@@ -106,7 +103,7 @@ class LoadChangeDetector:
             self._seen_moving_for = max(0.0, self._seen_moving_for - dt)
             return None
         self._seen_moving_for += dt
-        if not has_lasted(self._seen_moving_for, MOVING_DURATION_S):
+        if not has_lasted(self._seen_moving_for, MOVING_FACTOR * DURATION_S):
             return None
         self.expected = Expectation(mass, before.com_B, seen_in_motion=True)
         self.forget_evidence()
@@ -117,7 +114,7 @@ class LoadChangeDetector:
     def _differs(self, reading: TrunkReading, trunk: Expectation, *, mass_only: bool = False) -> bool:
         if abs(reading.mass - trunk.mass) > self.share * self._robot_mass:
             return True
-        return not mass_only and float(np.linalg.norm(trunk.shift(reading))) > COM_REACH_M * self.share
+        return not mass_only and float(np.linalg.norm(trunk.shift(reading))) > REACH_M * self.share
 
     def _change(self, stamp_ns: int, before: float, mass: float, shift_B: Array) -> LoadChange:
         kind = "loaded" if mass > before else "unloaded"

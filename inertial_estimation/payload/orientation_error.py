@@ -18,7 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.payload.com_methods import (
+    AVERAGE_S,
     COARSE_TOLERANCE_M,
+    PATIENCE_S,
     TILT_RAD,
     TOLERANCE_M,
     ComMethod,
@@ -35,11 +37,9 @@ SETTLING_FACTOR = 4.0  # of the settling time of forces, in which an error is go
 LEAST_RESPONSE = 0.1  # of a posture controller [rad/m]
 LARGEST_MISSING_SHARE = 0.25  # of a probe that was taken back, or of a pitch: 0.2 m off in z leave as much
 LARGEST_UNPREDICTED_SHARE = 0.7  # of a predicted turn, the largest difference from the measured one
-DWELL_S = 0.5  # for which the trunk may move after a change before its tilt is measured
 TILT_TIME_S = 1.0  # for the reference to reach another tilt, before that
 WINDOW_S = 0.3  # over which the tilt is averaged; two consecutive windows must agree
 STEADY_RAD = 5e-4  # largest difference between them
-LONGEST_SETTLING_S = 6.0  # of a tilt, after the dwell
 CAUSE = "another controller holds it, or its posture controller integrates"
 
 
@@ -85,12 +85,12 @@ class SteadyTilt:
     @property
     def overdue(self) -> bool:
         """Whether it has taken longer than a trunk may."""
-        return self.elapsed > DWELL_S + LONGEST_SETTLING_S
+        return self.elapsed > PATIENCE_S
 
     def add(self, R_HB: Array, error: Array, h: float) -> SettledTilt | None:
         """Take one sample that represents h [s] of rest; return the tilt in the sample that settles it."""
         self.elapsed += max(0.0, h)
-        if self.elapsed < DWELL_S:
+        if self.elapsed < AVERAGE_S:  # the trunk still moves
             return None
         self._lasted += h
         self._errors.append(error)
@@ -154,7 +154,7 @@ class OrientationError(ComMethod):
         elif self._steady.overdue:
             raise _RefusedError(
                 f"the trunk does not settle: its tilt still changes by {_deg(self._steady.change)} in "
-                f"{WINDOW_S:g} s, {LONGEST_SETTLING_S:g} s after the last change; {CAUSE}"
+                f"{WINDOW_S:g} s, {PATIENCE_S:g} s after the last change; {CAUSE}"
             )
 
     def _steps(self) -> Procedure:

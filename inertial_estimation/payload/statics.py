@@ -12,17 +12,16 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.contacts import ContactFrames
+from inertial_estimation.models.contacts import LEAST_LEVER, SOLE_JOINTS, ContactFrames
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew, skews
 
-POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
-SOLE_UNKNOWNS = 6
+REACH_M = 1.2  # farthest that a load can be from the nominal centre of mass of the trunk
+POINT_JOINTS = 3  # of a limb that determine the force on a point foot, which transmits no moment
 NO_MOMENT = np.zeros(3)
-LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 
 
 class StaticMeasurement(NamedTuple):
@@ -217,11 +216,11 @@ def _check_base(robot: RobotModel, contacts: Sequence[ContactFrames], trunk_link
 def _check_limbs(robot: RobotModel, contacts: Sequence[ContactFrames], limbs: Sequence[list[int]]) -> None:
     owner: dict[int, str] = {}
     for contact, limb in zip(contacts, limbs, strict=True):
-        if not POINT_UNKNOWNS <= len(limb) < SOLE_UNKNOWNS:
+        if not POINT_JOINTS <= len(limb) < SOLE_JOINTS:
             raise ConfigurationError(
                 f"the limb of contact '{contact.name}' has {len(limb)} joints, "
-                f"{listing(robot.joint_names[j] for j in limb)}; expected {POINT_UNKNOWNS} or more to "
-                f"determine the force on a point foot, and fewer than the {SOLE_UNKNOWNS} of a sole, which "
+                f"{listing(robot.joint_names[j] for j in limb)}; expected {POINT_JOINTS} or more to "
+                f"determine the force on a point foot, and fewer than the {SOLE_JOINTS} of a sole, which "
                 "also transmits a moment; or 'ground_forces' measured"
             )
         for j in limb:

@@ -11,12 +11,11 @@ from inertial_estimation.models.hand_over import HandOver
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.com_methods import UNOBSERVED_COS_SQUARED, ComStep
 from inertial_estimation.payload.readings import implausible_mass
-from inertial_estimation.payload.statics import across_gravity
+from inertial_estimation.payload.statics import REACH_M, across_gravity
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-REACH_M = 1.0  # farthest that a load can be from the nominal centre of mass of the trunk
 NEGLIGIBLE_LOAD_KG = 1e-6  # a load that weighs less has no place
 HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
 

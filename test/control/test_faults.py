@@ -9,8 +9,8 @@ from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_sta
 import inertial_estimation as ie
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import MAX_ITERATIONS
-from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.control.supervisor import LARGEST_TILT, RETURN_S, FaultCause
+from inertial_estimation.control.references import GAP_S, WalkCommand
+from inertial_estimation.control.supervisor import LARGEST_TILT, FaultCause
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
 TORSO = "torso_2_link"
@@ -146,7 +146,7 @@ def test_after_damping_the_torques_return_at_a_bounded_rate(talos) -> None:
     bad[0] = np.nan
     before = answer(talos, 1, q=bad)
     limit = talos.controller.dynamics.limits.effort
-    step = limit * TICK_NS * 1e-9 / RETURN_S
+    step = limit * TICK_NS * 1e-9 / GAP_S
     for tick in range(2, 60):
         tau = answer(talos, tick)
         assert (np.abs(tau - before) <= step + 1e-9).all()

@@ -5,7 +5,7 @@ import pytest
 
 from inertial_estimation.control.health import inertia_health
 from inertial_estimation.control.inertia_intake import MAX_PENDING, InertiaIntake
-from inertial_estimation.control.references import RATE_HOLD, SmoothReference
+from inertial_estimation.control.references import GAP_S, SmoothReference
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, LinkInertia
 
 LINKS = ("torso", "forearm")
@@ -166,6 +166,6 @@ def test_the_rate_of_a_target_that_is_not_renewed_runs_out() -> None:
     reference.set_target(np.zeros(1), np.array([0.02]))
     reference.step(H)
     assert reference.rate[0] == pytest.approx(0.02)
-    path = positions(reference, int(3 * RATE_HOLD / H))
+    path = positions(reference, int(3 * GAP_S / H))
     assert reference.rate[0] == 0.0
     assert path[-1, 0] == 0.0

@@ -6,7 +6,7 @@ import pytest
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE, PAYLOAD_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.simulation.disturbances import parse_disturbance
 
@@ -17,8 +17,7 @@ HOIST_S = 0.3
 
 @pytest.fixture(scope="module")
 def robot() -> RobotLoop:
-    quick = {"settling_time": 0.5}
-    return RobotLoop("go2", {PAYLOAD_NODE: quick})
+    return RobotLoop("go2", {})
 
 
 def test_it_crawls_and_tells_no_load(robot: RobotLoop) -> None:

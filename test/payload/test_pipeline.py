@@ -14,7 +14,6 @@ from inertial_estimation.payload.trunk import HAND_OVER_SHARE
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-FAST = {"settling_time": 0.3}
 LOAD, MOVED = weight(), weight(com=(0.4, -0.15, 0.15))
 NOMINAL = ROBOT.link_body("trunk").nominal_J.mass
 
@@ -96,14 +95,14 @@ def test_what_is_published_is_consistent_identified_and_moves_at_the_capped_rate
 
 
 def test_measured_forces_give_the_same_trunk():
-    scene = StandingHyq(pipeline(ground_forces="measured", **FAST))
+    scene = StandingHyq(pipeline(ground_forces="measured"))
     scene.put_on(LOAD)
     assert_found(identified(scene), LOAD)
 
 
 def test_noiseless_readings_give_the_exact_trunk_on_a_tilted_base():
     load = weight(com=(-0.2, 0.1, ROBOT.link_body("trunk").nominal_J.lever[2]))  # keeps the trunk's height
-    scene = StandingHyq(pipeline(**FAST), noise=SILENT)
+    scene = StandingHyq(pipeline(), noise=SILENT)
     scene.tilt = (0.12, -0.08)
     scene.put_on(load)
     last = identified(scene)
@@ -113,7 +112,7 @@ def test_noiseless_readings_give_the_exact_trunk_on_a_tilted_base():
 
 
 def test_steps_of_the_clock_either_way_keep_the_trunk_and_a_load_taken_off_meanwhile_is_found():
-    scene = StandingHyq(pipeline(**FAST))
+    scene = StandingHyq(pipeline())
     scene.put_on(LOAD)
     found = identified(scene)
     scene.stamp_ns += 5_000_000_000

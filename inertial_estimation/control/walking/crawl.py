@@ -36,13 +36,12 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
 
-LOAD_S = 0.12  # over which a landed foot is loaded and one about to leave is unloaded
+LOAD_S = 0.12  # in which a landed foot is loaded, a leaving one unloaded, one caught in the air put down
 LEAST_SHARE = 1e-3  # of the load of a foot still on the ground: it may push, but hardly does
 TOUCH_DURATION_S = 0.008  # for which the ground must be felt, longer than a peak of the noise
 LIFTED_SHARE = 0.2  # of a swing, from which a force at the foot is new ground, or the robot tips over
 TOUCH_LAG_M = 0.01  # of a foot behind its way down: the ground has stopped it
 CATCH_M = 0.025  # error of the divergent component of motion beyond which a swing foot is put down at once
-CATCH_DURATION_S = 0.1  # in which a foot is put down that was caught in the air
 STAY_MARGIN_SHARE = 0.9  # of the margin: where it has that much, the body does not move again
 
 
@@ -263,7 +262,7 @@ class _Swing(CrawlPhase):
         x, y, z = start.tolist()
         landing = np.array([x, y, self._context.ground.blended_plane().height(x, y)])
         speed = self._context.walking.touchdown_speed
-        path = SwingPath(start, np.zeros(3), CATCH_DURATION_S, z, speed)
+        path = SwingPath(start, np.zeros(3), LOAD_S, z, speed)
         return _Swing(self._context, path, landing, self._touched_for)
 
 

@@ -10,7 +10,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.walking.ground import turn_between
 from inertial_estimation.signals import Array
 
-MARGIN_SHARES = 1.0, 0.8, 0.6, 0.4, 0.2, 0.05  # of the margin, where the polygon is too narrow for it
+MOST_HALVINGS = 5  # of the margin, where the polygon is too narrow for it
 
 
 def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: float) -> Point:
@@ -19,7 +19,7 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
     The feet that stand span a polygon (a triangle for a quadruped). A robot at rest does not tip over while
     its centre of mass is above it; a margin off every edge is left for what is not known. The place is inside
     all polygons if there is one, else inside the first ones: those of the swings to come first. A polygon
-    too narrow for the margin gets the largest share of it that leaves a place.
+    too narrow for the margin has it halved until there is a place.
 
     Args:
         polygons: Feet that stand in the coming swing, and in the swings after it.
@@ -27,7 +27,7 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
         margin: Distance from the edges [m].
     """
     attempts = [(count, 1.0) for count in range(len(polygons), 1, -1)]
-    for count, share in [*attempts, *((1, share) for share in MARGIN_SHARES)]:
+    for count, share in [*attempts, *((1, 0.5**k) for k in range(MOST_HALVINGS + 1))]:
         region = region_within(polygons[:count], share * margin)
         if region:
             return nearest_inside(region, preferred)
@@ -136,7 +136,6 @@ class CrawlPlan:
         self._order.append(self._order.pop(0))
 
 
-PEAK_ACCELERATION = 5.7735  # of a minimum-jerk path, times distance / duration^2
 LEAST_TRANSFER_S = 0.2  # shortest duration of a path
 LEAP_M = 0.002  # unpredicted change of the centre of mass between two ticks: its inertias have changed
 
@@ -211,7 +210,8 @@ class BodyMotion:
     ) -> None:
         self.goal, self._time = np.array(goal, dtype=float), 0.0
         d = self.goal - start
-        T = max(LEAST_TRANSFER_S, math.sqrt(PEAK_ACCELERATION * math.hypot(*d.tolist()) / limit))
+        peak = 10.0 / math.sqrt(3.0) * math.hypot(*d.tolist())  # from rest: largest acceleration times T^2
+        T = max(LEAST_TRANSFER_S, math.sqrt(peak / limit))
         v, a = T * velocity, T * T * acceleration
         cubic, quartic = 10.0 * d - 6.0 * v - 1.5 * a, -15.0 * d + 8.0 * v + 1.5 * a
         quintic = 6.0 * d - 3.0 * v - 0.5 * a

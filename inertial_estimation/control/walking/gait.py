@@ -151,7 +151,6 @@ def check_walk(command: WalkCommand, longest: float) -> None:
 
 
 ARRIVED_SHARE = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
-APEX_SHARE = 0.5  # of the duration: the highest point
 
 
 class SwingPath(NamedTuple):
@@ -181,7 +180,7 @@ class SwingPath(NamedTuple):
         return FootReference(R_WF, origin + R_WH @ position, R_WH @ velocity, R_WH @ acceleration)
 
     def _vertical(self, t: float, ground: float) -> tuple[float, float, float]:
-        rise, start = APEX_SHARE * self.duration, float(self.start[2])
+        rise, start = 0.5 * self.duration, float(self.start[2])
         fall, v = self.duration - rise, self.touchdown_speed
         if t < rise:
             s, rate, curvature = _blend(t, rise)
