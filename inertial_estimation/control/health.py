@@ -14,7 +14,6 @@ from inertial_estimation.errors import listing
 from inertial_estimation.inputs.stream import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel, seconds
 
-KEPT = 3000  # durations of steps for the quantile: nine seconds at 333 Hz
 Condition = tuple[bool, HealthLevel, str]
 
 
@@ -144,7 +143,7 @@ class StepTimes:
         """Begin without a step; the period is the time that one may take [s]."""
         self._period, self._overruns, self._longest = period, 0, 0.0
         self._last_overrun_ns: int | None = None
-        self._recent: deque[float] = deque(maxlen=KEPT)
+        self._recent: deque[float] = deque(maxlen=round(seconds(REPORTED_NS) / period))
 
     def add(self, duration: float, stamp_ns: int) -> None:
         """Take the duration of a step [s], and the stamp of the state it answered [ns]."""

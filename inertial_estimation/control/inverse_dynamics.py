@@ -25,7 +25,6 @@ from inertial_estimation.signals import Array
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 EDGE_SHARE = 0.125  # of the shorter side of a sole
-NORMAL = 2  # of the coordinates of a force, the normal one
 FORCE_WEIGHT = 1e-3  # w_f, small: it only settles what the tasks leave open
 SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
 
@@ -158,7 +157,7 @@ class ProgramBuilder:
         n, n_forces = ends[-1], ends[-1] - nv
         self._nv, self._tau_max = nv, tau_max
         self._units = np.concatenate([np.zeros(0), *(FORCE_UNIT[: one.dim] for one in contacts)])
-        self._normals = [place.start + NORMAL for place in self._places]
+        self._normals = [place.start + 2 for place in self._places]  # the z axes
         cones = [np.zeros((0, n))]
         for contact, place in zip(contacts, self._places, strict=True):
             cones.append(np.zeros((len(contact.cone), n)))
@@ -182,7 +181,7 @@ class ProgramBuilder:
             motions: Motion of each contact in the axes of its force.
             loads: What each contact should carry.
         """
-        (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[NORMAL]
+        (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[0]
         A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])
         weights, end = np.empty(len(b)), 0
         for task in tasks:

@@ -6,6 +6,7 @@ import numpy as np
 
 from inertial_estimation.control.config import ReferenceConfig
 from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, JointReading
@@ -15,7 +16,7 @@ SPEED_UP_S = 0.25  # in which a reference reaches its largest rate
 GAP_S = 0.1  # without a new target its rate no longer counts; without a joint state control begins anew
 HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
 HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
-LARGEST_ANGLE = 0.8  # of a requested roll or pitch [rad]
+RETURN_SHARE = 0.9  # of a limit, within which a request is taken, and a state again that was beyond it
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,6 @@ class References:
         if not low <= reference.height <= high:
             return f"height {reference.height:.4g} m, expected {low:.3g} to {high:.3g} m"
         angle = max(abs(reference.roll), abs(reference.pitch))
-        if not angle <= LARGEST_ANGLE:
-            return f"an angle of {angle:.4g} rad, expected at most {LARGEST_ANGLE:g} rad"
+        if not angle <= RETURN_SHARE * FALLEN_RAD:
+            return f"an angle of {angle:.4g} rad, expected at most {RETURN_SHARE * FALLEN_RAD:g} rad"
         return ""

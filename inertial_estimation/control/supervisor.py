@@ -11,8 +11,10 @@ import numpy as np
 
 from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlResult, ControlState, WholeBodyController
-from inertial_estimation.control.references import GAP_S
+from inertial_estimation.control.references import GAP_S, RETURN_SHARE
 from inertial_estimation.errors import InertialEstimationError, NumericalError
+from inertial_estimation.inputs.joints import FREE_VELOCITY, VELOCITY_FACTOR
+from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.models.friction import EFFORT_PER_KG
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_config import stance_positions
@@ -21,13 +23,9 @@ from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
-SPEED_SCALE = 3.0  # of the URDF's limits of speed
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
-FREE_SPEED = 50.0  # limit of joints without one in the URDF [rad/s]
 BASE_SPEED, BASE_RATE = 10.0, 20.0  # largest plausible [m/s], [rad/s]
-LARGEST_TILT = 1.0  # of a base that has not fallen [rad]
 FALLBACK_DAMPING = 5.0  # d of tau = -d v, while the state cannot be used; less for light joints [Nms/rad]
-RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it was beyond the limit
 
 
 class FaultCause(Enum):
@@ -65,8 +63,8 @@ class StateLimits:
             limits: Limits of its joints in the URDF.
         """
         self._names = robot.joint_names
-        scaled = np.maximum(SPEED_SCALE * limits.velocity, LEAST_SPEED_LIMIT)
-        self.speed: Array = np.where(np.isfinite(limits.velocity), scaled, FREE_SPEED)
+        scaled = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_SPEED_LIMIT)
+        self.speed: Array = np.where(np.isfinite(limits.velocity), scaled, FREE_VELOCITY)
 
     def fault(
         self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
@@ -97,7 +95,7 @@ class StateLimits:
         for cause, value, limit, text in (
             (FaultCause.BASE_SPEED, speed, BASE_SPEED, moves + "m/s"),
             (FaultCause.BASE_RATE, rate, BASE_RATE, moves + "rad/s"),
-            (FaultCause.FALLEN, tilt, math.degrees(LARGEST_TILT), fallen),
+            (FaultCause.FALLEN, tilt, math.degrees(FALLEN_RAD), fallen),
         ):
             if value > limit * (RETURN_SHARE if before is cause else 1.0):
                 return StateFault(cause, text.format(value, limit))

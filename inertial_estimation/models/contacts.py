@@ -40,6 +40,8 @@ from inertial_estimation.spatial import linear_algebra
 
 SOLE_JOINTS = 6  # of a limb of its own, from which it can place a sole in any pose, and determines a moment
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
+FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
+FALLEN_RAD = 1.0  # tilt of a base that no longer stands on its feet
 IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
 
 

@@ -22,20 +22,18 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
 UNOBSERVED_COS_SQUARED = 0.5  # cos^2 to an unobserved direction from which a base axis is not measured
+SETTLING_S = 1.0  # in which the recursion removes 95 % of an error, t_a (T III-B), and a base takes a tilt
 TILT_RAD = 0.15  # roll and pitch of the base that are asked for to find the height
 
 TOLERANCE_M = 5e-4  # distance at which a centre of mass has converged (T V)
 COARSE_TOLERANCE_M = 4.0 * TOLERANCE_M  # of what is seen less well: the height, or through much noise
-SHORT_SHARE = 1.0 / 3.0  # of the settling time: memory of the mean that the recursion is compared with
-HOLD_SHARE = 0.2  # of the settling time, how long the distance must stay small
-PATIENCE_SETTLING_TIMES, LONGEST_SETTLING_TIMES = 2.0, 10.0  # until the noise decides; until it gives up
-FEWEST_SAMPLES = 5  # samples before a scatter means anything
+SHORT_SHARE = 0.25  # of the settling time: of the mean compared with the recursion, and to stay near it
+PATIENCE_SETTLING_TIMES = 2.0  # until the noise decides
 
 AVERAGE_S = 0.5  # over which the mass, and the measurement of one static pose, are averaged
 PATIENCE_S = 10.0  # for which a pose that is not taken, rest or an input is waited for
-NEW_POSE_RAD = 0.5 * TILT_RAD  # a pose this far from all others is a new one
 SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture is the same, or that asked for
-LEAST_SPREAD = 0.25 * TILT_RAD  # of the poses, to see all components; five poses by that tilt have 0.9
+LEAST_SPREAD = 0.25 * TILT_RAD  # of the poses, to see all components: of two half the angle between them
 
 
 class ComStep(NamedTuple):
@@ -125,8 +123,8 @@ class ContactForceRecursion(ComMethod):
     behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. So the base's z is kept instead, on the same
     vertical line: loads move it least.
 
-    It has converged when the estimate is within `TOLERANCE_M` of the mean of what is measured (over a third
-    of the settling time), for a fifth of the settling time; or, after two settling times, when the two do not
+    It has converged when the estimate is within `TOLERANCE_M` of the mean of what is measured, both over a
+    quarter of the settling time; or, after two settling times, when the two do not
     differ by more than a noise of less than four tolerances. The deviations are those of the noise alone: an
     offset of a torque or a foot shifts every sample alike. They are infinite along the axis nearest to
     gravity.
@@ -151,12 +149,12 @@ class ContactForceRecursion(ComMethod):
         self._inside = self._inside + h if distance < TOLERANCE_M else 0.0
         hidden = measurement.R_WB[2] ** 2 > UNOBSERVED_COS_SQUARED
         variance = np.diag(self._scatter.filtered_covariance(gain))
-        sigma = np.where(hidden | (self._scatter.count < FEWEST_SAMPLES), math.inf, np.sqrt(variance))
-        done, refusal = self._inside >= HOLD_SHARE * t_a, ""
+        sigma = np.where(hidden | (self._elapsed < SHORT_SHARE * t_a), math.inf, np.sqrt(variance))
+        done, refusal = self._inside >= SHORT_SHARE * t_a, ""
         if not done and self._elapsed >= PATIENCE_SETTLING_TIMES * t_a:
             noise = math.sqrt(float(np.trace(self._recent.filtered_covariance(recent_gain))))
             done = distance < NOISE_SIGMAS * noise and noise < COARSE_TOLERANCE_M
-            if not done and self._elapsed >= LONGEST_SETTLING_TIMES * t_a:
+            if not done and self._elapsed >= PATIENCE_S:
                 refusal = (
                     f"after {self._elapsed:.1f} s the measured centre of mass still moves: it is "
                     f"{1e3 * distance:.1f} mm from the estimate and scatters by {1e3 * noise:.1f} mm, "
@@ -275,7 +273,7 @@ class StaticPoses(ComMethod):
         return ComStep(com_B, sigma_B, residual, not refusal, refusal)
 
     def _take(self, line: PoseLine, h: float) -> None:
-        if any(line.angle_to(pose) < NEW_POSE_RAD for pose in self.poses):
+        if any(line.angle_to(pose) < 2.0 * LEAST_SPREAD for pose in self.poses):
             self._lines, self._waited = [], self._waited + h
         elif not self._lines or line.angle_to(self._lines[0]) > SAME_POSTURE_RAD:
             self._lines, self._lasted = [line], 0.0

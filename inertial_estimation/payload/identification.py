@@ -15,6 +15,7 @@ from inertial_estimation.payload.com_methods import (
     AVERAGE_S,
     PATIENCE_S,
     SAME_POSTURE_RAD,
+    SETTLING_S,
     ComMethod,
     ComStep,
     ContactForceRecursion,
@@ -24,13 +25,12 @@ from inertial_estimation.payload.com_methods import (
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
-from inertial_estimation.payload.orientation_error import TILT_TIME_S, OrientationError
+from inertial_estimation.payload.orientation_error import OrientationError
 from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.signals import Array, BaseReference
 
-SETTLING_S = 1.0  # in which the recursion on contact forces removes 95 % of an error: t_a (T III-B)
 MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
 TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
@@ -335,7 +335,7 @@ class _ComIdentification(PhaseState):
         reading = observation.reading
         if reading is None:
             return self._wait_for_rest(observation)
-        about_to_move = self._since_request is not None and self._since_request < TILT_TIME_S
+        about_to_move = self._since_request is not None and self._since_request < SETTLING_S
         handing_over = self._step.to_controller and not observation.arrived
         if about_to_move or handing_over:
             return self

@@ -21,6 +21,7 @@ from inertial_estimation.payload.com_methods import (
     AVERAGE_S,
     COARSE_TOLERANCE_M,
     PATIENCE_S,
+    SETTLING_S,
     TILT_RAD,
     TOLERANCE_M,
     ComMethod,
@@ -37,7 +38,6 @@ SETTLING_FACTOR = 4.0  # of the settling time of forces, in which an error is go
 LEAST_RESPONSE = 0.1  # of a posture controller [rad/m]
 LARGEST_MISSING_SHARE = 0.25  # of a probe that was taken back, or of a pitch: 0.2 m off in z leave as much
 LARGEST_UNPREDICTED_SHARE = 0.7  # of a predicted turn, the largest difference from the measured one
-TILT_TIME_S = 1.0  # for the reference to reach another tilt, before that
 WINDOW_S = 0.3  # over which the tilt is averaged; two consecutive windows must agree
 STEADY_RAD = 5e-4  # largest difference between them
 CAUSE = "another controller holds it, or its posture controller integrates"
@@ -150,7 +150,7 @@ class OrientationError(ComMethod):
         if settled is not None:
             self._changes.append(settled.change)
             self._pitch = self._procedure.send(settled)
-            self._steady.restart(TILT_TIME_S if self._pitch != pitch else 0.0)
+            self._steady.restart(SETTLING_S if self._pitch != pitch else 0.0)
         elif self._steady.overdue:
             raise _RefusedError(
                 f"the trunk does not settle: its tilt still changes by {_deg(self._steady.change)} in "
@@ -173,7 +173,7 @@ class OrientationError(ComMethod):
             if abs(dz) < COARSE_TOLERANCE_M:
                 self._z_found = True
             else:
-                gain = recursion_gain(self._settling_time, backward.elapsed + TILT_TIME_S)
+                gain = recursion_gain(self._settling_time, backward.elapsed + SETTLING_S)
                 self.com_B = self.com_B + np.array([0.0, 0.0, gain * dz])
         settled = yield 0.0
         yield from self._level(settled)

@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from inertial_estimation.errors import listing
+from inertial_estimation.models.contacts import FALLEN_RAD, FOOT_SHARE
 from inertial_estimation.payload.rest import MeanState
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
@@ -14,8 +15,6 @@ from inertial_estimation.payload.statics import (
 from inertial_estimation.signals import Array
 
 FEWEST_FEET = 2  # that carry
-FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
-LARGEST_TILT_RAD = 0.7  # of the base, beyond which the robot has fallen
 LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
 LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
 
@@ -79,7 +78,7 @@ class TrunkMeasurer:
     def _refusal(self, measurement: StaticMeasurement, mass: float) -> str:
         if _fallen(measurement):
             tilt = math.acos(max(-1.0, float(measurement.R_WB[2, 2])))
-            return f"the base is tilted by {tilt:.2f} rad, expected at most {LARGEST_TILT_RAD:g} rad"
+            return f"the base is tilted by {tilt:.2f} rad, expected at most {FALLEN_RAD:g} rad"
         if measurement.undetermined:
             return measurement.undetermined
         least = FOOT_SHARE * self._statics.weight
@@ -108,7 +107,7 @@ class TrunkMeasurer:
 
 
 def _fallen(measurement: StaticMeasurement) -> bool:
-    return float(measurement.R_WB[2, 2]) < math.cos(LARGEST_TILT_RAD)
+    return float(measurement.R_WB[2, 2]) < math.cos(FALLEN_RAD)
 
 
 def implausible_mass(mass: float, nominal: float) -> str:

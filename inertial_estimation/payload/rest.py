@@ -16,9 +16,8 @@ from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 WINDOW_S = 0.05  # over which readings are averaged: HyQ's torque noise of 0.3 Nm then is 0.1 kg of the trunk
 DURATION_S = 0.1  # for which all limits hold before the robot is at rest
-JOINT_SPEED = 0.05  # largest of any joint of a robot at rest [rad/s]
+TURN_RATE = 0.05  # largest of any joint, and of the base, of a robot at rest [rad/s]
 BASE_SPEED = 0.02  # largest of its base [m/s]
-BASE_RATE = 0.03  # largest of its base [rad/s]
 BASE_ACCELERATION = 0.2  # largest of its base [m/s^2]
 NOISE_SIGMAS = 3.0  # of the noise of a mean, by which it may exceed its limit
 NORMAL_MEDIAN = 1.4826  # standard deviation over the median of the absolute value, of a normal distribution
@@ -133,9 +132,9 @@ class StateWindow:
         self._names = [BASE_STATE, *(contact.stream.spec.name for contact in inputs.contacts.values())]
         self.rest = RestDetector(
             (
-                *(Motion(f"joint {name} moves", "rad/s", JOINT_SPEED) for name in setup.robot.joint_names),
+                *(Motion(f"joint {name} moves", "rad/s", TURN_RATE) for name in setup.robot.joint_names),
                 Motion("the base moves", "m/s", BASE_SPEED),
-                Motion("the base turns", "rad/s", BASE_RATE),
+                Motion("the base turns", "rad/s", TURN_RATE),
                 Motion("the base accelerates", "m/s^2", BASE_ACCELERATION),
             )
         )

@@ -21,7 +21,6 @@ from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew
 
 REACH_M = 1.2  # farthest that a load can be from the nominal centre of mass of the trunk
 POINT_JOINTS = 3  # of a limb that determine the force on a point foot, which transmits no moment
-NO_MOMENT = np.zeros(3)
 
 
 class StaticMeasurement(NamedTuple):
@@ -32,7 +31,7 @@ class StaticMeasurement(NamedTuple):
     forces_W: Array  # forces of the ground on the robot [N], shape (n, 3)
     legs_mass: float  # of all bodies but the trunk's [kg]
     legs_com_W: Array  # their centre of mass relative to the base origin [m], shape (3,)
-    moment_W: Array = NO_MOMENT  # sum of the ground's about the contact points [Nm]; zero of point feet
+    moment_W: Array = np.zeros(3)  # sum of the ground's about the contact points [Nm]; zero of point feet
     gravity: float = STANDARD_GRAVITY  # magnitude [m/s^2]
     undetermined: str = ""  # why torques do not determine the forces, with the contacts
 

@@ -9,6 +9,7 @@ from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.hand_over import HandOver
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf import NEGLIGIBLE_MASS
 from inertial_estimation.payload.com_methods import UNOBSERVED_COS_SQUARED, ComStep
 from inertial_estimation.payload.readings import implausible_mass
 from inertial_estimation.payload.statics import REACH_M, across_gravity
@@ -16,7 +17,6 @@ from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-NEGLIGIBLE_LOAD_KG = 1e-6  # a load that weighs less has no place
 HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
 
 
@@ -118,10 +118,10 @@ def trunk_inertia(nominal: InertialParameters, mass: float, com: Array) -> Inert
 def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialParameters) -> LinkInertia:
     """Return what the load adds: loaded less nominal trunk, about its own centre of mass.
 
-    Its mass may be negative; a load of no mass is at the origin.
+    Its mass may be negative; a negligible one is at the origin.
     """
     difference = loaded.vector - nominal.vector
-    if abs(difference[0]) < NEGLIGIBLE_LOAD_KG:
+    if abs(difference[0]) < NEGLIGIBLE_MASS:
         difference[:4] = 0.0
     return _of_link(link, InertialParameters.from_vector(difference))
 

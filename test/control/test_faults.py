@@ -10,7 +10,8 @@ import inertial_estimation as ie
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import MAX_ITERATIONS
 from inertial_estimation.control.references import GAP_S, WalkCommand
-from inertial_estimation.control.supervisor import LARGEST_TILT, FaultCause
+from inertial_estimation.control.supervisor import FaultCause
+from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
 TORSO = "torso_2_link"
@@ -132,9 +133,9 @@ def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talo
     def tilted(angle: float) -> np.ndarray:
         return quaternion_from_rotation(exp_so3(np.array([0.0, angle, 0.0])))
 
-    answer(talos, 0, quaternion=tilted(LARGEST_TILT + 0.02))
+    answer(talos, 0, quaternion=tilted(FALLEN_RAD + 0.02))
     assert "fallen" in controller_health(talos, 0).message
-    answer(talos, 1, quaternion=tilted(LARGEST_TILT - 0.02))
+    answer(talos, 1, quaternion=tilted(FALLEN_RAD - 0.02))
     assert talos.last.state is ControlState.DAMPING
     answer(talos, 2, quaternion=tilted(0.0))
     assert talos.last.state is ControlState.CONTROL

@@ -117,11 +117,11 @@ def test_slow_drift_is_in_the_stated_deviation() -> None:
 
 @pytest.mark.parametrize("speed", [0.1, 0.3])
 def test_moving_measurement_is_given_up(speed) -> None:
-    step = run(started(SCENE.com, settling_time=0.5), sliding(speed), 8.0)
+    step = run(started(SCENE.com, settling_time=0.5), sliding(speed), 12.0)
     assert "still moves" in step.refusal
 
 
 def test_noise_that_hides_the_answer_is_refused() -> None:
     rng = np.random.default_rng(5)
-    step = run(started(settling_time=0.5), lambda _t: noisy(rng, 40.0), 8.0)
+    step = run(started(settling_time=0.5), lambda _t: noisy(rng, 40.0), 12.0)
     assert "scatters by" in step.refusal

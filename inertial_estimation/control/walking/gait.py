@@ -12,6 +12,7 @@ from inertial_estimation.control.config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.contacts import FOOT_SHARE
 from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
@@ -19,7 +20,6 @@ from inertial_estimation.spatial.rotations import exp_so3
 
 MOST_STEPS = 1000  # of a walk command; one with more is refused
 STEP_SHARE = 0.5  # longest step, of the height of the base in the home posture
-TOUCHDOWN_SHARE = 0.035  # of the weight: the force on a swing foot that shows the ground
 EARLY_TOUCHDOWN = 0.6  # share of a swing after which the ground under the foot ends it
 LATE_TOUCHDOWN_S = 0.15  # for which a foot that finds no ground goes on down after the planned touchdown
 
@@ -69,7 +69,7 @@ class StepLimits(NamedTuple):
     @classmethod
     def of(cls, height: float, weight: float) -> "StepLimits":
         """Return those of a robot with its base at a height [m] and of a weight [N]."""
-        return cls(STEP_SHARE * height, TOUCHDOWN_SHARE * weight)
+        return cls(STEP_SHARE * height, FOOT_SHARE * weight)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
