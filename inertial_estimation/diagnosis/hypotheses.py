@@ -27,7 +27,7 @@ from inertial_estimation.diagnosis.parts import (
     whole_body_rows,
 )
 from inertial_estimation.diagnosis.table import Change, Load, Robot, Table, diagonal, exchange, rms
-from inertial_estimation.inputs.config import TURN
+from inertial_estimation.inputs.config import JOINT_UNITS, TURN
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES
@@ -80,7 +80,7 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
     said = (
         f"all positions were in degrees ({int((beyond > BEYOND).sum())} of {n} joints outside their limits)"
     )
-    remedy = "degrees? The driver must send radians, or set joint_states.units: [deg]"
+    remedy = "degrees? The driver must send radians, or name deg in joint_states.units"
     radians = Change(position=np.diag(np.where(turning, 1.0 / DEGREES, 1.0)))
     fix = Fix(parameters={"joint_states.units": ["deg"]})
     yield Hypothesis("joint positions", JOINTS, said, remedy, radians, 1.0, float(np.abs(q).max()), fix=fix)
@@ -156,15 +156,28 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
     n, unlike = len(names), np.flatnonzero(left > UNLIKE).tolist()
     factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(np.sum(s.dq**2, axis=0), 1e-12)
     units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / TURN, "the other sign": -1.0}
-    fix = Fix(parameters={"inputs.joint_velocity": "derived"})
 
     def velocity(
         subject: str, words: str, remedy: str, M: Array, price: float, value: float = 0.0
     ) -> Hypothesis:
-        remedy += "; or set inputs.joint_velocity: derived"
+        name, fix = remedy.partition("?")[0], dict[str, object]()
+        if subject == JOINTS and name in JOINT_UNITS:
+            remedy, fix["joint_states.units"] = f"{remedy}, or name {name} in joint_states.units", [name]
+        else:
+            remedy += "; or set inputs.joint_velocity: derived"
+            fix["inputs.joint_velocity"] = "derived"
         change = Change(velocity=M)
         return Hypothesis(
-            "joint velocities", subject, words, remedy, change, price, value, "", OF_VELOCITIES, fix
+            "joint velocities",
+            subject,
+            words,
+            remedy,
+            change,
+            price,
+            value,
+            "",
+            OF_VELOCITIES,
+            Fix(parameters=fix),
         )
 
     for unit, factor in units.items() if unlike else ():

@@ -41,7 +41,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
     if size is not None:
         ratio, said = size / STANDARD_GRAVITY, f"(size {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g})"
         for unit, factor in (("g", STANDARD_GRAVITY), ("mg", MILLI * STANDARD_GRAVITY)):
-            remedy = f"in {unit}? The driver must send m/s^2, or set imu.units: [{unit}]"
+            remedy = f"in {unit}? The driver must send m/s^2, or name {unit} in imu.units"
             change, fix = Change(force=factor * ONE), Fix(parameters={"imu.units": [unit]})
             yield force(
                 f"the specific force were in {unit} {said}", remedy, change, 1.0, size, "m/s^2", fix=fix
@@ -53,7 +53,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
             yield force(words, remedy, Change(force=ONE / ratio), 4.0, size, "m/s^2", mild=mild)
     fitted = fitted_rate(table)
     scale = 1.0 if fitted is None else 1.0 / max(fitted[1], 1e-6)
-    factors = {DEGREES: "deg/s? The driver must send rad/s, or set imu.units: [deg/s]"}
+    factors = {DEGREES: "deg/s? The driver must send rad/s, or name deg/s in imu.units"}
     factors[1.0 / DEGREES] = "divided by 57.3 once too often? The driver must send rad/s"
     if all(abs(math.log(scale / unit)) > UNIT for unit in (1.0, *factors)):
         factors[scale] = "check its scale in the driver of imu/data, expected rad/s"
