@@ -27,6 +27,7 @@ SHIFTS_S = STEP_S * np.arange(-MOST, MOST + 1)
 WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
 USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
 NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
+EARLY = 5.0  # price of a stream that is stamped before it is measured: rather another one comes late
 TELLS = 9.0  # log odds between the best and the worst shift, below which nothing dates a stream
 LEAVES = 0.9  # share of the disagreement of a part that a true delay may leave
 
@@ -145,7 +146,7 @@ def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterat
             f"{stream.late} {delay.words}",
             f"set {name} to {setting}; or {stream.remedy}" if name else stream.remedy,
             later(stream, delay.seconds),
-            0.5 * (delay.seconds / USUAL_S) ** 2,
+            0.5 * (delay.seconds / USUAL_S) ** 2 + (EARLY if delay.seconds < 0.0 else 0.0),
             1e3 * delay.seconds,
             "ms",
             stream.parts,
@@ -166,6 +167,6 @@ def delay_findings(signals: Signals, delays: Mapping[str, Delay], found: Sequenc
         if delay is None or abs(delay.seconds) > NOTICED_S + SIGMAS * delay.sigma or delay.sigma > NOTICED_S:
             said.append(cannot_tell(stream.check, stream.subject, stream.why))
             continue
-        text = f"{stream.late} {delay.words}"
+        text = f"{stream.late} in time, to within {1e3 * (abs(delay.seconds) + 2.0 * delay.sigma):.0f} ms"
         said.append(Finding(stream.check, stream.subject, Verdict.OK, 1e3 * delay.seconds, "ms", text))
     return said
