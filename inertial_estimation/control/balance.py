@@ -100,8 +100,9 @@ def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Point:
 def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: Array) -> Array:
     """Return the share of the weight each contact should carry for a centre of pressure, shape (m,).
 
-    It is the least-norm solution of sum s = 1, sum s p = pressure (of two contacts the projection on the line
-    between them). None gets more than its capacity allows.
+    It is the least-norm solution of sum s = 1, sum s p = pressure, which is 1/n - z with z the least-norm one
+    of C'z = mean of the arms p - pressure, C the arms less their mean (so that sum z = 0); of contacts in a
+    line, that of the projection on it. None gets more than its capacity allows.
 
     Args:
         centres: Centre of each contact [m], shape (2,) or (3,).
@@ -110,16 +111,11 @@ def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: A
     """
     shares, limits = np.zeros(len(capacity)), np.array(capacity)
     standing = np.flatnonzero(limits > 0.0).tolist()
-    arms = np.array([centres[i][:2] - pressure for i in standing]).reshape(-1, 2)
-    if len(standing) == 1:
-        shares[standing] = 1.0
-    elif len(standing) == 2:
-        along = arms[1] - arms[0]
-        share = -float(arms[0] @ along) / max(float(along @ along), 1e-9)
-        shares[standing] = 1.0 - share, share
-    else:
-        A = np.vstack((np.ones(len(standing)), arms.T))
-        shares[standing] = A.T @ linear_algebra.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
+    if not standing:
+        return shares
+    arms = np.array([centres[i][:2] - pressure for i in standing])
+    mean = arms.mean(axis=0)
+    shares[standing] = 1.0 / len(standing) - linear_algebra.pinv((arms - mean).T, 1e-6) @ mean
     shares = np.minimum(np.clip(shares, 0.0, 1.0), limits)
     total = float(shares.sum())
     normalised: Array = shares / total if total > 0.0 else shares

@@ -122,13 +122,13 @@ class TrunkStatics:
         """Resolve frames and limbs; the legs of the robot are taken as known.
 
         Raises:
-            ConfigurationError: If the base is fixed or there is no contact; the trunk is no part of the base;
+            ConfigurationError: If the base is fixed; the trunk is no part of the base;
                 a limb has fewer than three joints, those of a sole, or two contacts (`estimated`).
             ~inertial_estimation.errors.ModelError: If a frame or link does not exist.
         """
         self.contacts = tuple(contacts)
         self.estimates_forces = ground_forces == "estimated"
-        _check_base(robot, self.contacts, trunk_link)
+        _check_base(robot, trunk_link)
         self._robot, self._model = robot, robot.model.copy()
         self._model.inertias[BASE_JOINT] = pin.Inertia.Zero()  # the legs remain
         self._data = self._model.createData()
@@ -200,11 +200,9 @@ class TrunkStatics:
         return forces, moment
 
 
-def _check_base(robot: RobotModel, contacts: Sequence[ContactFrames], trunk_link: str) -> None:
+def _check_base(robot: RobotModel, trunk_link: str) -> None:
     if not robot.floating_base:
         raise ConfigurationError("the trunk of a robot on legs is a floating base, this base is fixed")
-    if not contacts:
-        raise ConfigurationError("no contacts are given; a legged robot stands on two or more")
     if robot.link_body(trunk_link).joint_id != BASE_JOINT:
         fixed = [link for link in robot.link_names if robot.link_body(link).joint_id == BASE_JOINT]
         raise ConfigurationError(
