@@ -36,7 +36,7 @@ def test_it_finds_a_load_on_its_trunk(robot: RobotLoop) -> None:
     ball = parse_disturbance("{kind: ball, link: base, mass: 2, at: [-0.1, 0.05, 0.1], start: 0.1}")
     loop = robot.build(payload=True, inertial=False, disturbances=[ball])
     loop.release(HOIST_S)
-    loop.run(6.0)
+    loop.run(8.0)
     assert [change.kind for change in loop.load_changes] == ["loaded"]
     assert loop.identified is not None
     assert loop.identified.converged
