@@ -1,6 +1,6 @@
 """Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated, held values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
-from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
+from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -17,6 +17,7 @@ IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angula
 WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
 DISORDER = 0.001  # share of the stamps that are not after their predecessor
 GAPS, LOST = 0.001, 0.01  # share of the steps that are gaps; of the time that is lost in them
+SILENT_S = 1.0  # without readings while others arrive, from which it is said [s]
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
 STUCK_S, STUCK_RUNS, FEWEST_EQUAL = 0.3, 10.0, 20  # of one value; times its usual runs; values
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
@@ -48,9 +49,23 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
         remedy = BY_TORQUES if topic.endswith("/wrench") and not streams.wrenches and efforts else ""
         yield cannot_tell("topic", topic.strip("/"), why, remedy)
     for name, stream in streams.by_name.items():
-        found = list(_stamps(name, stream, max_gap_s))
+        found = [*_stamps(name, stream, max_gap_s), *_silence(name, streams.by_name)]
         rate = _rate(stream)
         yield from found or [Finding("stamps", name, Verdict.OK, rate, "Hz", f"{rate:.4g} Hz")]
+
+
+def _silence(name: str, streams: Mapping[str, Stream]) -> Iterator[Finding]:
+    """Yield that an input has no readings for a while, or from some time on, while others go on."""
+    own, others = streams[name].times_ns, [one.times_ns for key, one in streams.items() if key != name]
+    times = np.append(own, max((int(one[-1]) for one in others if len(one)), default=0))
+    if len(own) == 0 or np.diff(times).max() < SILENT_S * NANOSECONDS:
+        return
+    begin, end = times[(k := int(np.diff(times).argmax()))], times[k + 1]
+    if any(((one > begin) & (one < end)).sum() > FEWEST for one in others):
+        since, lasts = seconds(int(begin - own[0])), seconds(int(end - begin))
+        said = f"no readings for {lasts:.3g} s, from {since:.3g} s on, while others arrive"
+        remedy = "has its driver ended, or lost its connection? Estimates go on without it, less certain"
+        yield Finding("silence", name, Verdict.WARN, lasts, "s", said, remedy)
 
 
 def _rate(stream: Stream) -> float:

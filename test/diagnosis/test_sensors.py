@@ -84,6 +84,20 @@ def named(stream):
     return [one.check for one in found if one.failed]
 
 
+@pytest.mark.parametrize(
+    ("kept", "since"), [(slice(0, 1500), 1499), ([*range(900), *range(2000, 2500)], 899)]
+)
+def test_an_input_without_readings_while_others_arrive_is_named(kept, since):
+    t, rows = times(), np.random.default_rng(0).standard_normal((2500, 6))
+    whole, quiet = Stream(t, streams().joints.values), Stream(t[kept], rows[kept])
+    found = stream_findings(RobotStreams(whole, quiet, {}), 0.1)
+    (said,) = [one for one in found if one.failed]
+    assert (said.check, said.subject) == ("silence", "imu/data")
+    assert f"from {1e-9 * (t[since] - t[0]):.3g} s on" in said.sentence
+    both = RobotStreams(Stream(t[kept], whole.values[kept]), quiet, {})
+    assert "silence" not in [one.check for one in stream_findings(both, 0.1) if one.failed]
+
+
 def test_stamps_gaps_clocks_and_lost_readings_are_named():
     t, values = times(), streams().joints.values
     assert named(Stream(t, values)) == []
