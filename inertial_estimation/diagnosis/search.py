@@ -38,9 +38,8 @@ MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
 OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
-LEAST_SHARE = dict.fromkeys(
-    ("torques", "whole body"), 0.15
-)  # unexplained beside friction, that no delay causes
+# Less of what joints show is unexplained by friction, not of one kind; delays are dated, and need none.
+LEAST_SHARE = {"torques": 0.15, "whole body": 0.15}
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",

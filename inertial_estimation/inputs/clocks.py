@@ -95,14 +95,13 @@ class EvenTimes:
         due, self._previous = self._due + round(period), stamp
         if step >= SHORT * period:  # the sample before was the end of a burst, or alone
             self._ends.append(self._lag)
-        lag = stamp - due
         if len(self._ends) == ENDS:
             late, self._ends = min(self._ends), []
             lost = late > LOST * period
             due += int(late if lost else min(late, RAISED * period))
             self._losses, self._first = (self._losses + 1, self._count) if lost else (0, self._first)
             self._next_fit = self._count + JUDGED if lost else self._next_fit
-            lag = stamp - due
+        lag = stamp - due
         if lag < -period or self._losses > MOST_LOSSES:
             self._begin()
             return stamp

@@ -1,6 +1,7 @@
 """Joint states: by name, in parts from several publishers or topics, joined into rows of the model."""
 
 import functools
+import itertools
 import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -465,17 +466,18 @@ class _Join:
         self._whole, self._config, self._partial = whole, config, partial
         self._lost_ns = round((1.0 + WAIT_SHARE) * NANOSECONDS * config.timeout)
         self._parts: list[JointPart] = []
-        self._ended: list[bool] = []  # which of them did not arrive any longer when they were ordered
-        self._used: list[
-            JointPart
-        ] = []  # those with joints that no part before has; the first gives the times
+        self._ended: list[bool] = []  # which of them had ended when they were ordered
+        # Those with joints that no part before has, of which the first gives the times; and by the stream of
+        # each part the others with joints of it, and the places of these joints in both.
+        self._used: list[JointPart] = []
+        self._overlaps: dict[str, list[tuple[JointPart, NDArray[np.int64], NDArray[np.int64]]]] = {}
         self._aligner: Aligner | None = None  # None: the rows of the whole part are used
         self.rivals = ""
 
     def take(self, parts: list[JointPart], arrival_ns: int) -> None:
         """Order the parts: those that arrive before those that ended, larger ones first, as they came."""
         self._parts = parts
-        self._ended = [p.stream.received > 0 and self._age(p, arrival_ns) > self._lost_ns for p in parts]
+        self._ended = self._have_ended(arrival_ns)
         order = sorted(range(len(parts)), key=lambda k: (self._ended[k], -len(parts[k].joints)))
         had, self._used = set[int](), []
         for part in (parts[k] for k in order):
@@ -485,25 +487,30 @@ class _Join:
         joined = self._used != [self._whole]
         self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
 
-    def _age(self, part: JointPart, arrival_ns: int) -> int:
-        return arrival_ns - part.stream.arrival_ns
+        self._overlaps = {one.stream.spec.name: [] for one in parts}
+        for one, other in itertools.permutations(parts, 2):
+            joints, a, b = np.intersect1d(one.joints, other.joints, return_indices=True)
+            self._overlaps[one.stream.spec.name] += [(other, a, b)] if len(joints) else []
+
+    def _have_ended(self, arrival_ns: int) -> list[bool]:
+        """Return which parts no longer arrive; a new one has not ended."""
+        streams = [part.stream for part in self._parts]
+        return [s.received > 0 and arrival_ns - s.arrival_ns > self._lost_ns for s in streams]
 
     def update(self, part: JointPart, arrival_ns: int) -> None:
         """Join what has come, after a reading of a part; other ones may have ended."""
-        for other in self._parts:
-            if other is not part:
-                self._compare(part, other)
-        if self._ended != [self._age(one, arrival_ns) > self._lost_ns for one in self._parts]:
+        for other, a, b in self._overlaps[part.stream.spec.name]:
+            self._compare(part, other, a, b)
+        if self._ended != self._have_ended(arrival_ns):
             self.take(self._parts, arrival_ns)
         if self._aligner is not None:
             self._append(self._aligner, arrival_ns)
 
-    def _compare(self, part: JointPart, other: JointPart) -> None:
-        """Note that two parts have different values of a joint."""
+    def _compare(self, part: JointPart, other: JointPart, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
+        """Note that two parts have different values of a joint, of those at some places of theirs."""
         own, time = part.stream.ring, part.stream.ring.newest_ns
         row = None if time is None else other.stream.ring.latest(time, RIVAL_AGE_NS)
-        joints, a, b = np.intersect1d(part.joints, other.joints, return_indices=True)
-        if row is None or not len(joints):
+        if row is None:
             return
         first, second = row[b], own.rows[own.end - 1][a]
         worst = int(np.abs(first - second).argmax())
