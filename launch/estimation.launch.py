@@ -15,6 +15,7 @@ from typing import Any
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.events.process import ProcessExited
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -53,7 +54,7 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
         ["", "timer", "arrival"],
     ),
     "tf": ("false", "Whether tilt_observer publishes the transform world -> base on /tf (tf2_msgs).", SWITCH),
-    "respawn": ("false", "Whether a node that ends is started again after two seconds.", SWITCH),
+    "respawn": ("false", "Whether a node that ends starts again; else its error ends the launch.", SWITCH),
     "log_level": ("", "Log level of the nodes (debug, info, warn, error); empty: info.", None),
     "enclaves": ("false", "Whether each node starts with its enclave of config/sros2.", SWITCH),
 }
@@ -140,9 +141,20 @@ def make_node(
         ros_arguments=ros_arguments(name, value),
         output="screen",
         emulate_tty=True,
+        on_exit=None if value["respawn"] == "true" else check_ended,
         respawn=value["respawn"] == "true",
         respawn_delay=RESPAWN_DELAY,
     )
+
+
+def check_ended(event: ProcessExited, context: LaunchContext) -> None:
+    """End the launch if a process has ended with an error, for example of a wrong name; not if it was killed.
+
+    Raises:
+        RuntimeError: Which launch turns into its own exit code; an action `Shutdown` would end it with 0.
+    """
+    if event.returncode > 0 and not context.is_shutdown:
+        raise RuntimeError(f"{event.process_name} has ended with code {event.returncode}: its error is above")
 
 
 def chosen_parameters(name: str, value: dict[str, str]) -> dict[str, Any]:

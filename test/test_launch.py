@@ -122,14 +122,26 @@ def player_of(**given):
 
 
 @pytest.mark.parametrize(
-    ("code", "shutdown", "fails"), [(0, False, False), (1, False, True), (-2, True, False)]
+    ("code", "shutdown", "fails"),
+    [(0, False, False), (1, False, True), (-9, False, False), (1, True, False)],
 )
-def test_a_player_that_fails_fails_the_launch(code, shutdown, fails):
+def test_a_process_that_ends_with_an_error_fails_the_launch_and_one_that_is_killed_does_not(
+    code, shutdown, fails
+):
     found = context()
     found._set_is_shutdown(shutdown)
-    event = SimpleNamespace(returncode=code)
-    with pytest.raises(RuntimeError, match="code 1") if fails else nullcontext():
-        assert load("replay").ended(event, found) is not None
+    event = SimpleNamespace(returncode=code, process_name="play-1")
+    for call in (load("estimation").check_ended, load("replay").ended):
+        with pytest.raises(RuntimeError, match="play-1 has ended with code 1") if fails else nullcontext():
+            call(event, found)
+
+
+def test_the_error_of_a_node_ends_the_launch_unless_it_is_started_again(monkeypatch):
+    estimation = load("estimation")
+    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    for respawn, expected in (("false", estimation.check_ended), ("true", None)):
+        nodes = estimation.start_nodes(context(robot="talos", respawn=respawn))
+        assert [node.given["on_exit"] for node in nodes] == [expected] * 2
 
 
 @pytest.mark.parametrize(("robot", "nodes"), [("icub", "2"), ("panda", "1"), ("hyq", "2")])

@@ -13,7 +13,7 @@ from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.results import BASE_ERRORS, NOISE_BAND, ReplayResults, nis_sentence
 
-INCLUDED = " (it contains what models of real robots lack; a simulation has less)"
+INCLUDED = " (it contains errors of real robots and sensors; a simulation has less)"
 
 
 def print_input_warnings(result: ReplayRun) -> None:
@@ -90,7 +90,9 @@ def _print_base(metrics: Mapping[str, Any]) -> None:
     if true is not None:
         print(f"  against the truth   {statistics(true)}  (without alignment)")
     if "tilt_sigma_deg" in metrics:
-        print(f"tilt's sigma [deg]    median {metrics['tilt_sigma_deg']:.3f}")
+        sigma = metrics["tilt_sigma_deg"]
+        reason = INCLUDED if true is not None and sigma > 2.0 * true["rms"] else ""
+        print(f"tilt's sigma [deg]    median {sigma:.3f}{reason}")
 
 
 def _print_links(metrics: Mapping[str, Any]) -> None:

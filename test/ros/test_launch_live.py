@@ -166,6 +166,8 @@ def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
             ["robot:=talos", "real_time_factor:=fast"],
             "real_time_factor is 'fast', expected a number",
         ),
+        ("estimation", ["robot:=talos", "urdf:=nowhere.urdf"], "nowhere.urdf"),
+        ("simulation", ["robot:=talos", "urdf:=nowhere.urdf"], "nowhere.urdf"),
         ("replay", ["robot:=talos", "bag:=/nowhere"], "no recording '/nowhere'"),
     ],
 )
