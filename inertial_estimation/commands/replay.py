@@ -7,8 +7,6 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from inertial_estimation.commands.provenance import provenance
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
 from inertial_estimation.commands.terminal import (
@@ -30,11 +28,9 @@ from inertial_estimation.files.outputs import (
     write_text,
 )
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.recordings.robot_streams import CLOCK_OFFSET_NS, joints_that_are_missing
-from inertial_estimation.replay.reference import ReplayReference, read_reference
-from inertial_estimation.replay.replay import ReplayReaders, replay_recording
+from inertial_estimation.recordings.robot_streams import joints_that_are_missing
+from inertial_estimation.replay.reference import read_reference
+from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, replay_recording
 from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.tables import (
     METRICS_FILE,
@@ -45,7 +41,7 @@ from inertial_estimation.replay.tables import (
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 if TYPE_CHECKING:
-    from inertial_estimation.view.robot_view import RecordedRun
+    from inertial_estimation.view.moments import Moments
 
 NODES = (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)
 OWN_FILES = (*TABLES, METRICS_FILE, REPORT_FILE)
@@ -71,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         if args.settle and args.settle >= length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
         topic, reference = read_reference(recording, args.bag, args.reference, args.trusted, args.settle)
-        view = None if rrd is None else _view(rrd, recording, topics, pipelines, reference)
+        moments = None if rrd is None else _moments(pipelines)
         with progress_bar("replay", length_s, "s") as progress:
             result = replay_recording(
                 recording,
@@ -81,13 +77,13 @@ def run(args: argparse.Namespace) -> int:
                 start_s=args.start,
                 hold_out_s=args.hold_out,
                 progress=progress,
-                watcher=None if view is None else view.moments,
+                watcher=moments,
             )
         held_out_s = args.hold_out  # from which on the filter does not learn
         hold_out_ns = None if held_out_s is None else result.start_ns + round(held_out_s * NANOSECONDS)
         evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
-        if view is not None:
-            view.write(evaluation.errors.get("tilt"))
+        if rrd is not None and moments is not None:
+            _write_view(rrd, moments, pipelines, result, evaluation)
         print_input_warnings(result)
         source = str(pipelines.values["urdf"]), pipelines.urdf
         evaluation.metrics["provenance"] = record = provenance(
@@ -127,25 +123,20 @@ def _checked_rrd(path: Path | None) -> Path | None:
     return None if path is None else output_file(path, ".rrd", "--rrd")
 
 
-def _view(
-    path: Path, recording: Recording, topics: RecordedTopics, pipelines: Pipelines, reference: ReplayReference
-) -> RecordedRun:
-    """Return what keeps the replay of a recording through pipelines for the viewer."""
-    from inertial_estimation.view.moments import Truth
-    from inertial_estimation.view.robot_view import RecordedRun
+def _moments(pipelines: Pipelines) -> Moments:
+    """Return what keeps the moments of a replay through pipelines for the viewer."""
+    from inertial_estimation.view.moments import Moments
 
-    estimators = (pipelines.tilt, pipelines.inertial, pipelines.payload)
-    first = next(pipeline for pipeline in estimators if pipeline is not None)
-    entry = next(iter(recording.entries([topics.joints])), None)
-    offset = 0 if entry is None else entry.sample.stamp_ns - entry.log_ns
-    origin_ns = recording.start_ns + (offset if abs(offset) > CLOCK_OFFSET_NS else 0)
-    inertias, tilt = reference.truth, pipelines.tilt
-
-    def truth(stamp_ns: int) -> Truth:
-        if inertias is None:
-            return Truth()
-        now = np.array([seconds(stamp_ns - origin_ns)])
-        return Truth(masses={link: float(inertias.masses(link, now)[0]) for link in inertias.steps})
-
+    tilt = pipelines.tilt
+    first = next(one for one in (tilt, pipelines.inertial, pipelines.payload) if one is not None)
     loads = (lambda: tilt.contact_loads) if tilt is not None else tuple
-    return RecordedRun(path, first.robot, first.config.robot, pipelines.urdf, origin_ns, loads, truth)
+    return Moments(first.robot, first.config.robot, loads)
+
+
+def _write_view(
+    path: Path, moments: Moments, pipelines: Pipelines, result: ReplayRun, evaluation: ReplayResults
+) -> None:
+    from inertial_estimation.view.robot_view import write_view
+
+    robot, errors = pipelines.robot[0].robot, evaluation.errors.get("tilt")
+    write_view(path, robot, pipelines.urdf, result.start_ns, moments.found, errors, evaluation.truth)

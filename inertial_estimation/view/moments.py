@@ -1,13 +1,16 @@
 """State and estimates of a robot at instants, thirty a second: what the viewer shows of a run."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.inputs.robot_inputs import RobotInputs
+from inertial_estimation.inputs.joints import JointNeeds
+from inertial_estimation.inputs.robot_inputs import joints_alone
+from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.replay.replay import ReplayWatcher
 from inertial_estimation.signals import (
@@ -34,14 +37,6 @@ class ShownLink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Truth:
-    """What is true of the robot at one instant, as far as it is known."""
-
-    up_B: Array | None = None  # the vertical in the base frame, unit norm, shape (3,)
-    masses: Mapping[str, float] = field(default_factory=dict)  # masses of bodies by link [kg]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Moment:
     """State and estimates of the robot at one instant."""
 
@@ -54,11 +49,10 @@ class Moment:
     # largest normalised innovation squared of the inertial filter since the last moment; NaN without one
     nis: float = math.nan
     nis_bound: float = math.nan  # the gate's bound on it
-    truth: Truth = field(default_factory=Truth)  # what is true, as far as it is known
 
 
 class Moments(ReplayWatcher):
-    """Keeps the moments of a replay or a simulation: joints, and the newest estimates.
+    """Keeps the moments of a replay: joints, and the newest estimates.
 
     Attributes:
         found: The moments, in order.
@@ -66,19 +60,14 @@ class Moments(ReplayWatcher):
 
     def __init__(
         self,
-        joints: RobotInputs,
+        robot: RobotModel,
+        config: RobotGeometryConfig,
         contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
-        truth: Callable[[int], Truth] = lambda _stamp_ns: Truth(),
     ) -> None:
-        """Start without estimates.
-
-        Args:
-            joints: Takes the joint states.
-            contact_loads: Returns the newest contact points and forces.
-            truth: Returns what is true at a stamp [ns].
-        """
+        """Start without estimates; `contact_loads` returns the newest contact points and forces."""
         self.found: list[Moment] = []
-        self._joints, self._contact_loads, self._truth = joints, contact_loads, truth
+        self._joints = joints_alone(robot, config, JointNeeds(velocities=False))
+        self._contact_loads = contact_loads
         self._last_ns: int | None = None
         self._base: BaseEstimate | None = None
         self._inertial: InertialEstimate | None = None
@@ -132,5 +121,4 @@ class Moments(ReplayWatcher):
             links=tuple(links.values()),
             nis=self._nis,
             nis_bound=math.nan if inertial is None else inertial.nis_bound,
-            truth=self._truth(stamp_ns),
         )

@@ -2,7 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,7 @@ from rerun.urdf import UrdfTree
 from inertial_estimation.configuration.urdf_source import mesh_folders
 from inertial_estimation.figures import GREY_COLOUR, PALETTE, Panel, Series
 from inertial_estimation.files.outputs import PARTIAL
-from inertial_estimation.inputs.joints import JointNeeds
-from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.bodies import BodyPlacements
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.marker_messages import (
     COM_RADII,
@@ -28,10 +25,11 @@ from inertial_estimation.recordings.marker_messages import (
     SIGMAS_DRAWN,
     payload_radius,
 )
-from inertial_estimation.replay.metrics import angles_between, verticals
+from inertial_estimation.recordings.truth_file import TrueInertias
+from inertial_estimation.replay.metrics import verticals
 from inertial_estimation.replay.reference import ReferenceErrors
-from inertial_estimation.signals import Array, ContactLoad, seconds
-from inertial_estimation.view.moments import Moment, Moments, ShownLink, Truth
+from inertial_estimation.signals import Array, seconds
+from inertial_estimation.view.moments import Moment, ShownLink
 from inertial_estimation.view.shown_urdf import shown_urdf
 
 Colour = tuple[int, ...]
@@ -76,49 +74,34 @@ def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
         (Path(folder) / path.name).replace(path)
 
 
-class RecordedRun:
-    """Keeps the moments of a run, and writes them.
+def write_view(
+    path: Path,
+    robot: RobotModel,
+    urdf: str,
+    origin_ns: int,
+    moments: Sequence[Moment],
+    errors: ReferenceErrors | None = None,
+    truth: TrueInertias | None = None,
+) -> None:
+    """Write the moments of a replay.
 
-    Attributes:
-        moments: Takes joint states and estimates.
+    Args:
+        path: The file.
+        robot: Model of the robot.
+        urdf: Text of its description.
+        origin_ns: Stamp that is zero on the time line [ns].
+        moments: The moments.
+        errors: Tilt of a reference, and errors; None where there is none.
+        truth: True masses; None where they are not known.
     """
-
-    def __init__(
-        self,
-        path: Path,
-        robot: RobotModel,
-        config: RobotGeometryConfig,
-        urdf: str,
-        origin_ns: int,
-        contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
-        truth: Callable[[int], Truth] = lambda _stamp_ns: Truth(),
-    ) -> None:
-        """Start without moments.
-
-        Args:
-            path: The file.
-            robot: Model of the robot.
-            config: Its parameters.
-            urdf: Text of its description.
-            origin_ns: Stamp that is zero on the time line [ns].
-            contact_loads: Returns the newest contact points and forces.
-            truth: Returns what is true at a stamp [ns].
-        """
-        self.moments = Moments(
-            joints_alone(robot, config, JointNeeds(velocities=False)), contact_loads, truth
-        )
-        self._path, self._robot, self._urdf, self._origin_ns = path, robot, urdf, origin_ns
-
-    def write(self, errors: ReferenceErrors | None = None) -> None:
-        """Write the file, with the tilt of a reference where there is one."""
-        with rerun_file(self._path, self._robot.model.name) as stream:
-            view = RobotView(stream, self._robot, self._urdf, self._origin_ns)
-            if self.moments.found:
-                view.show(self.moments.found)
-            if errors is not None:
-                good = errors.trusted
-                view.show_truth(errors.stamps_ns[good], errors.reference[good], errors.errors[good])
-            view.lay_out()
+    with rerun_file(path, robot.model.name) as stream:
+        view = RobotView(stream, robot, urdf, origin_ns)
+        if moments:
+            view.show(moments, truth)
+        if errors is not None:
+            good = errors.trusted
+            view.show_truth(errors.stamps_ns[good], errors.reference[good], errors.errors[good])
+        view.lay_out()
 
 
 class RobotView:
@@ -149,7 +132,7 @@ class RobotView:
             )
             self._tree.log_urdf_to_recording(stream)
 
-    def show(self, moments: Sequence[Moment]) -> None:
+    def show(self, moments: Sequence[Moment], truth: TrueInertias | None) -> None:
         """Write moments, at least one: the motion, what is drawn at the robot, and the time series."""
         links = _by_name((m, link.estimate.link, link) for m in moments for link in m.links)
         self._move(moments)
@@ -159,7 +142,7 @@ class RobotView:
             stamps = [m.stamp_ns for m, _link in found]
             for part, columns in _link_columns([link for _m, link in found]).items():
                 self._at(f"links/{rr.escape_entity_path_part(name)}/{part}", name, stamps, columns)
-            self._plot_payload(name, found)
+            self._plot_payload(name, found, truth)
         self._show_tilt(moments)
         stamps = [m.stamp_ns for m in moments]
         self.curve("nis", "NIS", stamps, [m.nis for m in moments])
@@ -238,9 +221,13 @@ class RobotView:
             )
         )
 
+    def _times(self, stamps_ns: Stamps) -> Array:
+        times: Array = seconds(np.asarray(stamps_ns, dtype=np.int64) - self._origin_ns)
+        return times
+
     def _send(self, entity: str, stamps_ns: Stamps, columns: Any) -> None:
-        times = seconds(np.asarray(stamps_ns, dtype=np.int64) - self._origin_ns)
-        self._stream.send_columns(entity, [rr.TimeColumn(TIMELINE, duration=times)], columns)
+        times = rr.TimeColumn(TIMELINE, duration=self._times(stamps_ns))
+        self._stream.send_columns(entity, [times], columns)
 
     def _at(self, part: str, link: str, stamps_ns: Stamps, columns: Any) -> None:
         """Draw something in the frame of a link."""
@@ -276,18 +263,13 @@ class RobotView:
             self._at(f"gravity/{part}", self._robot.base_link, stamps_ns, arrows)
 
     def _show_tilt(self, moments: Sequence[Moment]) -> None:
-        """Write direction of gravity, roll and pitch, their deviation, and the truth where it is known."""
+        """Write direction of gravity, roll and pitch, and their deviation."""
         stamps, up_B = _verticals(moments)
         self._draw_gravity("estimated", stamps, up_B, ESTIMATED)
         for name, angles in _roll_and_pitch(up_B).items():
             self.curve("tilt", name, stamps, angles)
         sigmas = np.degrees([m.tilt_sigma for m in moments])
         self.curve("tilt_error", "sigma", [m.stamp_ns for m in moments], sigmas, colour=GREY)
-        known = [m for m in moments if m.base is not None and m.truth.up_B is not None]
-        if known:
-            stamps, estimated = _verticals(known)
-            true = np.array([m.truth.up_B for m in known])
-            self.show_truth(stamps, true, angles_between(estimated, true))
 
     def _draw_forces(self, moments: Sequence[Moment]) -> None:
         """Write the contact forces, and their vertical parts as time series."""
@@ -323,7 +305,9 @@ class RobotView:
                 )
                 self._at(f"centre_of_mass/{name}", self._robot.base_link, stamps, spheres)
 
-    def _plot_payload(self, name: str, found: Sequence[tuple[Moment, ShownLink]]) -> None:
+    def _plot_payload(
+        self, name: str, found: Sequence[tuple[Moment, ShownLink]], truth: TrueInertias | None
+    ) -> None:
         measured = [(m, link) for m, link in found if not math.isinf(link.mass_sigma)]
         if not measured:
             return
@@ -334,9 +318,10 @@ class RobotView:
         band = (*COLOURS[(len(self._series["payload"]) - 1) % len(COLOURS)], TRANSLUCENT)
         self.curve("payload", f"{name}, upper", stamps, masses + spread, colour=band)
         self.curve("payload", f"{name}, lower", stamps, masses - spread, colour=band)
-        nominal = np.array([link.estimate.mass for _m, link in measured]) - masses
-        true = np.array([m.truth.masses.get(name, math.nan) for m, _link in measured]) - nominal
-        self.curve("payload", f"{name}, true", stamps, true, colour=GREY)
+        if truth is not None and name in truth.steps:
+            nominal = np.array([link.estimate.mass for _m, link in measured]) - masses
+            true = truth.masses(name, self._times(stamps)) - nominal
+            self.curve("payload", f"{name}, true", stamps, true, colour=GREY)
         self._payloads.append(
             Series("", np.array(stamps, float), masses, low=masses - spread, high=masses + spread)
         )

@@ -13,9 +13,11 @@ from support.leg_robot import NAMES, URDF
 import inertial_estimation as ie
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.payload.estimate import PayloadEstimate, Phase
+from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
+from inertial_estimation.replay.reference import ReferenceErrors
 from inertial_estimation.signals import ContactLoad, Decision
-from inertial_estimation.view.moments import Truth
-from inertial_estimation.view.robot_view import RecordedRun, rerun_file
+from inertial_estimation.view.moments import Moments
+from inertial_estimation.view.robot_view import rerun_file, write_view
 
 ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
 PITCH, TRUE_PITCH = 0.10, 0.08  # [rad]
@@ -43,23 +45,28 @@ def inertial_at(stamp_ns: int, nis: float, sigma: float = SIGMA) -> ie.InertialE
     )
 
 
-def recorded(path: Path, **given: Any) -> RecordedRun:
-    robot = ie.RobotModel.from_urdf(URDF)
-    return RecordedRun(path, robot, RobotConfig(), URDF, ORIGIN_NS, **given)
+def new_moments(**given: Any) -> Moments:
+    return Moments(ie.RobotModel.from_urdf(URDF), RobotConfig(), **given)
+
+
+def write(path: Path, moments: Moments, *truth: Any) -> None:
+    write_view(path, ie.RobotModel.from_urdf(URDF), URDF, ORIGIN_NS, moments.found, *truth)
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("view") / "legs.rrd"
-    truth = Truth(np.array([-math.sin(TRUE_PITCH), 0.0, math.cos(TRUE_PITCH)]), {"arm": 4.0})
-    run = recorded(path, contact_loads=lambda: (LOAD,), truth=lambda _stamp_ns: truth)
-    for step in range(STEPS):
-        stamp_ns = ORIGIN_NS + step * PERIOD_NS
+    true_up = np.array([-math.sin(TRUE_PITCH), 0.0, math.cos(TRUE_PITCH)])
+    body = ie.LinkInertia("arm", 4.0, np.zeros(3), 0.1 * np.eye(3))
+    moments, stamps_ns = new_moments(contact_loads=lambda: (LOAD,)), ORIGIN_NS + PERIOD_NS * np.arange(STEPS)
+    for step, stamp_ns in enumerate(stamps_ns.tolist()):
         contacts = ("left", "right") if step < 500 else ("left",)
-        run.moments.push_joints(ie.JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
+        moments.push_joints(ie.JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
         estimates = [inertial_at(stamp_ns, 90.0 * (step == 601))]
-        run.moments.see([base_at(stamp_ns, contacts)], estimates, [])
-    run.write()
+        moments.see([base_at(stamp_ns, contacts)], estimates, [])
+    up_B, angles = np.tile(true_up, (STEPS, 1)), np.full(STEPS, PITCH - TRUE_PITCH)
+    errors = ReferenceErrors(stamps_ns, np.ones(STEPS, dtype=bool), up_B, angles)
+    write(path, moments, errors, TrueInertias({"arm": (InertiaStep(0.0, body),)}))
     return path
 
 
@@ -159,7 +166,7 @@ def test_a_trunk_replaces_the_filters_estimate_once_it_is_identified(
         False,
         False,
     )
-    moments = recorded(tmp_path / "legs.rrd").moments
+    moments = new_moments()
     moments.see([], [inertial_at(ORIGIN_NS, 1.0)], [PayloadEstimate(ORIGIN_NS, *given)])
     moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
     (moment,) = moments.found
@@ -168,8 +175,8 @@ def test_a_trunk_replaces_the_filters_estimate_once_it_is_identified(
 
 @pytest.mark.filterwarnings("error")
 def test_a_body_that_was_never_measured_is_drawn_without_a_warning(tmp_path: Path) -> None:
-    run = recorded(tmp_path / "legs.rrd")
-    run.moments.see([], [inertial_at(ORIGIN_NS, 1.0, math.inf)], [])
-    run.moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
-    run.write()
+    moments = new_moments()
+    moments.see([], [inertial_at(ORIGIN_NS, 1.0, math.inf)], [])
+    moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
+    write(tmp_path / "legs.rrd", moments)
     assert (tmp_path / "legs.rrd").is_file()
