@@ -56,7 +56,7 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if value["namespace"]:  # of another simulation the time is another one
         value["remap"] = f"/clock:=clock, {value['remap']}"
     if value["lockstep"] == "true" and not value["trigger"]:
-        value["trigger"] = "arrival"  # a reading is answered at once, by every node on the way
+        value["trigger"] = "arrival"  # a reading is answered at once, by every node of the loop
     estimators = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(SOURCE)),
         launch_arguments=[*((name, value[name]) for name in estimation.ARGUMENTS), ("use_sim_time", "true")],

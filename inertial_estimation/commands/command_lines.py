@@ -118,7 +118,7 @@ def shared(parser: Parser, options: str, **changed: Any) -> None:
 def init(p: Parser) -> None:
     r"""Write the first parameter file of a robot from its URDF, complete and commented.
 
-    The URDF tells the kind of the robot, where IMU, soles and force sensors are, which joints never carry
+    The URDF shows the kind of the robot, where IMU, soles and force sensors are, which joints never carry
     a load, how it stands, and how large noise and thresholds should be. What could not be found is marked
     by CHECK, also in the file. At the end the file is tried: every node's parameters are read, and the
     robot stands (an arm: holds its posture) in simulation for a second.

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             for adaptation in ((False,) if args.no_adaptation else (False, True))
         ]
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
-        _watch(scene, runs)
+        _watch(runs)
     responses = [response for demo_run in runs if (response := demo_run.response()) is not None]
     _print_table(scene, responses)
     if len(responses) < len(runs):
@@ -76,33 +76,22 @@ def _scene(duration_s: float, files: ConfigFile) -> PayloadScene:
     return PayloadScene(ELBOW, home, weight.link, weight.body.mass, nominal, weight.start, duration_s)
 
 
-def _watch(scene: PayloadScene, runs: Sequence[DemoRun]) -> None:
-    """Run all nodes and listen until all runs are over; print each phase, and a line every two seconds."""
-    begin_s, next_s = time.monotonic(), 0.0
-    phases: dict[DemoRun, str] = {}
+def _watch(runs: Sequence[DemoRun]) -> None:
+    """Run all nodes and listen until all runs are over; print a line of each every two seconds."""
+    begin_s = next_s = time.monotonic()
     with ExitStack() as stack:
         for demo_run in runs:
-            stack.enter_context(demo_run.nodes())
-        while not (phases and all(demo_run.over for demo_run in runs)):
-            now_s, first = time.monotonic(), not phases
-            due, next_s = now_s >= next_s, next_s if now_s < next_s else now_s + LINE_PERIOD_S
+            stack.enter_context(demo_run)
+        while not all(demo_run.over for demo_run in runs):
+            now_s = time.monotonic()
+            if now_s >= next_s:
+                next_s = now_s + LINE_PERIOD_S
+                for demo_run in (one for one in runs if not one.over):
+                    said = f"{_name(demo_run.adaptation):<20} {demo_run.progress()}"
+                    print(f"[{now_s - begin_s:5.1f} s] {said}", flush=True)
             for demo_run in runs:
-                if phases.get(demo_run) != demo_run.phase or (due and not demo_run.over):
-                    print(f"[{now_s - begin_s:5.1f} s] {_progress(scene, demo_run)}", flush=True)
-                phases[demo_run] = demo_run.phase
-                if first:  # after the first line: the import of rclpy takes as long as that of a node
-                    demo_run.listen()
                 demo_run.poll()
             time.sleep(POLL_PERIOD_S)
-
-
-def _progress(scene: PayloadScene, run: DemoRun) -> str:
-    """Return the state of a run in one line."""
-    response = run.response()
-    elbow = ""
-    if response is not None and len(response.angle):
-        elbow = f", elbow {math.degrees(float(response.angle[-1]) - scene.home):.1f} deg off"
-    return f"{_name(run.adaptation):<20} {run.phase}, {run.simulated_s:.1f} s simulated{elbow}"
 
 
 def _name(adaptation: bool) -> str:

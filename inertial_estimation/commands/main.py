@@ -151,7 +151,7 @@ def unwound_by_signals() -> Iterator[None]:
 
     def unwind(number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGINT and raised:
-            return  # once is enough: a second one must not break the way out
+            return  # once is enough: a second one must not interrupt the clean-up
         raised.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(128 + number))
         raise raised[-1]
 

@@ -58,7 +58,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 raise InertialEstimationError(f"{name} ended with code {process.returncode}: {words}")
 
     def terminate(self) -> None:
-        """Tell all processes to end, and do not wait for them: that is left to the end of the context."""
+        """Send SIGTERM to all processes; the end of the context waits for them."""
         if not self._terminated:  # a second signal would interrupt what the first has begun
             self._terminated = True
             for process in self._processes.values():

@@ -73,7 +73,7 @@ def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Find
     why = metrics["implausible"].get(name)
     if why is None:
         wrong = any(result.verdict is Verdict.WRONG for result in results)
-        return f"{text}  (doubtful: see the data checks)" if wrong else text
+        return f"{text}  (uncertain: see the data checks)" if wrong else text
     failed = dict.fromkeys(f"{r.check} of {r.subject}" for r in severest_first(results))
     check = listing(list(failed), limit=3) if failed else "signs, units and the description"
     return f"implausible ({why}): check {check}"

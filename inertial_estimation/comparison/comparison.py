@@ -17,7 +17,7 @@ GROUPS = {  # parts of a provenance that are compared
     "parameters": "parameter",
     "machine": "machine",
 }
-NOT_COMPARED = ("path", "bytes")  # of a file, which its hash tells from others
+NOT_COMPARED = ("path", "bytes")  # of a file, which its hash identifies
 COUNTED_OPTIONS = ("start", "hold_out", "settle", "reference", "trusted", "split")  # which data count
 
 

@@ -71,7 +71,7 @@ class RunResult:
 
 
 def read_results(folders: Sequence[Path]) -> list[RunResult]:
-    """Read result folders of replay or identify; each gets a name that tells it from the others.
+    """Read result folders of replay or identify; each gets a name of its own.
 
     Raises:
         RecordingError: If a folder holds no result.

@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_fir
 from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import rotation_over_feet
 from inertial_estimation.figures import INK, MOST_ROWS, Figure, Mark, Panel, Series
-from inertial_estimation.plots.page import BAD, DOUBT, GOOD, Card, Findings, Page, Section, write_page
+from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, Page, Section, write_page
 
 MOST_JOINTS = 4  # that are drawn
 LEAST_ODDS = -100.0  # that are drawn
@@ -143,11 +143,11 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
     failed, sections = severest_first(findings), list[Section]()
     if failed:
         order = (
-            "Each check was made with what is above it corrected where it can be, so that one error is named "
+            "Each check runs with what is above it corrected where it can be, so that one error is named "
             "once. Mend the first, and check again."
         )
         sections.append(Section("What to mend, in this order", [Findings(failed), order]))
-    for title, verdict in (("What is in order", Verdict.OK), ("What cannot be told", Verdict.UNKNOWN)):
+    for title, verdict in (("What is in order", Verdict.OK), ("What cannot be decided", Verdict.UNKNOWN)):
         own = [one for one in findings if one.verdict is verdict]
         if own:
             count = f"{len(own)} check{'s' if len(own) > 1 else ''}"
@@ -173,5 +173,5 @@ def _lead(failed: Sequence[Finding], counts: Mapping[Verdict, int]) -> tuple[str
         count = "One thing is wrong" if wrong == 1 else f"{wrong} things are wrong"
         return f"{count}. Mend first: {failed[0].check} of {failed[0].subject}.", BAD
     if failed:
-        return f"Nothing is wrong: {fine}, {len(failed)} found something unusual{rest}.", DOUBT
+        return f"Nothing is wrong: {fine}, {len(failed)} gave a warning{rest}.", CAUTION
     return f"Recording and description agree: {fine}{rest}.", GOOD

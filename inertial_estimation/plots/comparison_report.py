@@ -9,7 +9,7 @@ from inertial_estimation.comparison.comparison import Comparison, Row
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.figures import MOST_ROWS, Figure, Panel, Series
 from inertial_estimation.plots.page import (
-    DOUBT,
+    CAUTION,
     MINUS,
     NO_NUMBER,
     Cell,
@@ -51,8 +51,8 @@ def write_comparison_report(path: Path, comparison: Comparison) -> Path:
         Section("The results", [Table(("result", "command", "written", "folder"), folders, range(4))]),
     ]
     if comparison.warnings:
-        sections.insert(0, Section("Before you compare", [Notes(comparison.warnings, DOUBT)]))
-    lead, tone = f"Against {names[0]}: {_lead(comparison)}", DOUBT if comparison.warnings else ""
+        sections.insert(0, Section("Before you compare", [Notes(comparison.warnings, CAUTION)]))
+    lead, tone = f"Against {names[0]}: {_lead(comparison)}", CAUTION if comparison.warnings else ""
     return write_page(path, Page(f"{' and '.join(names[:3])} compared", lead, tone, (), sections))
 
 

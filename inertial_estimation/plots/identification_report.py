@@ -20,7 +20,7 @@ from inertial_estimation.offline.identification_run import IdentificationRun, To
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.page import (
     BAD,
-    DOUBT,
+    CAUTION,
     GOOD,
     Card,
     Cell,
@@ -73,7 +73,7 @@ def _lead(run: IdentificationRun, against: Sequence[str]) -> tuple[str, str]:
     data = "other data" if on_other else "the fitted data (nothing was held out)"
     said = f"The torque error on {data} went from {percent(before)} with the description to {percent(error)}."
     if against:
-        return f"{said} {len(against)} facts speak against the result, see below.", DOUBT
+        return f"{said} {len(against)} facts speak against the result, see below.", CAUTION
     return said, GOOD if error < before else BAD
 
 
@@ -102,7 +102,7 @@ def _sections(run: IdentificationRun, against: Sequence[str], source: Mapping[st
     if against:
         yield Section("What speaks against it", [Notes(against, BAD)])
     if report.warnings:
-        yield Section("Warnings about the data", [Notes(report.warnings, DOUBT)])
+        yield Section("Warnings about the data", [Notes(report.warnings, CAUTION)])
     if len(report.methods) > 1:
         yield Section("Methods", list(_methods(report)))
     yield Section("Torques, row by row", list(_torques(result)))

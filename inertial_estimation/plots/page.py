@@ -15,8 +15,8 @@ from inertial_estimation.plots.graphs import packed_graphs, packed_library
 
 NO_NUMBER = "–"  # in place of a number that there is not
 MINUS = "−"
-GOOD, DOUBT, BAD = "good", "doubt", "bad"  # tones of sentences
-TONES = {Verdict.OK: GOOD, Verdict.WARN: DOUBT, Verdict.WRONG: BAD, Verdict.UNKNOWN: ""}
+GOOD, CAUTION, BAD = "good", "caution", "bad"  # tones of sentences
+TONES = {Verdict.OK: GOOD, Verdict.WARN: CAUTION, Verdict.WRONG: BAD, Verdict.UNKNOWN: ""}
 
 
 class Card(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 from inertial_estimation.diagnosis.finding import Verdict, severest_first
 from inertial_estimation.plots.page import (
     BAD,
-    DOUBT,
+    CAUTION,
     GOOD,
     Card,
     Cell,
@@ -43,7 +43,7 @@ def write_replay_report(path: Path, results: ReplayResults) -> Path:
     failed = severest_first(results.checks)
     figures = [figure for figure in replay_figures(results) if figure.panels or figure.note]
     sections = [
-        *([Section("What is wrong or unusual about the data", [Findings(failed)])] if failed else []),
+        *([Section("Findings about the data", [Findings(failed)])] if failed else []),
         *_tables(metrics),
         *(Section(figure.title, [figure]) for figure in figures),
         sources(provenance, settings),
@@ -56,7 +56,7 @@ def _lead(results: ReplayResults) -> tuple[str, str]:
     """Return the first sentences and their tone."""
     metrics, failed = results.metrics, severest_first(results.checks)
     wrong = sum(one.verdict is Verdict.WRONG for one in failed)
-    unusual, fine = len(failed) - wrong, len(results.checks) - len(failed)
+    warnings, fine = len(failed) - wrong, len(results.checks) - len(failed)
     if wrong:
         count = "One thing contradicts" if wrong == 1 else f"{wrong} things contradict"
         return f"{count} the description; first: {failed[0].check} of {failed[0].subject}.", BAD
@@ -70,8 +70,8 @@ def _lead(results: ReplayResults) -> tuple[str, str]:
         news.append(f"the tilt is known to {metrics['tilt_sigma_deg']:.2g} deg (sigma)")
     if "total_mass_kg" in metrics:
         news.append(f"the robot weighs {metrics['total_mass_kg']:.4g} kg")
-    some = f" {unusual} of the checks found something unusual, see below." if unusual else ""
-    return f"{', '.join(news)}.{some}", DOUBT if unusual > fine else GOOD
+    some = f" {warnings} of the checks gave a warning, see below." if warnings else ""
+    return f"{', '.join(news)}.{some}", CAUTION if warnings > fine else GOOD
 
 
 def _cards(metrics: Metrics) -> Iterator[Card]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from inertial_estimation.figures import GREY, Figure, Mark, Panel, Series, Span
 from inertial_estimation.plots.page import (
-    DOUBT,
+    CAUTION,
     GOOD,
     NO_NUMBER,
     Card,
@@ -39,7 +39,7 @@ def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance:
     """
     names = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
     sections = [section for result in results for section in _sections(result)]
-    tone = GOOD if any(result.changes for result in results) else DOUBT
+    tone = GOOD if any(result.changes for result in results) else CAUTION
     cards = [
         Card(f"{result.objective.node}: changed", str(len(result.changes)), f"in {len(result.trials)} trials")
         for result in results
@@ -71,12 +71,12 @@ def _sections(result: TuningResult) -> Iterator[Section]:
     yield Section(
         objective.node,
         [
-            *([Notes(result.warnings, DOUBT)] if result.warnings else []),
+            *([Notes(result.warnings, CAUTION)] if result.warnings else []),
             Table(("parameter", "unit", "present", "tuned", ""), rows, (0, 1, 4)),
             "A parameter stays where no other value is better beyond noise, and all stay where the held-out "
             "data do not support the change.",
             Table(("data", "present", "tuned", "difference [sigma]", "blocks", ""), judged, (0, 5)),
-            f"Made small: {objective.title}{unit}, compared block by block; negative: the tuned values are "
+            f"Minimised: {objective.title}{unit}, compared block by block; negative: the tuned values are "
             "better.",
         ],
     )

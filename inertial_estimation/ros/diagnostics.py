@@ -48,7 +48,7 @@ class InputCounter:
     def waited_in_vain(self) -> str:
         """Return that a publisher is connected of which no message has come for some reports; else nothing.
 
-        It may have nothing to send. Or the middleware has lost its way: with Fast DDS's shared memory, a
+        It may have nothing to send. Or the middleware fails: with Fast DDS's shared memory, a
         process that was killed can cut off the one that takes its place (docs/robustness.md).
         """
         if self.received or self._silent_periods < WAITING_PERIODS or not self.publishers():

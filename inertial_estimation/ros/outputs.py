@@ -23,7 +23,7 @@ EstimateT = TypeVar("EstimateT")
 class Figures:
     """A topic of named figures, with the query whether it has subscribers.
 
-    The query is too expensive for each of a thousand steps per second. It is made ten times per second of the
+    The query is too expensive for each of a thousand steps per second. It runs ten times per second of the
     stamps: the first figures are up to 0.1 s late, and figures are computed for up to 0.1 s after the last
     subscriber has left.
     """

@@ -100,9 +100,9 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
     def _tick(self) -> None:
         steps, begin = self.pipeline.supervisor.counts.steps, time.perf_counter()
         super()._tick()
-        made, last = self.pipeline.supervisor.counts.steps - steps, self.pipeline.last
-        if made > 0 and last is not None:
-            self._times.add((time.perf_counter() - begin) / made, last.stamp_ns)
+        count, last = self.pipeline.supervisor.counts.steps - steps, self.pipeline.last
+        if count > 0 and last is not None:
+            self._times.add((time.perf_counter() - begin) / count, last.stamp_ns)
             self._announce(last)
 
     def _announce(self, last: ControlResult) -> None:

@@ -22,7 +22,7 @@ NO_INNOVATION = (Decision.WAITING_FOR_REST, Decision.CALIBRATING)
 
 @dataclass(frozen=True)
 class Objective:
-    """What a search makes small."""
+    """What a search minimises."""
 
     node: str  # whose parameters it judges
     title: str  # what it is, for tables and figures

@@ -91,11 +91,11 @@ class Sensitivity:
     values: tuple[float, ...]  # values of the parameter, ascending
     scores: tuple[float, ...]  # mean score at each; NaN where the estimator does not run
     comparisons: tuple[Comparison, ...]  # each compared with the tuned value
-    # smallest value that the score does not tell from the tuned one, with the other parameters at their tuned
+    # smallest value that scores as well as the tuned one within noise, the other parameters at their tuned
     # values or, in a trial, at any values
     low: float
     high: float  # largest such value
-    at_edge: bool  # whether the tuned value, or the whole range, cannot be told from the edge of the range
+    at_edge: bool  # whether the tuned value is at the edge of the range, or the whole range is as good
     hardly_determined: bool  # whether that interval is so wide that the tuned value says little
 
 
@@ -106,13 +106,13 @@ def sensitivity(
 
     One parameter may stand in for another one, as two noises of the same innovation do. The interval with
     the others fixed is then too narrow, so that it is widened to the values of all trials that the score
-    does not tell from the tuned values.
+    does not distinguish from the tuned values.
 
     Args:
         problem: The estimator and its recordings.
         variation: The parameter and its range.
         changes: The tuned values.
-        equals: Values of the trials that the score does not tell from the tuned ones.
+        equals: Values of the trials that score as well as the tuned ones.
     """
     tuned = float(changes.get(variation.name, variation.shipped))
     grid = {variation.value_at(k / (POINTS - 1)) for k in range(POINTS)}
@@ -133,9 +133,9 @@ def sensitivity(
 
 
 def _reach(shares: Sequence[float], comparisons: Sequence[Comparison], at: int, step: int) -> float:
-    """Return the share up to which, from the tuned value in one direction, the score does not tell.
+    """Return the share up to which, from the tuned value in one direction, values are as good.
 
-    Between the last value that it does not tell and the first one that it does, the difference is taken as
+    Between the last value that is as good and the first one that is worse, the difference is taken as
     linear from the tuned value on, and its noise as constant.
     """
     last = at
@@ -179,7 +179,7 @@ class Judgement:
 class TuningResult:
     """Outcome of a search for one estimator."""
 
-    objective: Objective  # what was made small
+    objective: Objective  # what was minimised
     parameters: tuple[TunedParameter, ...]  # the parameters, in the order given
     trials: Sequence[Trial]  # all trials
     best: Trial  # the trial with the least score
@@ -213,7 +213,7 @@ class TuningResult:
             said, scan = f"{parameter.variation.name} = {parameter.value:.4g}", parameter.sensitivity
             if parameter.changed and scan.at_edge:
                 found.append(
-                    f"{said} lies at the edge of its range, or the score does not tell it from the edge: the "
+                    f"{said} lies at the edge of its range, or the edge scores as well: the "
                     "range may be too narrow, or the data do not determine it."
                 )
             elif parameter.changed and scan.hardly_determined:
@@ -235,7 +235,7 @@ def concluded(
     was chosen by, is not better beyond noise.
 
     Args:
-        objective: What was made small.
+        objective: What was minimised.
         problem: The estimator and its recordings.
         variations: The parameters.
         trials: The trials.
@@ -290,7 +290,7 @@ def _simplified(problem: Problem, variations: Sequence[Variation], best: Values)
     """Return the best values with those at their present value that do not matter.
 
     All are tried together first, since where two matter only by their ratio each alone seems to; and again at
-    the end, since what was given up on the way adds up.
+    the end, since small losses add up.
     """
     present = {variation.name: variation.shipped for variation in variations}
     if problem.as_good(present, best):

@@ -51,7 +51,7 @@ PANELS = {  # entity below `SERIES` and title of each panel, from the top
 
 @contextmanager
 def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
-    """Open a recording that is written to a file as it is made; after an error or an interrupt there is none.
+    """Open a recording that is written to a file as it grows; after an error or an interrupt there is none.
 
     Args:
         path: The file; an existing one is replaced.
@@ -149,7 +149,7 @@ class RobotView:
         self.curve("nis", "99.9 % quantile", stamps, [m.nis_bound for m in moments], colour=GREY)
 
     def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array) -> None:
-        """Write the true tilt, which an aligned reference tells only afterwards.
+        """Write the true tilt, which an aligned reference shows only afterwards.
 
         Args:
             stamps_ns: Stamps, ascending [ns], shape (n,).

@@ -78,6 +78,7 @@ def test_a_run_to_its_end_says_what_its_nodes_complain_of(listened: Listened) ->
     listened.hears(4.1)
     assert listened.run.over
     assert listened.run.ended_early == ""
+    assert "elbow 0.0 deg off" in listened.run.progress()
     assert listened.run.facts()["complaints"] == ["tilt_observer: imu/data: readings dropped"]
 
 

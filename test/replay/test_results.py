@@ -138,5 +138,5 @@ def test_an_implausible_number_is_printed_with_what_to_check():
     text = _number(metrics, "total_mass_kg", "278.000", [wrong])
     assert text.startswith("implausible (278 kg")
     assert text.endswith("check effort sign of elbow")
-    assert "doubtful" in _number({"implausible": {}}, "total_mass_kg", "90.0", [wrong])
+    assert "uncertain" in _number({"implausible": {}}, "total_mass_kg", "90.0", [wrong])
     assert _number({"implausible": {}}, "total_mass_kg", "90.0", []) == "90.0"
