@@ -27,6 +27,7 @@ EKF, TRUNK_PAYLOAD = SOURCES = ("inertial_ekf", "trunk_payload")  # of the trunk
 NODES = ("tilt_observer", *SOURCES)
 SWITCH = ["true", "false"]
 RESPAWN_DELAY = 2.0  # [s]
+CANNOT_START = 2  # exit code of a node whose parameters, files or packages are wrong
 ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": (None, "Name of a file in config/, or path of a parameter file.", None),
     "urdf": (
@@ -54,7 +55,7 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
         ["", "timer", "arrival"],
     ),
     "tf": ("false", "Whether tilt_observer publishes the transform world -> base on /tf (tf2_msgs).", SWITCH),
-    "respawn": ("false", "Whether a node that ends starts again; else its error ends the launch.", SWITCH),
+    "respawn": ("false", "Whether a node that ends is started again after two seconds.", SWITCH),
     "log_level": ("", "Log level of the nodes (debug, info, warn, error); empty: info.", None),
     "enclaves": ("false", "Whether each node starts with its enclave of config/sros2.", SWITCH),
 }
@@ -148,13 +149,13 @@ def make_node(
 
 
 def check_ended(event: ProcessExited, context: LaunchContext) -> None:
-    """End the launch if a process has ended with an error, for example of a wrong name; not if it was killed.
+    """End the launch if a node could not start, for example of a wrong name; others outlive one that fails.
 
     Raises:
         RuntimeError: Which launch turns into its own exit code; an action `Shutdown` would end it with 0.
     """
-    if event.returncode > 0 and not context.is_shutdown:
-        raise RuntimeError(f"{event.process_name} has ended with code {event.returncode}: its error is above")
+    if event.returncode == CANNOT_START and not context.is_shutdown:
+        raise RuntimeError(f"{event.process_name} cannot start: its error is above")
 
 
 def chosen_parameters(name: str, value: dict[str, str]) -> dict[str, Any]:

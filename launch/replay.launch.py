@@ -63,8 +63,13 @@ def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def ended(event: ProcessExited, context: LaunchContext) -> LaunchDescriptionEntity:
-    """End the launch, with an error if the player has ended with one: a recording that is not there."""
-    estimation_launch().check_ended(event, context)
+    """End the launch, with an error if the player has ended with one: a recording that is not there.
+
+    Raises:
+        RuntimeError: Which launch turns into its own exit code.
+    """
+    if event.returncode > 0 and not context.is_shutdown:
+        raise RuntimeError(f"the player has ended with code {event.returncode}: no recording was played")
     return TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
 
 

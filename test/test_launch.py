@@ -123,20 +123,27 @@ def player_of(**given):
 
 @pytest.mark.parametrize(
     ("code", "shutdown", "fails"),
-    [(0, False, False), (1, False, True), (-9, False, False), (1, True, False)],
+    [(0, False, False), (2, False, True), (1, False, False), (-9, False, False), (2, True, False)],
 )
-def test_a_process_that_ends_with_an_error_fails_the_launch_and_one_that_is_killed_does_not(
-    code, shutdown, fails
-):
+def test_a_node_that_cannot_start_ends_the_launch_and_one_that_fails_later_does_not(code, shutdown, fails):
     found = context()
     found._set_is_shutdown(shutdown)
-    event = SimpleNamespace(returncode=code, process_name="play-1")
-    for call in (load("estimation").check_ended, load("replay").ended):
-        with pytest.raises(RuntimeError, match="play-1 has ended with code 1") if fails else nullcontext():
-            call(event, found)
+    event = SimpleNamespace(returncode=code, process_name="tilt_observer-1")
+    with pytest.raises(RuntimeError, match="tilt_observer-1 cannot start") if fails else nullcontext():
+        load("estimation").check_ended(event, found)
 
 
-def test_the_error_of_a_node_ends_the_launch_unless_it_is_started_again(monkeypatch):
+@pytest.mark.parametrize(
+    ("code", "shutdown", "fails"), [(0, False, False), (1, False, True), (-2, True, False)]
+)
+def test_a_player_that_fails_fails_the_launch(code, shutdown, fails):
+    found = context()
+    found._set_is_shutdown(shutdown)
+    with pytest.raises(RuntimeError, match="code 1") if fails else nullcontext():
+        assert load("replay").ended(SimpleNamespace(returncode=code), found) is not None
+
+
+def test_a_node_is_either_checked_at_its_end_or_started_again(monkeypatch):
     estimation = load("estimation")
     monkeypatch.setattr(estimation, "Node", RecordedNode)
     for respawn, expected in (("false", estimation.check_ended), ("true", None)):

@@ -163,5 +163,6 @@ def spin(node: Any) -> None:
 
 
 def _fail(message: str) -> int:
+    """Return the exit code of a node that cannot start, by which the launch files tell it from a failure."""
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
-    return 1
+    return 2

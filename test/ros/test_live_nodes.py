@@ -176,7 +176,7 @@ def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
 def test_a_mistake_in_a_parameter_file_ends_with_one_line(world, tmp_path, text, said):
     (tmp_path / "robot.yaml").write_text(text)
     node = world.start("tilt_observer", "--params-file", str(tmp_path / "robot.yaml"))
-    assert node.wait() == 1
+    assert node.wait() == 2
     (error,) = [line for line in node.output.splitlines() if line.startswith("error: ")]
     assert said in error
     assert "Traceback" not in node.output

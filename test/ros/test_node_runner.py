@@ -48,7 +48,7 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
         raise ModuleNotFoundError(f"No module named '{missing}'", name=missing)
 
     monkeypatch.setattr(node_runner.importlib, "import_module", fail)
-    assert node_runner.simulator() == 1
+    assert node_runner.simulator() == 2
     assert re.search(said, capsys.readouterr().err)
 
 
@@ -119,6 +119,6 @@ def test_nothing_stays_frozen_for_the_end_of_the_process(capsys):
         gc.freeze()
         raise ConfigurationError("no such foot")
 
-    assert node_runner.run_node(build, []) == 1
+    assert node_runner.run_node(build, []) == 2
     assert gc.get_freeze_count() == 0
     assert "no such foot" in capsys.readouterr().err
