@@ -2,7 +2,10 @@
 
 Nodes apply the written offsets only: none of those that the samples determine in combination. So these are
 fitted with the others held at zero, and judged by samples that took no part in the fit: offsets that do not
-predict left-out samples better than none are not written.
+predict samples that are left out or held out better than none are not written.
+
+The URDF is not exact: its joints are placed to about a millimetre, which repeats with every sample. What such
+an error does to an offset is part of the offset's standard deviation.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,6 +34,8 @@ from inertial_estimation.signals import Array
 
 MOST_GROUPS = 12  # into which the samples are divided to be left out in turn, neighbours together
 LOOSE_SIGMA = 1.0  # prior standard deviation from which a nuisance needs an equation of its own
+SIGNIFICANT = 4.0  # standard deviations, from which a large offset is known well enough to be written
+PLACEMENT_SIGMA = 1e-3  # standard deviation of the placement of a joint, by machining and assembly [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,6 @@ class CalibrationTask:
     config: CalibrationConfig  # prior knowledge
     held_out: NDArray[np.bool_]  # which samples are held out of the fit, shape (K,)
     leave_one_out: bool = False  # whether the fit is also evaluated by leave-one-out
-    write_combinations: bool = False  # whether offsets known only in combination are also written
 
 
 def calibrate(
@@ -58,20 +62,24 @@ def calibrate(
     progress("fit")
     problem = everything.subset(fitted)
     solution = solve(problem)
-    limit = task.config.identifiable_sigma * problem.chain.scale
-    knowledge = offset_knowledge(problem.unknowns, solution, limit)
-    joints = _joints(problem, solution, knowledge)
-    known = np.array([_is_known(joint, task.write_combinations) for joint in joints])
-    alone = only(problem, solution, known)
-    trial = applied_errors(problem, alone, known) if known.any() else None
-    keep = known & (trial is not None and trial.gains)
+    found = np.abs(solution.x[: problem.unknowns.n_offsets])
+    limit = np.maximum(task.config.identifiable_sigma * problem.chain.scale, found / SIGNIFICANT)
+    progress("errors of the description")
+    systematic = placement_sigma(problem, solution)
+    knowledge = offset_knowledge(problem.unknowns, solution, limit, systematic)
+    joints = _joints(problem, solution, knowledge, systematic)
+    known = np.array([joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in joints])
     before = with_offsets(problem, solution, np.zeros(len(known)))
+    alone = only(problem, solution, known)
+    test = everything.subset(np.flatnonzero(task.held_out)) if task.held_out.any() else None
+    trial = applied_errors(problem, alone, known) if known.any() else None
+    worse = test is not None and _cost(test, alone.x, solution) > _cost(test, before, solution)
+    keep = known & (trial is not None and trial.gains and not worse)
     states = {"before": before, "after": solution.x, "written": alone.x if keep.any() else before}
     joints = tuple(
         replace(joint, offset=float(x)) if kept else joint
         for joint, x, kept in zip(joints, alone.x[: len(joints)], keep, strict=True)
     )
-    test = everything.subset(np.flatnonzero(task.held_out)) if task.held_out.any() else None
     rms = _errors(problem, test, solution, states)
     if task.leave_one_out:
         progress("leave one out")
@@ -79,7 +87,7 @@ def calibrate(
     if trial:
         rms |= {"left_out_before": trial.before, "left_out_written": trial.written}
     warnings = _warnings(solution, knowledge)
-    warnings += _refusal(joints, known, trial)
+    warnings += _refusal(joints, known, trial, worse=worse)
     return CalibrationReport(
         kind=task.problem.kind,
         joints=joints,
@@ -185,14 +193,31 @@ def leave_one_out(problem: CalibrationProblem, solution: Solution) -> Array:
     return np.concatenate([fit_local(left_out, found.x, solution.sigma)[0] for _, left_out, found in fits])
 
 
+def placement_sigma(problem: CalibrationProblem, solution: Solution) -> Array:
+    """Return the standard deviation of each offset by the placements of the joints [rad or m], shape (n,).
+
+    Each joint that moves a frame is displaced in three directions, and the problem is solved anew. Residuals
+    that are smaller than the displacement show that the placements are better.
+    """
+    n, squares = problem.unknowns.n_offsets, np.zeros(problem.unknowns.n_offsets)
+    levels = zip(problem.channels, solution.sigma, strict=True)
+    lengths = [np.sqrt(channel.components) * sigma for channel, sigma in levels if channel.unit == "m"]
+    for joint in problem.chain.kinematics.moving:
+        for shift in min(PLACEMENT_SIGMA, *lengths) * np.eye(3):
+            displaced = solve(problem.displaced(joint, shift), sigma=solution.sigma, x=solution.x)
+            squares += (displaced.x - solution.x)[:n] ** 2
+    sigma: Array = np.sqrt(squares)
+    return sigma
+
+
+def _cost(problem: CalibrationProblem, x: Array, solution: Solution) -> float:
+    """Return the mean square of the residuals at common unknowns, in units of the noise of a solution."""
+    residual = fit_local(problem, x, solution.sigma)[0]
+    return float(((residual / solution.sigma[problem.channel_of_row]) ** 2).mean())
+
+
 def _rms_at(problem: CalibrationProblem, x: Array, sigma: Array) -> Array:
     return channel_rms(problem, fit_local(problem, x, sigma)[0])
-
-
-def _is_known(joint: JointOffset, combinations: bool) -> bool:
-    """Whether the samples determine an offset, alone or, with `combinations`, together with others."""
-    together = combinations and joint.identifiability is OffsetIdentifiability.COMBINATION
-    return together or joint.identifiability is OffsetIdentifiability.IDENTIFIABLE
 
 
 def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
@@ -233,9 +258,9 @@ def _channels(problem: CalibrationProblem, rms: dict[str, Array]) -> tuple[Chann
 
 
 def _joints(
-    problem: CalibrationProblem, solution: Solution, knowledge: OffsetKnowledge
+    problem: CalibrationProblem, solution: Solution, knowledge: OffsetKnowledge, systematic: Array
 ) -> tuple[JointOffset, ...]:
-    sigma = np.sqrt(np.diag(solution.covariance))
+    sigma = np.hypot(np.sqrt(np.diag(solution.covariance))[: len(systematic)], systematic)
     units = ["m" if slide else "rad" for slide in problem.chain.kinematics.prismatic]
     columns = (solution.x.tolist(), sigma.tolist(), knowledge.kinds, units)
     rows = zip(problem.unknowns.names, *columns, strict=False)  # the first ones are the offsets
@@ -261,12 +286,14 @@ def _warnings(solution: Solution, knowledge: OffsetKnowledge) -> list[str]:
 
 
 def _refusal(
-    joints: Sequence[JointOffset], known: NDArray[np.bool_], trial: AppliedErrors | None
+    joints: Sequence[JointOffset], known: NDArray[np.bool_], trial: AppliedErrors | None, *, worse: bool
 ) -> list[str]:
     """Say why offsets that the samples determine are not written."""
-    if trial is None or trial.gains:
+    if trial is None or (trial.gains and not worse):
         return []
     names = listing(j.joint for j, one in zip(joints, known, strict=True) if one)
+    if trial.gains:
+        return [f"no offset is written: the held-out samples are predicted worse with those of {names}"]
     return [
         f"no offset is written: samples that are left out are not predicted better with those of {names} "
         f"than without any (weighted squares {trial.written_cost:.3g} and {trial.before_cost:.3g}, standard "

@@ -148,6 +148,13 @@ class CalibrationProblem(ABC):
         heights: Array = self.linearise(x, local).residual[:, np.isin(self.channel_of_row, metres)]
         return heights
 
+    def displaced(self: Problem, joint: str, shift: Array) -> Problem:
+        """Return the same problem with the placement of a joint moved in its parent [m]."""
+        part = copy.copy(self)
+        part.chain = copy.copy(self.chain)
+        part.chain.kinematics = self.chain.kinematics.displaced(joint, shift)
+        return part
+
     def subset(self: Problem, rows: Numbers) -> Problem:
         """Return the same problem on some of the samples, with the same unknowns."""
         part = copy.copy(self)

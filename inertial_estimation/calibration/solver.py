@@ -227,7 +227,7 @@ def _covariance(factor: Array, prior_sigma: Array) -> Array:
     return covariance
 
 
-NULL_SHARE = 0.01  # square of an offset's share in the null space that is neglected
+LEAST_INFORMATION = 1e-9  # of the largest singular value, above the round-off of the others
 
 
 class OffsetIdentifiability(Enum):
@@ -249,19 +249,21 @@ class OffsetKnowledge:
     rank: int  # number of combinations of offsets known better than the limit
 
 
-def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float | Array) -> OffsetKnowledge:
+def offset_knowledge(
+    unknowns: Unknowns, solution: Solution, limit: float | Array, systematic: Array | float = 0.0
+) -> OffsetKnowledge:
     """Determine the identifiability from the samples, without the prior that offsets are near zero.
 
     With A the noise-weighted Jacobian by the offsets, projected off the local unknowns and the nuisances
     (which keep their priors), an offset is identifiable if with all others unknown its standard deviation is
-    within the limit, which needs that it has no share in the null space; not identifiable if it is beyond
-    the limit even with all others and the nuisances known; in combination (with offsets or nuisances)
-    otherwise. Directions with singular values below 1 / limit count as null space.
+    within the limit; not identifiable if it is beyond the limit even with all others and the nuisances known;
+    in combination (with offsets or nuisances) otherwise.
 
     Args:
         unknowns: Unknowns of the problem.
         solution: Its solution.
         limit: Standard deviation up to which an offset counts as known [rad or m], one for all or for each.
+        systematic: Standard deviation of each by what repeats with every sample [rad or m].
     """
     n = unknowns.n_offsets
     stacked = np.vstack([solution.factor, np.diag(1.0 / unknowns.prior_sigma)[n:]])
@@ -269,16 +271,17 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float | Arra
     folded = linear_algebra.triangular_factor(stacked[:, order])
     scaled = folded[unknowns.count - n :, unknowns.count - n :] * limit  # columns in units of the limit
     _, values, Vt = linear_algebra.svd(scaled)
-    known = np.concatenate([values, np.zeros(n - len(values))]) >= 1.0
+    values = np.concatenate([values, np.zeros(n - len(values))])
+    floor = LEAST_INFORMATION * values[0] + np.finfo(float).tiny
+    random = np.linalg.norm(Vt / np.maximum(values, floor)[:, None], axis=0)
+    sigma = np.hypot(random, systematic / limit)  # in units of the limit
     alone = np.linalg.norm(solution.factor[:, :n], axis=0) * limit
-    spread = np.linalg.norm(Vt[known] / values[known[: len(values)], None], axis=0)  # in units of the limit
-    null_share = np.sum(Vt[~known] ** 2, axis=0)
     kinds = tuple(
         OffsetIdentifiability.NOT
         if alone[j] < 1.0
         else OffsetIdentifiability.IDENTIFIABLE
-        if spread[j] <= 1.0 and null_share[j] < NULL_SHARE
+        if sigma[j] <= 1.0
         else OffsetIdentifiability.COMBINATION
         for j in range(n)
     )
-    return OffsetKnowledge(kinds, int(known.sum()))
+    return OffsetKnowledge(kinds, int((values >= 1.0).sum()))

@@ -4,7 +4,6 @@ import argparse
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
@@ -53,9 +52,7 @@ def run(args: argparse.Namespace) -> int:
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
     with progress_bar("calibrate", math.nan) as show:
-        report = calibrate(
-            replace(task, write_combinations=args.write_combinations), lambda what: show(0.0, what)
-        )
+        report = calibrate(task, lambda what: show(0.0, what))
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     print_warnings(report.warnings)

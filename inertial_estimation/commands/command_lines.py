@@ -354,7 +354,6 @@ def calibrate(p: Parser) -> None:
         shared(one, "--config --urdf --output --overwrite")
         joints = "joints to calibrate, by name or pattern (all; plane: beyond the leg)"
         add(one, "--joints", (), "JOINT", joints)
-        add(one, "--write-combinations", False, "", "also write offsets known only in combination")
         shared(one, "--param --no-figures")
     imu_link = "link with an IMU (imu_frame:/imu/data); none: the soles alone"
     add(feet, "--imu-link", [], "LINK[:TOPIC]", imu_link)

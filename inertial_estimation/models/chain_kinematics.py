@@ -1,5 +1,6 @@
 """Poses of frames relative to a reference frame, and how they move with the joints."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,11 +65,19 @@ class ChainKinematics:
         self._index = np.array([robot.joint_index(name) for name in self.joints], dtype=int)
         ids = [robot.model.getJointId(name) for name in self.joints]
         self._columns = np.array([robot.model.idx_vs[j] for j in ids], dtype=int)
+        self._model = robot.model
 
     @property
     def prismatic(self) -> tuple[bool, ...]:
         """Which of `joints` are prismatic, so that their positions are lengths."""
         return tuple(j not in self.robot.turning_joints for j in self._index)
+
+    def displaced(self, joint: str, shift: Array) -> "ChainKinematics":
+        """Return the kinematics with the placement of a joint moved in its parent [m]."""
+        moved = copy.copy(self)
+        moved._model = self._model.copy()
+        moved._model.jointPlacements[moved._model.getJointId(joint)].translation += shift
+        return moved
 
     def poses(self, q: Array, offsets: Array) -> FramePoses:
         """Return the poses at measured positions plus offsets.
@@ -80,7 +89,7 @@ class ChainKinematics:
         Returns:
             Poses and derivatives.
         """
-        model = self.robot.model
+        model = self._model
         data = model.createData()
         ids = (*self._frame_ids, self._reference_id)
         R_B, p_B = np.empty((len(q), len(ids), 3, 3)), np.empty((len(q), len(ids), 3))

@@ -1,12 +1,19 @@
 """The solver against other solvers of the sum it states: Huber's function, prior, local unknowns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation, Unknowns
-from inertial_estimation.calibration.solver import fit_local, solve
+from inertial_estimation.calibration.solver import (
+    OffsetIdentifiability,
+    fit_local,
+    offset_knowledge,
+    solve,
+)
 
 SIGMA = np.array([0.5, 0.2])
 ROWS = 4
@@ -138,3 +145,18 @@ def test_local_unknowns_alone_are_fitted_where_the_common_ones_are_held():
         )
         np.testing.assert_allclose(local[k], best[0], atol=1e-9)
     assert np.abs(off).max() > 1e-3
+
+
+def test_a_share_in_a_direction_just_beyond_the_limit_leaves_an_offset_known():
+    """Its standard deviation decides, whatever the direction's own."""
+    unknowns = Unknowns(("a", "b"), 2, np.ones(2), np.zeros(2))
+    turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    problem, _truth = made(np.random.default_rng(0))
+    solution = replace(solve(problem), factor=np.diag([1.0 / 0.002, 1.0 / 0.011]) @ turn)
+    sigma = np.sqrt(np.diag(np.linalg.inv(solution.factor.T @ solution.factor)))
+    known = offset_knowledge(unknowns, solution, 0.01)
+    assert (sigma < 0.01).all()
+    assert known.kinds == (OffsetIdentifiability.IDENTIFIABLE, OffsetIdentifiability.IDENTIFIABLE)
+    assert known.rank == 1
+    doubted = offset_knowledge(unknowns, solution, 0.01, np.array([0.0, 0.02])).kinds
+    assert doubted == (OffsetIdentifiability.IDENTIFIABLE, OffsetIdentifiability.COMBINATION)

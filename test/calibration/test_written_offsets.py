@@ -94,6 +94,29 @@ def test_offsets_that_predict_left_out_samples_worse_than_none_are_not_written()
     assert any("no offset is written" in warning for warning in report.warnings)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_standard_deviations_hold_errors_of_the_description(seed) -> None:
+    """A Panda without offsets, whose joints are a millimetre off their places in the description."""
+    scene = marker_scene(np.random.default_rng(seed), noise=1e-4, count=60, size=0.0, misplaced=1e-3)
+    report = calibrated(scene.problem, CalibrationConfig())
+    solution = solve(scene.problem)
+    found, noise = np.abs(solution.x[:7]), np.sqrt(np.diag(solution.covariance)[:7])
+    assert (found / noise).max() > 4.0
+    assert (found < 3.0 * np.array([joint.sigma for joint in report.joints])).all()
+
+
+def test_held_out_samples_that_contradict_keep_offsets_from_being_written() -> None:
+    """The joints of the held-out samples are off the other way."""
+    scene = marker_scene(np.random.default_rng(3), noise=1e-4, size=0.05)
+    chain, points = scene.problem.chain, scene.problem.positions_C
+    q = np.concatenate((chain.q, chain.q + 2.0 * scene.offsets))
+    chain = CalibratedChain(chain.kinematics, q, CalibrationConfig())
+    problem = MarkerProblem(chain, np.concatenate((points, points)))
+    report = calibrate(CalibrationTask(problem, CalibrationConfig(), np.arange(80) >= 40))
+    assert report.written_joints == ()
+    assert any("held-out samples are predicted worse" in warning for warning in report.warnings)
+
+
 def test_left_out_samples_are_predicted_by_the_written_offsets_alone(slid) -> None:
     (marker,) = slid.channels
     assert marker.left_out_written < 0.1 * marker.left_out_before

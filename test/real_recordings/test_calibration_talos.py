@@ -27,7 +27,6 @@ def test_offsets_alone_predict_held_out_touches_within_the_published_errors(tmp_
     report = calibrated(
         tmp_path,
         *("plane", str(TABLE), "--frame", "gripper_left_base_link"),
-        "--write-combinations",
     )
     errors = report["errors_rms"]
     assert report["held_out"] == 9

@@ -64,16 +64,25 @@ def plane_scene(rng: np.random.Generator) -> Scene:
 
 
 def marker_scene(
-    rng: np.random.Generator, *, noise: float = 0.0, count: int = 40, size: float = 0.08
+    rng: np.random.Generator,
+    *,
+    noise: float = 0.0,
+    count: int = 40,
+    size: float = 0.08,
+    misplaced: float = 0.0,
 ) -> Scene:
+    """A marker on a Panda, whose joints are misplaced in the description by a length [m]."""
     robot = panda()
     middle = 0.5 * (robot.model.lowerPositionLimit + robot.model.upperPositionLimit)
     q = middle + rng.uniform(-1.0, 1.0, (count, 7))
     offsets = rng.uniform(-size, size, 7)
-    data, points = robot.model.createData(), []
+    model = robot.model.copy()
+    for j in range(1, model.njoints) if misplaced else ():
+        model.jointPlacements[j].translation += misplaced * rng.standard_normal(3)
+    data, points = model.createData(), []
     T_CW = pin.SE3(rotation_from_roll_pitch_yaw(0.4, -0.3, 2.0), np.array([1.0, -2.0, 0.5]))
     for row in q:
-        pin.framesForwardKinematics(robot.model, data, row)
+        pin.framesForwardKinematics(model, data, row)
         points.append(T_CW * data.oMf[robot.frame_id("panda_link7")] * np.array([0.05, 0.08, 0.12]))
     measured = np.array(points) + noise * rng.standard_normal((count, 3))
     kinematics = ChainKinematics(robot, reference="panda_link0", frames=["panda_link7"])
