@@ -48,8 +48,7 @@ def interval_in_words(parameter: TunedParameter) -> str:
     found, variation = parameter.sensitivity, parameter.variation
     below = "or less " if found.low <= variation.low * (1 + 1e-9) else ""
     above = " or more" if found.high >= variation.high * (1 - 1e-9) else ""
-    hardly = "hardly determined, " if found.hardly_determined else ""
-    return f"{hardly}as good: {found.low:.3g} {below}to {found.high:.3g}{above}"
+    return f"as good: {found.low:.3g} {below}to {found.high:.3g}{above}"
 
 
 def value_in_words(value: float) -> str:

@@ -24,7 +24,6 @@ from inertial_estimation.tuning.variation import Variation
 PARTS = 3  # of every recording: values are searched on all but the last one, which judges them
 SHORTEST_S = 9.0  # of a recording, after what is not scored: one of 12 s is long enough by some samples
 POINTS = 9  # over the range of a parameter
-HARDLY_RATIO = 4.0  # of the ends of an interval from which on a parameter is hardly determined
 
 
 class Problem:
@@ -91,12 +90,10 @@ class Sensitivity:
     values: tuple[float, ...]  # values of the parameter, ascending
     scores: tuple[float, ...]  # mean score at each; NaN where the estimator does not run
     comparisons: tuple[Comparison, ...]  # each compared with the tuned value
-    # smallest value that scores as well as the tuned one within noise, the other parameters at their tuned
-    # values or, in a trial, at any values
+    # smallest of the values around the tuned one that are as good within noise, the other parameters at their
+    # tuned values or, in a trial, at any values
     low: float
     high: float  # largest such value
-    at_edge: bool  # whether the tuned value is at the edge of the range, or the whole range is as good
-    hardly_determined: bool  # whether that interval is so wide that the tuned value says little
 
 
 def sensitivity(
@@ -105,14 +102,13 @@ def sensitivity(
     """Vary one parameter about the tuned values.
 
     One parameter may stand in for another one, as two noises of the same innovation do. The interval with
-    the others fixed is then too narrow, so that it is widened to the values of all trials that the score
-    does not distinguish from the tuned values.
+    the others fixed is then too narrow, so that it is widened to the values of all trials that score as well.
 
     Args:
         problem: The estimator and its recordings.
         variation: The parameter and its range.
         changes: The tuned values.
-        equals: Values of the trials that score as well as the tuned ones.
+        equals: Values of the trials that score as well as the tuned ones within noise.
     """
     tuned = float(changes.get(variation.name, variation.shipped))
     grid = {variation.value_at(k / (POINTS - 1)) for k in range(POINTS)}
@@ -120,32 +116,27 @@ def sensitivity(
     ran = problem.run([{**changes, variation.name: value} for value in values])
     worse = Comparison(np.inf, 0.0, 0)
     comparisons = [worse if trial.failure else compared(trial.scores, base) for trial in ran]
-    shares = [variation.share_of(value) for value in values]
-    at = values.index(tuned)
-    also = [variation.share_of(one[variation.name]) for one in equals]
-    low = min([_reach(shares, comparisons, at, -1), *also])
-    high = max([_reach(shares, comparisons, at, 1), *also])
-    edge = at in (0, len(values) - 1) or (low <= shares[0] and high >= shares[-1])
-    ends = variation.value_at(low), variation.value_at(high)
-    wide = ends[1] > HARDLY_RATIO * ends[0] if variation.log else high - low > 0.5
+    shares, at = [variation.share_of(value) for value in values], values.index(tuned)
+    reached = [_reach(shares[at::step], comparisons[at::step]) for step in (-1, 1)]
+    reached += [variation.share_of(one[variation.name]) for one in equals]
+    low, high = (variation.value_at(end) for end in (min(reached), max(reached)))
     scores = tuple(trial.score for trial in ran)
-    return Sensitivity(tuple(values), scores, tuple(comparisons), *ends, edge, wide)
+    return Sensitivity(tuple(values), scores, tuple(comparisons), low, high)
 
 
-def _reach(shares: Sequence[float], comparisons: Sequence[Comparison], at: int, step: int) -> float:
-    """Return the share up to which, from the tuned value in one direction, values are as good.
+def _reach(shares: Sequence[float], comparisons: Sequence[Comparison]) -> float:
+    """Return the share up to which values are as good, in one direction from the tuned value, the first one.
 
-    Between the last value that is as good and the first one that is worse, the difference is taken as
-    linear from the tuned value on, and its noise as constant.
+    Up to the first value that is worse the difference is taken as linear, and its noise as constant.
     """
-    last = at
-    for k in range(at + step, len(shares) if step > 0 else -1, step):
-        if comparisons[k].worse:
-            part = SIGNIFICANT * comparisons[k].sigma / comparisons[k].difference
-            crossing = shares[at] + part * (shares[k] - shares[at])
-            return max(crossing, shares[last]) if step > 0 else min(crossing, shares[last])
-        last = k
-    return shares[last]
+    last = shares[0]
+    for share, comparison in zip(shares, comparisons, strict=True):
+        if comparison.worse:
+            part = SIGNIFICANT * comparison.sigma / comparison.difference
+            crossing = shares[0] + part * (share - shares[0])
+            return crossing if abs(crossing - shares[0]) > abs(last - shares[0]) else last
+        last = share
+    return last
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,18 +200,6 @@ class TuningResult:
         failed = [trial for trial in self.trials if trial.failure]
         if failed:
             found.append(f"{len(failed)} of {len(self.trials)} trials failed: {failed[0].failure}")
-        for parameter in self.parameters:
-            said, scan = f"{parameter.variation.name} = {parameter.value:.4g}", parameter.sensitivity
-            if parameter.changed and scan.at_edge:
-                found.append(
-                    f"{said} lies at the edge of its range, or the edge scores as well: the "
-                    "range may be too narrow, or the data do not determine it."
-                )
-            elif parameter.changed and scan.hardly_determined:
-                found.append(
-                    f"{said} is hardly determined: {scan.low:.3g} to {scan.high:.3g} are as good, some "
-                    "together with others of the other parameters."
-                )
         return found
 
 

@@ -52,24 +52,20 @@ def result(score, noise=0.3, held_out=None, trials_count=1000):
     return concluded(Synthetic.objective, problem, (A, B), trials)
 
 
-def test_what_another_parameter_can_stand_in_for_is_hardly_determined():
+def test_what_another_parameter_can_stand_in_for_has_a_wide_interval():
     found = result("valley of the product")
     for parameter in found.parameters:
         low, high = parameter.sensitivity.low, parameter.sensitivity.high
         assert low <= parameter.value <= high
         assert low < 0.3, "a = 0.1, b = 10 is as good as a = 10, b = 0.1"
         assert high > 3.0
-        assert parameter.sensitivity.hardly_determined
-    said = [warning for warning in found.warnings if "hardly determined" in warning]
-    assert len(said) == sum(parameter.changed for parameter in found.parameters) > 0
 
 
 def test_what_the_data_determine_has_a_narrow_interval_around_the_truth():
     found = result("bowl")
     for parameter, true in zip(found.parameters, (2.0, 0.5), strict=True):
-        assert parameter.sensitivity.low < true < parameter.sensitivity.high
-        assert not parameter.sensitivity.hardly_determined
-    assert not [warning for warning in found.warnings if "hardly determined" in warning]
+        low, high = parameter.sensitivity.low, parameter.sensitivity.high
+        assert low < true < high < 4.0 * low
 
 
 def test_values_that_matter_by_their_ratio_alone_stay_where_none_is_better():
