@@ -20,15 +20,16 @@ from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json, write_text
 from inertial_estimation.parallel import Workers
 from inertial_estimation.replay.reference import ReplayReference, read_reference
-from inertial_estimation.tuning.outcome import (
+from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.tuning import (
+    TuningResult,
     as_json,
     interval_in_words,
     judgement_in_words,
+    tuned,
     tuned_text,
     value_in_words,
 )
-from inertial_estimation.tuning.recorded_run import RecordedRun
-from inertial_estimation.tuning.tuning import TuningResult, tuned
 from inertial_estimation.tuning.variation import parse_variations
 
 NODES = (TILT_NODE, INERTIAL_NODE)

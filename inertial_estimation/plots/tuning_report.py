@@ -22,8 +22,13 @@ from inertial_estimation.plots.page import (
     write_page,
 )
 from inertial_estimation.tuning.division import SIGNIFICANT
-from inertial_estimation.tuning.outcome import interval_in_words, value_in_words
-from inertial_estimation.tuning.tuning import Judgement, TunedParameter, TuningResult
+from inertial_estimation.tuning.tuning import (
+    Judgement,
+    TunedParameter,
+    TuningResult,
+    interval_in_words,
+    value_in_words,
+)
 
 
 def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance: Mapping[str, Any]) -> Path:

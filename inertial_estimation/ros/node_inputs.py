@@ -23,7 +23,6 @@ from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, second
 
 Take: TypeAlias = Callable[[bytes, int], None]
 Info: TypeAlias = Mapping[str, Any]  # of a message, by the middleware
-LONGEST_S = 0.1  # that the newest message may wait, in addition to two periods of the node
 PATIENCE_S = 0.5  # for which a node may read a backlog of stale messages, to catch up after a stall
 CALM_S = 10.0  # without a dropped backlog, after which a node counts as no longer overloaded
 REMEDY = "the node gets too little processor time: lower 'rate', the rates of its inputs or what it estimates"
@@ -90,7 +89,7 @@ class ReadingDelay:
         level, message = HealthLevel.WARN, "in time"
         if fresh:
             message = f"{fresh} message(s) dropped unread, so that the others are not stale: {REMEDY}"
-        elif wait_s > LONGEST_S + 2.0 * self.period:
+        elif wait_s > self.timeout + 2.0 * self.period:
             message = f"messages wait for {wait_s:.2f} s and longer before they are read: {REMEDY}"
         else:
             level = HealthLevel.OK

@@ -15,7 +15,6 @@ from inertial_estimation.signals import seconds
 from inertial_estimation.telemetry import Telemetry
 
 TELEMETRY, MARKERS = "~/telemetry", "~/markers"
-ASK_PERIOD_NS = 100_000_000
 
 EstimateT = TypeVar("EstimateT")
 
@@ -32,13 +31,11 @@ class Figures:
         """Take a publisher of sensor_msgs/JointState, names of the figures, and a frame of the messages."""
         self._publisher, self._msg = publisher, JointState(name=list(names))
         self._msg.header.frame_id = frame_id
-        self._asked_ns: int | None = None
-        self._heard = False
+        self._pace, self._heard = MarkerPace(), False
 
     def send(self, stamp_ns: int, values: Callable[[], list[float]]) -> None:
         """Compute and publish the figures of a stamp [ns] if there were subscribers at the last query."""
-        if self._asked_ns is None or not 0 <= stamp_ns - self._asked_ns < ASK_PERIOD_NS:
-            self._asked_ns = stamp_ns
+        if self._pace.due(stamp_ns):
             self._heard = self._publisher.get_subscription_count() > 0
         if self._heard:
             self._publisher.publish(figures_to_msg(stamp_ns, values(), self._msg))

@@ -20,6 +20,7 @@ from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.ros.diagnostics import PERIOD, WAITING_PERIODS
 from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.qos import sensor_input
@@ -42,9 +43,7 @@ class PipelineNodeConfig(NodeConfig):
 
 ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 ResultT = TypeVar("ResultT")
-REPEATED_S = 10.0  # after which it is said again that a topic has another type than expected
 NO_TIME = 0  # of a tick for which nothing is old
-STOPPED_S, DELIVERY = 0.1, 0.3  # without a look at /clock (a process that was stopped), and share waited then
 LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 CODE = (
@@ -87,7 +86,6 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}
         self._now_ns = self._completed_ns = 0
-        self._looked_s = time.monotonic()  # at /clock
         self._build(urdf)
         self._polled = self.config.options.trigger == TIMER
         self._period = 1.0 / self.config.pipeline.rate if self._polled else 0.0
@@ -125,7 +123,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             try:
                 inputs.connect(name, published[0])
             except ConfigurationError as error:  # says which types it may have, and perhaps what to set
-                self.get_logger().warning(str(error), throttle_duration_sec=REPEATED_S)
+                self.get_logger().warning(str(error), throttle_duration_sec=WAITING_PERIODS * PERIOD)
         known = self._connected.get(name)
         if known is not None:
             if known[0] == chosen or known[1].counter.received:
@@ -159,13 +157,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     def _simulated_now(self) -> int:
         if not self._answered:
-            while True:
-                before_s, self._looked_s = self._looked_s, time.monotonic()
-                take_clock(self)
-                stopped_s = time.monotonic() - before_s
-                if stopped_s < STOPPED_S:
-                    break
-                time.sleep(min(DELIVERY * stopped_s, 1.0))  # the middleware brings what was sent meanwhile
+            take_clock(self)
         return int(self.get_clock().now().nanoseconds)
 
     def _on_message(self) -> None:
@@ -247,10 +239,7 @@ def next_period(late_s: float | None, period: float) -> float:
 
 
 def take_clock(node: Any) -> None:
-    """Take the waiting messages of ``/clock``, which the executor brings after a due timer, or a message.
-
-    A process that was stopped and goes on would take an old time for now.
-    """
+    """Take the waiting messages of ``/clock``, which the executor brings only after a due timer."""
     source = node._time_source
     if (subscription := source._clock_sub) is not None:  # use_sim_time may be set to false meanwhile
         while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:

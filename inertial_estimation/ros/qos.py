@@ -28,7 +28,7 @@ NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 OVERRIDES = QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY))
 OVERRIDES_PREFIX = "qos_overrides."
 LONGEST_STALL = 0.2  # time for which a node may be unable to read without losing a message [s]
-SHORTEST_QUEUE = 10  # messages
+HIGHEST_RATE = 1000.0  # of messages on a topic of a sensor [Hz]
 
 
 def _kept_last(
@@ -40,13 +40,12 @@ def _kept_last(
     return QoSProfile(history=history, depth=depth, reliability=reliability, durability=durability)
 
 
-def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
+def sensor_input(period: float = 0.0) -> QoSProfile:
     """Return the quality of service of sensor data: best effort, so any publisher matches.
 
-    The queue holds the messages of a rate [Hz] of a period [s] between two readings, and the longest stall.
+    The queue holds the messages of a period [s] between two readings, and of the longest stall.
     """
-    depth = max(SHORTEST_QUEUE, math.ceil(rate * (period + LONGEST_STALL)))
-    return _kept_last(depth, QoSReliabilityPolicy.BEST_EFFORT)
+    return _kept_last(math.ceil(HIGHEST_RATE * (period + LONGEST_STALL)), QoSReliabilityPolicy.BEST_EFFORT)
 
 
 SENSOR_INPUT = sensor_input()

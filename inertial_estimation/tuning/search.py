@@ -18,8 +18,7 @@ from inertial_estimation.tuning.trials import Values
 from inertial_estimation.tuning.variation import Variation
 
 BATCH = 8  # trials whose values are chosen together
-SPREAD = 0.25  # share of the trials that are spread over the ranges
-REACH = 0.25  # half width of the first box, as a share of the ranges
+SPREAD = 0.25  # share of the trials spread over the ranges; of these the half width of the first box
 SHRINKING = 0.8  # width of a box over that of the last one
 
 
@@ -64,5 +63,5 @@ def searched(
         best = best_of(done)
         if best is not None and len(done) >= SPREAD * count:
             centre = np.array([v.share_of(best.values[v.name]) for v in variations])
-            reach = REACH if reach > REACH else SHRINKING * reach
+            reach = SPREAD if reach > SPREAD else SHRINKING * reach
     return done

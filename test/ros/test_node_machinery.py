@@ -10,7 +10,7 @@ import pytest
 
 from inertial_estimation.ros import node_runner
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.node_inputs import LONGEST_S, ReadingDelay
+from inertial_estimation.ros.node_inputs import ReadingDelay
 from inertial_estimation.ros.pipeline_node import LARGEST_SHIFT, LONGEST_DELAY, beside, next_period
 from inertial_estimation.signals import HealthLevel
 
@@ -63,9 +63,10 @@ def test_a_publisher_that_is_connected_in_vain_is_named(publishers):
     assert ("a publisher is connected" in messages[4]) == (publishers == 1)
 
 
-def levels_of(delay, *reports):
+def levels_of(period, *reports):
     """Levels of the reports after messages that have waited [s]."""
-    found = []
+    delay, found = ReadingDelay(), []
+    delay.timeout, delay.period = 0.1, period
     for waits in reports:
         for wait_s in waits:
             delay.note(NOW_NS - round(1e9 * wait_s))
@@ -76,13 +77,10 @@ def levels_of(delay, *reports):
 def test_a_stall_is_no_warning_and_a_report_of_long_waits_alone_is_one(monkeypatch):
     monkeypatch.setattr(time, "time_ns", lambda: NOW_NS)
     stall, behind = (0.8, 0.001), (0.8, 0.5)
-    assert levels_of(ReadingDelay(), (), stall, stall, behind, (0.001,)) == [OK, OK, OK, WARN, OK]
-    slow = ReadingDelay()
-    slow.period = 1.0
-    late = (2.0 + 2.0 * LONGEST_S,)
-    assert levels_of(slow, (1.9,), (1.9,), late) == [OK, OK, WARN]
+    assert levels_of(0.0, (), stall, stall, behind, (0.001,)) == [OK, OK, OK, WARN, OK]
+    assert levels_of(1.0, (1.9,), (1.9,), (2.2,)) == [OK, OK, WARN]
     set_back = (-3600.0,)
-    assert levels_of(ReadingDelay(), set_back, set_back) == [OK, OK]
+    assert levels_of(0.0, set_back, set_back) == [OK, OK]
 
 
 def test_a_backlog_is_one_of_an_overloaded_node_only_after_half_a_second(monkeypatch):
