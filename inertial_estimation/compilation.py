@@ -32,8 +32,8 @@ _waiting: list[tuple[Any, Callable[..., Any]]] = []
 def compiled(function: FunctionT) -> FunctionT:
     """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
 
-    Arguments are float, int, bool, the four kinds of arrays above, and tuples of them; a call converts what
-    fits (an int to a float) and never compiles again. It calls only `inlined` and `compiled` functions.
+    Arguments are float, int, bool, the four kinds of arrays above, and tuples and NamedTuples of them; a call
+    converts what fits (an int to a float) and never compiles again. It calls only `inlined` and `compiled` functions.
     """
     if not compiling():
         return function
@@ -100,6 +100,9 @@ def _numba() -> Any:
 
 def _numba_type(hint: Any) -> Any:
     types = _numba().types
+    if hasattr(hint, "_fields"):
+        fields = get_type_hints(hint, include_extras=True).values()
+        return types.NamedTuple([_numba_type(field) for field in fields], hint)
     if get_origin(hint) is tuple:
         return types.Tuple([_numba_type(item) for item in get_args(hint)])
     if get_origin(hint) is Annotated:

@@ -14,7 +14,7 @@ COLUMNS = {  # of the campaign, and how they are said
     "moved": "masses or estimates moved beyond their bound",
     "silent": "silent",
     "not_recovered": "not recovered",
-    "late": "recovered late",
+    "late": "with steps longer than a period",
     "time_wrong_s": "time wrong",
 }
 

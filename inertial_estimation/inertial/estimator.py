@@ -54,8 +54,8 @@ class StepOutcome:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y.
         decision: What became of it.
-        variance: Of each innovation, the diagonal of S, shape (m,).
-        log_det: Logarithm of the determinant of S.
+        variance: Of each innovation with the noise in use, shape (m,).
+        log_det: Logarithm of the determinant of S, with the noise as innovations have shown it.
     """
 
     innovation: Array
@@ -284,14 +284,15 @@ class InertialEstimator:
         return outcome
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
-        y = self.filter.innovation(block)
+        y, noise, supervised = self.filter.innovation(block), self.noise, self.supervisor is not None
         H = block.A @ self.posterior.at.D
-        R = self.noise.scaled(block.noise) if self.supervisor is not None else block.noise
-        S = H @ self.posterior.P @ H.T + R
+        predicted = H @ self.posterior.P @ H.T
+        S = predicted + (noise.shown(block) if supervised else block.noise)
+        used = noise.scaled(block.noise) if supervised else block.noise
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
-        return StepOutcome(y, float(white @ white), decision, S.diagonal().copy(), log_det)
+        return StepOutcome(y, float(white @ white), decision, (predicted + used).diagonal(), log_det)
 
     def estimate(self, step: MeasuredStep, outcome: StepOutcome) -> InertialEstimate:
         """Hand over the parameters and return the estimate after an update.

@@ -159,9 +159,19 @@ class NoiseScale:
         Args:
             noise: Shape (m, m).
         """
-        s = np.sqrt(self.variance)[self.groups]
+        return self._times(self.variance, noise)
+
+    def _times(self, variance: Array, noise: Array) -> Array:
+        s = np.sqrt(variance)[self.groups]
         scaled: Array = s[:, None] * noise * s
         return scaled
+
+    def shown(self, block: RowBlock) -> Array:
+        """Return the covariance of a block by what innovations at rest, or in motion, have shown, (m, m).
+
+        At rest they are smaller than the noise in use, which is that of motion until much of it has come.
+        """
+        return self._times(self._of_both[int(block.at_rest), 1], block.noise) if self.adapting else block.noise
 
     def doubt(self, *, at_rest: bool) -> float:
         """Return the factor that the standard deviations may be wrong by, at one sigma of its logarithm."""

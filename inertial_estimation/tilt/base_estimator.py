@@ -53,12 +53,12 @@ class BaseMotion(NamedTuple):
         up_B: The vertical in its frame, shape (3,).
     """
 
-    R_WB: Array
-    quaternion: Array
-    p_WB: Array
-    v_WB_B: Array
-    w_WB_B: Array
-    up_B: Array
+    R_WB: MutableTable
+    quaternion: MutableColumn
+    p_WB: MutableColumn
+    v_WB_B: MutableColumn
+    w_WB_B: MutableColumn
+    up_B: MutableColumn
 
 
 class BaseUncertainty(NamedTuple):
@@ -92,18 +92,11 @@ def move(
     h: float,
     mean: Column,
     now: Column,
-    velocity: Column,
-    vertical: Column,
-    bias: Column,
+    imu: TiltState,
     T_before: Table,
     T_BI: Table,
     R_yaw: Table,
-    R_WB: MutableTable,
-    quaternion: MutableColumn,
-    p_WB: MutableColumn,
-    v_WB_B: MutableColumn,
-    w_WB_B: MutableColumn,
-    up_B: MutableColumn,
+    motion: BaseMotion,
 ) -> None:
     """Compute the motion of the base at the end of a step from that of the IMU.
 
@@ -111,19 +104,14 @@ def move(
         h: Duration of the step [s].
         mean: Mean specific force and angular rate over the step [m/s^2, rad/s], shape (6,).
         now: The same at the end, shape (6,).
-        velocity: Of the IMU at the end, in its frame [m/s].
-        vertical: In the same frame.
-        bias: Of the gyroscope [rad/s].
+        imu: State of the IMU at the end.
         T_before: Pose of the IMU in the base at the begin of the step, shape (4, 4).
         T_BI: The same at the end.
         R_yaw: Orientation at the end whose yaw is taken, shape (3, 3); (0, 3) to integrate the rate.
-        R_WB: Pose and twist of the base at the begin, as those of `BaseMotion`; changed.
-        quaternion: The orientation again; changed.
-        p_WB: Changed.
-        v_WB_B: Changed.
-        w_WB_B: Changed.
-        up_B: Changed.
+        motion: Pose and twist of the base at the begin; changed.
     """
+    velocity, vertical, bias, _offset, _covariance = imu
+    R_WB, quaternion, p_WB, v_WB_B, w_WB_B, up_B = motion
     R, b, before = rows_of(T_BI), vector_of(bias, 0), vector_of(v_WB_B, 0)
     T = product(R, transposed(rows_of(T_before)))  # its turn over the step is small
     w_BI = (
@@ -198,10 +186,9 @@ class BaseTrack:
             T_BI: Pose of the IMU in the base at the end, shape (4, 4).
             R_reference: Orientation whose yaw is taken; None integrates.
         """
-        velocity, vertical, bias, _offset, _covariance = imu
         before = T_BI if self._mounted is None else self._mounted
         R_yaw = INTEGRATED if R_reference is None else R_reference
-        move(h, mean, now, velocity, vertical, bias, before, T_BI, R_yaw, *self.motion)
+        move(h, mean, now, imu, before, T_BI, R_yaw, self.motion)
         self._mounted = T_BI
         moved = h * self.uncertainty.speed
         self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)

@@ -12,8 +12,7 @@ c + dc:
     dv' = -w x dv - g z x a - v x db - dc        a' = -w x a - db
 
 What runs at every reading and at every measurement is compiled where numba is installed, and runs as it is
-elsewhere. It takes arrays one by one, which costs a tenth of a microsecond each and five times as much within
-a NamedTuple, and works on vectors as tuples, which compile in a tenth of the time of slices of arrays.
+elsewhere. It works on vectors as tuples, which compile in a tenth of the time of slices of arrays.
 """
 
 import math
@@ -54,11 +53,11 @@ class TiltState(NamedTuple):
         covariance: Of dv, a, db, dc, shape (12, 12).
     """
 
-    velocity: Array
-    vertical: Array
-    bias: Array
-    offset: Array
-    covariance: Array
+    velocity: MutableColumn
+    vertical: MutableColumn
+    bias: MutableColumn
+    offset: MutableColumn
+    covariance: MutableTable
 
 
 class ProcessNoise(NamedTuple):
@@ -85,8 +84,8 @@ class Turns(NamedTuple):
         covariance: Of that sum, if the corrections are due to noise alone [rad^2], shape (3, 3).
     """
 
-    sum: Array
-    covariance: Array
+    sum: MutableColumn
+    covariance: MutableTable
 
 
 @compiled
@@ -171,13 +170,8 @@ def measure(
     arm: Column,
     variance: float,
     tail: float,
-    velocity: MutableColumn,
-    vertical: MutableColumn,
-    bias: MutableColumn,
-    offset: MutableColumn,
-    covariance: MutableTable,
-    turn: MutableColumn,
-    turn_covariance: MutableTable,
+    state: TiltState,
+    turns: Turns,
 ) -> float:
     """Correct the state by a measurement whose noise has the tails of Student's t distribution.
 
@@ -191,13 +185,8 @@ def measure(
         arm: p [m], shape (3,).
         variance: Of the noise, of one row.
         tail: Degrees of freedom of its distribution; infinite for a normal one.
-        velocity: v; this and what follows are the state before, changed.
-        vertical: z.
-        bias: b.
-        offset: c.
-        covariance: P.
-        turn: Recent corrections of the vertical, summed.
-        turn_covariance: Covariance of that sum.
+        state: Before; changed.
+        turns: Recent corrections of the vertical; changed.
 
     Returns:
         What the residual r shows of the variance of the noise, the mean over its rows of w r^2 - H P H', with
@@ -208,7 +197,8 @@ def measure(
         H[k, k], H[k, 6 + k] = of_velocity, of_bias
     H[0, 7], H[0, 8], H[1, 8] = -arm[2], arm[1], -arm[0]  # S(p)
     H[1, 6], H[2, 6], H[2, 7] = arm[2], -arm[1], arm[0]
-    PH = covariance @ H.T
+    velocity, vertical, bias, offset, P = state
+    PH = P @ H.T
     HPH = rows_of(H @ PH)
     v, b = vector_of(velocity, 0), vector_of(bias, 0)
     r = combine(combine(vector_of(value, 0), -of_velocity, v), -of_bias, b)
@@ -219,7 +209,8 @@ def measure(
     S_inverse = inverse(HPH, variance / weight)
     K = PH @ np.array(S_inverse)
     lost = K @ PH.T
-    covariance -= 0.5 * (lost + lost.T)  # which differ by rounding only
+    P -= 0.5 * (lost + lost.T)  # which differ by rounding only
+    turn, turn_covariance = turns
     turn_covariance += lost[3:6, 3:6]
     d = K @ np.array(r)
     a = vector_of(d, 3)

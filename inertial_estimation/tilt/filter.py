@@ -256,7 +256,7 @@ class TiltFilter(TiltObserver):
     def _measure(
         self, value: Array, velocity: float, bias: float, arm: Array, variance: float, tail: float
     ) -> float:
-        return measure(value, velocity, bias, arm, variance, tail, *self.state, *self._turns)
+        return measure(value, velocity, bias, arm, variance, tail, self.state, self._turns)
 
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands is where it was, and a flat sole has not turned.

@@ -64,6 +64,9 @@ def test_rest_does_not_hide_the_noise_of_motion():
     scale = seen(normal(300, 3.0))
     seen(normal(300, 0.3, seed=1), scale=scale, at_rest=True)
     assert scale.factors()["noise.torque"][0] == pytest.approx(3.0, rel=0.2)
+    for size, at_rest in ((3.0, False), (0.3, True)):  # what the NIS compares an innovation with
+        block = RowBlock(np.zeros((4, 1)), np.zeros(4), STATED, DT, at_rest=at_rest)
+        assert scale.shown(block) == pytest.approx(size**2 * STATED, rel=0.4)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6])

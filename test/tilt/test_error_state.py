@@ -43,7 +43,7 @@ def measured(state, value, variance, tail, *, velocity=1.0, bias=0.0, arm=(0.0, 
     """The state after a measurement, and what it shows of its noise."""
     after = copied(state)
     turns = no_turns() if turns is None else turns
-    shown = measure(value, velocity, bias, np.array(arm), variance, tail, *after, *turns)
+    shown = measure(value, velocity, bias, np.array(arm), variance, tail, after, turns)
     return after, shown
 
 
@@ -160,6 +160,6 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
         state, turns = random_state(np.random.default_rng(6)), no_turns()
         step(0.005, reading, *state[:4], np.ones((1, 3)), np.eye(3))
         spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
-        correct(np.ones(3), 1.0, 0.1, np.array([0.1, 0.2, -0.8]), 0.01, 3.0, *state, *turns)
+        correct(np.ones(3), 1.0, 0.1, np.array([0.1, 0.2, -0.8]), 0.01, 3.0, state, turns)
         ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
     np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-9)
