@@ -33,7 +33,8 @@ def compiled(function: FunctionT) -> FunctionT:
     """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
 
     Arguments are float, int, bool, the four kinds of arrays above, and tuples and NamedTuples of them; a call
-    converts what fits (an int to a float) and never compiles again. It calls only `inlined` and `compiled` functions.
+    converts what fits (an int to a float) and never compiles again. It calls only `inlined` and `compiled`
+    functions.
     """
     if not compiling():
         return function

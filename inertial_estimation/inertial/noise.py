@@ -171,7 +171,9 @@ class NoiseScale:
 
         At rest they are smaller than the noise in use, which is that of motion until much of it has come.
         """
-        return self._times(self._of_both[int(block.at_rest), 1], block.noise) if self.adapting else block.noise
+        return (
+            self._times(self._of_both[int(block.at_rest), 1], block.noise) if self.adapting else block.noise
+        )
 
     def doubt(self, *, at_rest: bool) -> float:
         """Return the factor that the standard deviations may be wrong by, at one sigma of its logarithm."""
