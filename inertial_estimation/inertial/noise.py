@@ -153,16 +153,14 @@ class NoiseScale:
         weights: Array = np.sqrt((1.0 - rho) / (1.0 + rho) / shown)
         return weights
 
-    def scaled(self, noise: Array) -> Array:
-        """Return a stated covariance at the scale known now.
+    def scaled(self, noise: Array, variance: Array | None = None) -> Array:
+        """Return a stated covariance at the scale in use.
 
         Args:
             noise: Shape (m, m).
+            variance: Another scale s_g^2, shape (count,).
         """
-        return self._times(self.variance, noise)
-
-    def _times(self, variance: Array, noise: Array) -> Array:
-        s = np.sqrt(variance)[self.groups]
+        s = np.sqrt(self.variance if variance is None else variance)[self.groups]
         scaled: Array = s[:, None] * noise * s
         return scaled
 
@@ -171,18 +169,12 @@ class NoiseScale:
 
         At rest they are smaller than the noise in use, which is that of motion until much of it has come.
         """
-        return (
-            self._times(self._of_both[int(block.at_rest), 1], block.noise) if self.adapting else block.noise
-        )
+        return self.scaled(block.noise, self._of_both[int(block.at_rest), 1] if self.adapting else None)
 
     def doubt(self, *, at_rest: bool) -> float:
         """Return the factor that the standard deviations may be wrong by, at one sigma of its logarithm."""
         informed = 1.0 / PRIOR_LOG**2 + self._seconds[int(at_rest)] * len(self.groups) / INDEPENDENT_S
         return float(np.exp(informed**-0.5))
-
-    def doubted(self, block: RowBlock) -> Array:
-        """Return the covariance of a block at the largest scale that is likely, shape (m, m)."""
-        return self.doubt(at_rest=block.at_rest) ** 2 * self.scaled(block.noise)
 
     def see(self, block: RowBlock, innovation: Array, predicted: Array) -> Array:
         """Take the innovation of a block before it is learned.

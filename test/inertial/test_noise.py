@@ -80,7 +80,7 @@ def test_correlated_innovations_count_less_in_covariances(rho):
     assert scale.cautious_weights == pytest.approx(expected, rel=0.1)
 
 
-def test_doubt_falls_with_the_data_and_a_block_may_have_that_much_more_noise():
+def test_doubt_falls_with_the_data():
     scale = seen(normal(0))
     first = scale.doubt(at_rest=False)
     assert first == pytest.approx(3.0, rel=0.05)
@@ -88,8 +88,6 @@ def test_doubt_falls_with_the_data_and_a_block_may_have_that_much_more_noise():
     seconds = 200 * DT * 4 / 4.0  # of four rows, of which four seconds count as one
     assert scale.doubt(at_rest=False) == pytest.approx(np.exp((1.0 / 1.1**2 + seconds) ** -0.5))
     assert scale.doubt(at_rest=True) == first
-    block = RowBlock(np.zeros((4, 1)), np.zeros(4), STATED, DT)
-    assert scale.doubted(block) == pytest.approx(scale.doubt(at_rest=False) ** 2 * scale.scaled(STATED))
 
 
 @pytest.mark.parametrize(
