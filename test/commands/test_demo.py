@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.commands import demo_run
-from inertial_estimation.commands.demo_run import ANSWERING, SIMULATION, DemoRun
+from inertial_estimation.commands import demo as demo_command
+from inertial_estimation.commands.demo import ANSWERING, SIMULATION, DemoRun
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.replay.payload_response import PayloadScene
@@ -46,7 +46,7 @@ class Listened:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._now = 100.0
-        monkeypatch.setattr(demo_run.time, "monotonic", lambda: self._now)
+        monkeypatch.setattr(demo_command.time, "monotonic", lambda: self._now)
         monkeypatch.setattr(DemoRun, "_start", lambda _run, _node: None)
         self.run = DemoRun(SCENE, adaptation=True, domain_id=7)
         self.record = self.run._record

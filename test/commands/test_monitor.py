@@ -6,7 +6,7 @@ import math
 import pytest
 from rich.console import Console
 
-from inertial_estimation.commands.monitor_view import monitor_view
+from inertial_estimation.commands.monitor import monitor_view
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.signals import Decision, Health, HealthLevel
 from inertial_estimation.telemetry import GATE_DECISIONS, InertialTelemetry, TiltTelemetry

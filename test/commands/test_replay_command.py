@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.commands import replay_summary
+from inertial_estimation.commands import replay as replay_command
 from inertial_estimation.commands.main import main
 from inertial_estimation.comparison.results import read_results
 from inertial_estimation.parameters import parameter_values
@@ -223,7 +223,7 @@ def test_noise_that_differs_from_the_stated_one_is_explained(
     seen: float, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nis = {"verdict": "cautious", "median": 0.15, "expected": 6, "inside_95": 0.0, "noise_ratio": 0.2}
-    replay_summary._print_innovations({"nis": nis, "noise": {"noise.torque": {"seen": seen, "used": 0.72}}})
+    replay_command._print_innovations({"nis": nis, "noise": {"noise.torque": {"seen": seen, "used": 0.72}}})
     said = capsys.readouterr().out
     assert words in said
     assert "ended with 0.72 times the stated one" in said

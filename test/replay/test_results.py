@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import inertial_estimation as ie
-from inertial_estimation.commands.replay_summary import _number
+from inertial_estimation.commands.replay import _number
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.replay.results import external_wrenches, implausible_metrics, located_loads
