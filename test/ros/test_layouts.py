@@ -105,46 +105,16 @@ def test_layouts_of_a_namespace_name_its_topics(layouts):
     assert below == {(f"/hyq{topic}", kind) for topic, kind in root}
 
 
-ELEMENTS = {  # of PlotJuggler 3: those that its loaders look for below each (xmlLoadState, restoreSplitter)
-    "root": "tabbed_widget use_relative_time_offset Plugins previouslyLoaded_Streamer customMathEquations",
-    "tabbed_widget": "Tab currentTabIndex",
-    "Tab": "Container",
-    "Container": "DockSplitter",
-    "DockSplitter": "DockSplitter DockArea",
-    "DockArea": "plot",
-    "plot": "limitY curve",
-    "Plugins": "plugin",
-    "plugin": "use_header_stamp discard_large_arrays max_array_size selected_topics",
-    "customMathEquations": "snippet",
-    "snippet": "global function linked_source additional_sources",
-    "additional_sources": "v1",
-}
-
-
-def test_plotjuggler_finds_every_element(layouts):
+def test_every_plot_of_plotjuggler_has_its_share_and_curves(layouts):
     for config in ("talos", "hyq"):
         root = ElementTree.fromstring(layouts.plotjuggler(layouts.robot_of(config)).encode())
-        for element in root.iter():
-            assert {child.tag for child in element} <= set(ELEMENTS.get(element.tag, "").split()), element.tag
         for splitter in root.iter("DockSplitter"):
             sizes = [float(size) for size in splitter.get("sizes").split(";")]
             assert int(splitter.get("count")) == len(splitter) == len(sizes), "it reads one size for each"
             assert sum(sizes) == pytest.approx(1.0, abs=1e-4)
-            assert splitter.get("orientation") in "|-"
-        plots = list(root.iter("plot"))
-        assert {(plot.get("mode"), plot.get("style")) for plot in plots} == {("TimeSeries", "Lines")}
-        assert all(plot.findall("curve") for plot in plots)
+        assert all(plot.findall("curve") for plot in root.iter("plot"))
         streamer = root.find("previouslyLoaded_Streamer").get("name")
         assert streamer == root.find("Plugins/plugin").get("ID") == "ROS2 Topic Subscriber"
-
-
-SETTINGS = {  # of Foxglove's panels: those that their types require (PlotConfig, DiagnosticSummaryConfig ...)
-    "Plot": "paths showLegend legendDisplay showPlotValuesInLegend showXAxisLabels showYAxisLabels isSynced "
-    "xAxisVal sidebarDimension",
-    "DiagnosticSummary": "minLevel pinnedIds topicToRender hardwareIdFilter",
-    "3D": "topics cameraState followMode",
-    "Tab": "activeTabIdx tabs",
-}
 
 
 def panels_in(layout):
@@ -156,27 +126,9 @@ def panels_in(layout):
     return [*panels_in(layout["first"]), *panels_in(layout["second"])]
 
 
-def test_foxglove_finds_every_panel_and_setting():
+def test_foxglove_places_every_panel_once():
     document = json.loads(texts_of_files()["foxglove.json"])
     panels = document["configById"]
     tabs = [tab for panel in panels.values() for tab in panel.get("tabs", ())]
     placed = [*panels_in(document["layout"]), *(name for tab in tabs for name in panels_in(tab["layout"]))]
-    assert sorted(placed) == sorted(panels), "each is placed once"
-    for name, panel in panels.items():
-        assert set(SETTINGS[name.partition("!")[0]].split()) <= panel.keys(), name
-    paths = [path for panel in panels.values() for path in panel.get("paths", ())]
-    assert {path["timestampMethod"] for path in paths} == {"headerStamp"}
-
-
-CLASSES = {  # of RViz, as in plugins_description.xml of rviz_default_plugins
-    "Displays": ("Grid", "RobotModel", "TF", "MarkerArray", "Odometry", "Wrench"),
-    "Tools": ("MoveCamera", "Select", "FocusCamera", "Measure", "Interact"),
-    "Views": ("Orbit", "XYOrbit", "TopDownOrtho", "FPS", "ThirdPersonFollower"),
-}
-
-
-def test_rviz_has_every_class():
-    manager = yaml.safe_load(texts_of_files()["rviz.rviz"])["Visualization Manager"]
-    used = {**manager, "Views": [manager["Views"]["Current"]]}
-    for part, classes in CLASSES.items():
-        assert {one["Class"] for one in used[part]} <= {f"rviz_default_plugins/{name}" for name in classes}
+    assert sorted(placed) == sorted(panels)
