@@ -14,10 +14,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Serialised, serialised
+from benchmarks.referee.synthetic import standing_talos
+from inertial_estimation import BaseState
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.commands.ros_domains import talk_apart
 
@@ -43,13 +45,18 @@ def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     found = []
     for name in NODES:
-        code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
-        given = ["--params-file", str(CONFIG), "-p", f"{name}:rate:={RATE}", "--log-level", "error"]
         empty = cpu_share([sys.executable, "-m", "benchmarks.node_cpu", "--role", name], args)
-        found.append((empty, cpu_share([sys.executable, "-c", code, "--ros-args", *given], args)))
+        node = node_command(name, "-p", f"{name}:rate:={RATE}", "--log-level", "error")
+        found.append((empty, cpu_share(node, args)))
     for name, (empty, share) in zip((*NODES, "both"), (*found, np.sum(found, axis=0)), strict=True):
         print(f"{name:>22}  empty {empty:.1%}  node {share:.1%} ({share / empty:.2f} x)")
     return 0
+
+
+def node_command(name: str, *arguments: str) -> list[str]:
+    """Return the command that runs a node on TALOS."""
+    code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
+    return [sys.executable, "-c", code, "--ros-args", "--params-file", str(CONFIG), *arguments]
 
 
 def cpu_share(command: list[str], args: argparse.Namespace) -> float:
@@ -77,39 +84,35 @@ def run_empty(name: str) -> int:
     """Run a node with callbacks that do nothing, as one that knows nothing better."""
     from rclpy.node import Node
 
+    from inertial_estimation.ros.messages import message_class
     from inertial_estimation.ros.node_runner import run_node
     from inertial_estimation.ros.qos import SENSOR_INPUT
 
     def build() -> Node:
         node = Node(f"empty_{name}")
-        for topic, message_type in inputs(name).items():
-            node.create_subscription(message_type, topic, lambda _msg: None, SENSOR_INPUT)
+        for topic, message in sensors().items():
+            if not (topic == "base_state" and name == "tilt_observer"):
+                kind = message_class(message.message_type)
+                node.create_subscription(kind, topic, lambda _msg: None, SENSOR_INPUT)
         return node
 
     return run_node(build, [])
 
 
-def inputs(name: str) -> dict[str, type]:
-    """Return the type of every input of a node."""
-    from geometry_msgs.msg import QuaternionStamped, WrenchStamped
-    from nav_msgs.msg import Odometry
-    from sensor_msgs.msg import Imu, JointState
-
-    feet = dict.fromkeys(("left_foot/wrench", "right_foot/wrench"), WrenchStamped)
-    more = {"tilt_observer": {"yaw_reference": QuaternionStamped}, "inertial_ekf": {"base_state": Odometry}}
-    return {"imu/data": Imu, "joint_states": JointState, **feet, **more[name]}
-
-
 def publish(rate: float) -> int:
     """Publish the sensors of a standing TALOS until a signal, stamped when they are due, as by a driver."""
     import rclpy
-    from rclpy.serialization import serialize_message
     from rclpy.signals import SignalHandlerOptions
+
+    from inertial_estimation.ros.messages import message_class
 
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node, messages = rclpy.create_node("publisher"), sensors()
-    publishers = {topic: node.create_publisher(type(msg), topic, 50) for topic, msg in messages.items()}
-    raw = {topic: bytearray(serialize_message(msg)) for topic, msg in messages.items()}
+    raw = {topic: bytearray(message.data) for topic, message in messages.items()}
+    publishers = {
+        topic: node.create_publisher(message_class(message.message_type), topic, 50)
+        for topic, message in messages.items()
+    }
     start, begin_ns, count = time.monotonic(), time.time_ns(), 0
     try:
         while time.monotonic() < start + LONGEST_S:
@@ -126,23 +129,12 @@ def publish(rate: float) -> int:
     return 0
 
 
-def sensors() -> dict[str, Any]:
+def sensors() -> dict[str, Serialised]:
     """Return one message of every input: TALOS stands half sitting, upright, everything in balance."""
-    from nav_msgs.msg import Odometry
-
-    from benchmarks.referee.synthetic import standing_talos
-    from inertial_estimation import BaseState
-    from inertial_estimation.inputs.messages import CONVERSIONS, base_state_to_msg
-    from inertial_estimation.ros.messages import message_class
-
-    recording, found = standing_talos(0)[1], {}
-    for entry in recording.messages[:100]:  # at rest
-        kind = recording.topics[entry.topic]
-        found[entry.topic.lstrip("/")] = CONVERSIONS[kind].to_msg(
-            entry.sample, message_class(kind)(), "frame"
-        )
+    entries = standing_talos(0)[1].messages[:100]  # at rest
+    found = {e.topic.strip("/"): serialised(e.sample) for e in entries if type(e.sample) in MESSAGE_TYPES}
     state = BaseState(0, (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 3 * (0.0,), 3 * (0.0,))
-    return {**found, "base_state": base_state_to_msg(state, Odometry(), "odom", "base_link")}
+    return {**found, "base_state": serialised(state)}
 
 
 if __name__ == "__main__":

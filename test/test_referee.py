@@ -2,25 +2,24 @@
 
 import json
 import math
-import os
+import pkgutil
 from functools import partial
-from importlib import import_module
 
 import numpy as np
 import pytest
 
-from benchmarks.referee import size
-from benchmarks.referee.__main__ import PARTS, main, table
-from benchmarks.referee.comparison import comparison_text, differences
-from benchmarks.referee.recordings import command
-from benchmarks.referee.row import Better, Row, exact, over_seeds, share
+from benchmarks.referee import __main__ as referee
+from benchmarks.referee import diagnosis, gaits, recordings
+from benchmarks.referee.parts import ARMS, DIAGNOSED, GAITS, PARTS, tasks
+from benchmarks.referee.row import Better, Row, comparison_text, differences, figure, share, table
 from benchmarks.referee.task import Task, run
 
 
 def test_a_row_of_seeds_is_their_median_and_its_spread_their_range() -> None:
-    row = over_seeds("x", [3.0, 1.0, 2.5], "deg")
+    row = figure("x", [3.0, 1.0, 2.5], "deg")
     assert (row.value, row.spread, row.better) == (2.5, 2.0, Better.LOWER)
-    assert over_seeds("x", [1.0, 1.0, 1.0], "deg", least=0.1).spread == 0.1
+    assert figure("x", [1.0, 1.0, 1.0], "deg", least=0.1).spread == 0.1
+    assert figure("x", -5.0, tolerance=0.1).spread == 0.5
     assert Row.of(json.loads(json.dumps(row.as_dict))) == row
 
 
@@ -46,34 +45,36 @@ def test_differences_within_the_spread_are_left_out_and_worse_ones_come_first() 
     assert comparison_text(after, after, "it").endswith("none")
 
 
-def test_a_task_that_fails_is_an_answer_and_the_others_go_on() -> None:
-    rows = [exact("key", 2.0, "m")]
-    tasks = [  # functions that another process can import
-        Task("p", "good", partial(list, rows)),
-        Task("p", "skipped", partial(command, "replay", "no/such/recording", [], "metrics.json")),
-        Task("p", "bad", partial(int, "x")),
-        Task("p", "crash", partial(os._exit, 3)),
-        Task("p", "alone", partial(list, rows), processes=True),
-    ]
-    ran = list(run(tasks, 2))
-    done = {one.name: one for one in ran}
-    assert ran[-1].name == "alone"
+def test_a_task_that_fails_is_an_answer_and_the_others_go_on(monkeypatch) -> None:
+    monkeypatch.setenv("INERTIAL_ESTIMATION_DATASETS", "/no/such/folder")
+    task, rows = partial(Task, "p"), [figure("key", 2.0, "m")]
+    ran = list(
+        run(
+            [
+                task("alone", "builtins:list", (rows,), alone=True),
+                task("good", "builtins:list", (rows,)),
+                task("skipped", "benchmarks.referee.recordings:marker"),
+                task("bad", "builtins:int", ("x",)),
+                task("crash", "os:_exit", (3,)),
+            ],
+            2,
+        )
+    )
+    done = {one.task.name: one for one in ran}
+    assert ran[-1].task.name == "alone"
     assert done["good"].rows == done["alone"].rows == rows
-    assert done["skipped"].failure.startswith("skipped: no recording no/such/recording")
+    assert done["skipped"].failure.startswith("skipped: no recording talos_calibration")
     assert "ValueError: invalid literal" in done["bad"].failure
     assert done["crash"].failure.startswith("crashed")
     assert "not measured: p: bad: no" in table({"p": []}, {"p: bad": "no"})
 
 
-def test_the_size_of_this_checkout_is_stored_and_compared_with_an_earlier_one(
-    tmp_path, capsys, monkeypatch
-) -> None:
-    monkeypatch.setattr(size, "tasks", lambda *_: [Task("size", "size", size.size)])  # not the ways, 8 s
+def test_the_size_of_this_checkout_is_stored_and_compared_with_an_earlier_one(tmp_path, capsys) -> None:
     file, earlier = tmp_path / "out" / "size.json", tmp_path / "earlier.json"
     lines = Row("product: lines", 1.0, "", Better.LOWER)
     earlier.write_text(json.dumps({"commit": "abc", "parts": {"size": [lines.as_dict]}}))
-    words = ["--only", "size", "--seed", "3", "--output", str(file), "--against", str(earlier)]
-    assert main(words) == 0
+    words = ["--only", "size", "--task", "size", "--seed", "3", "--output", str(file)]
+    assert referee.main([*words, "--against", str(earlier)]) == 0
     stored = json.loads(file.read_text())
     found = {row["key"]: row["value"] for row in stored["parts"]["size"]}
     assert stored["seed"] == 3
@@ -82,9 +83,15 @@ def test_the_size_of_this_checkout_is_stored_and_compared_with_an_earlier_one(
     assert "worse  size: product: lines" in capsys.readouterr().out
 
 
-def test_every_part_has_tasks_of_its_own_names() -> None:
-    for part in PARTS:
-        tasks = import_module(f"benchmarks.referee.{part}").tasks(5, 3)
-        assert tasks
-        assert {task.part for task in tasks} == {part}
-        assert len({task.name for task in tasks}) == len(tasks)
+@pytest.mark.parametrize("part", PARTS)
+def test_every_task_is_a_function_that_exists_with_a_name_of_its_own(part: str) -> None:
+    found = tasks(part, 5, 3)
+    assert len({task.name for task in found}) == len(found) > 0
+    for function in {task.function for task in found if part != "size"}:  # it changes the environment
+        assert callable(pkgutil.resolve_name(function))
+
+
+def test_what_the_parts_are_about_exists() -> None:
+    assert set(ARMS) == set(recordings.ARMS)
+    assert set(DIAGNOSED) == set(diagnosis.SCENES)
+    assert set(GAITS) == set(gaits.GAITS)

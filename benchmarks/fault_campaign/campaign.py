@@ -14,9 +14,8 @@ from benchmarks.fault_campaign.feed import Feed
 from benchmarks.fault_campaign.forked import EndedError, forked, in_parallel
 from benchmarks.fault_campaign.judge import COLUMNS, Errors, Verdict, errors_of, judge
 from benchmarks.fault_campaign.messages import Message, nanoseconds
-from benchmarks.fault_campaign.other_scenes import OTHER_SOURCES, other_scenes
 from benchmarks.fault_campaign.pipelines import ADAPTERS
-from benchmarks.fault_campaign.scenes import SCENES, SOURCES, Scene, build_pipeline, recorded
+from benchmarks.fault_campaign.scenes import SCENES, Scene, build_pipeline, recorded
 
 ALL = tuple(ADAPTERS)
 EARLY_SHARE = 0.15  # of the faults begin with the first message
@@ -26,7 +25,6 @@ SETTLED_TAIL_S = 0.8  # of them for a case in which the estimate was never wrong
 SETTLED_S = 0.5  # recovery of such a case at the latest
 WHOLE_TAIL_EVERY = 4  # of so many cases one has the whole tail whatever it does, as a sample
 CASES_IN_SHARE = 40  # for each of which a scene is run up to the beginnings of its cases once
-WARM_UP_S = 1.0  # of data, by which compiled functions are loaded before processes are forked
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class Case:
     number: int  # within pipeline and kind
     seed: int  # of the campaign
     early: bool = False  # whether the fault begins with the first message whatever is drawn
-    others: bool = False  # whether its scene is one of the other robots
 
     @property
     def name(self) -> str:
@@ -50,7 +47,7 @@ class Case:
         """The scenes in which it may occur."""
         return {
             name: scene
-            for name, scene in (other_scenes() if self.others else SCENES).items()
+            for name, scene in SCENES.items()
             if scene.pipeline == self.pipeline
             and KINDS[self.kind].applies(self.pipeline, scene.streams)
             and (scene.begins_s[0] == 0.0 or not self.early)
@@ -84,12 +81,11 @@ def all_cases(
     seed: int,
     pipelines: Sequence[str] = ALL,
     kinds: Sequence[str] | None = None,
-    **chosen: bool,
+    early: bool = False,
 ) -> list[Case]:
     """Return the cases of these numbers for every pipeline and every kind (None: all) that applies to it."""
     every = [(name, kind, n) for name in pipelines for kind in kinds or KINDS for n in numbers]
-    cases = [Case(*each, seed, **chosen) for each in every]
-    return [case for case in cases if case.scenes]
+    return [case for case in (Case(*each, seed, early) for each in every) if case.scenes]
 
 
 def run_cases(cases: Sequence[Case], jobs: int = 1) -> Iterator[Verdict]:
@@ -115,14 +111,11 @@ class _SceneRun:
     """One scene, its pipeline fed up to the beginning of the cases that are forked from it."""
 
     def __init__(self, name: str, scene: Scene) -> None:
-        """Build the pipeline, after another one has loaded every compiled function."""
+        """Build the pipeline."""
         self.name, self.scene = name, scene
-        data = recorded(scene, {**OTHER_SOURCES, **SOURCES})
+        data = recorded(scene)
         self.messages, self.clean = data.messages, errors_of(ADAPTERS[scene.pipeline], ())
-        end_ns = self.messages[0].arrival_ns + nanoseconds(WARM_UP_S)
-        adapters = [ADAPTERS[scene.pipeline](build_pipeline(scene), data, scene.urdf) for _ in range(2)]
-        Feed(adapters[0]).run([m for m in self.messages if m.arrival_ns < end_ns])
-        self.feed = Feed(adapters[1])
+        self.feed = Feed(ADAPTERS[scene.pipeline](build_pipeline(scene), data, scene.urdf))
 
     def run_clean(self) -> tuple[str, Errors]:
         """Run the scene without a fault, and return its name and the errors."""
@@ -180,20 +173,13 @@ def totals(verdicts: Sequence[Verdict]) -> dict[str, float]:
     return {**found, "time_wrong_s": float(np.mean(counted or [0.0])), "counted": len(counted)}
 
 
-def run_campaign(
-    seed: int,
-    cases: int,
-    pipelines: Sequence[str] = ALL,
-    early: bool = False,
-    jobs: int = 2,
-    kinds: Sequence[str] | None = None,
-) -> dict[str, dict[str, float]]:
-    """Run so many cases of each kind (None: all) and pipeline; `early`: from the first message on.
+def run_campaign(seed: int, cases: int, early: bool, jobs: int) -> dict[str, dict[str, float]]:
+    """Run so many cases of each kind and pipeline; `early`: from the first message on.
 
     Returns:
         By pipeline, then by column: cases that fail in it (`COLUMNS`), "time_wrong_s", the mean of the total
         time in which the published estimate is wrong [s], and "counted", the cases that this is the mean of:
         those whose fault the data can reveal.
     """
-    verdicts = list(run_cases(all_cases(range(cases), seed, pipelines, kinds, early=early), jobs))
-    return {name: totals([v for v in verdicts if v.pipeline == name]) for name in pipelines}
+    verdicts = list(run_cases(all_cases(range(cases), seed, early=early), jobs))
+    return {name: totals([v for v in verdicts if v.pipeline == name]) for name in ALL}

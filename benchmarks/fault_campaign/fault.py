@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -207,31 +206,39 @@ def kind(*needs: str, **properties: Any) -> Callable[[Any], Any]:
     return register
 
 
-def vector_kind(*needs: str, whole: bool = False, **properties: Any) -> Callable[[Any], Any]:
-    """Register a function of an injection and the name of a vector, which returns the change of the vector.
+def vector_kind(
+    name: str,
+    text: str,
+    make: Callable[[Injection, str], Change],
+    *needs: str,
+    whole: bool = False,
+    **properties: Any,
+) -> None:
+    """Register a change of a vector of a stream of some kinds (none: any) as a kind of fault.
 
-    One number of one vector of a stream of those kinds is changed, or all of them; if `whole`, always all.
+    One of its numbers is changed, or all of them; if `whole`, always all. `make` returns the change, given
+    an injection and the name of the vector.
     """
 
-    def changed(make: Callable[[Injection, str], Change], f: Injection) -> list[Message]:
+    def changed(f: Injection) -> list[Message]:
         stream, vector = f.vector(*needs)
         change = make(f, vector)
         mask = np.array(True) if whole else f.columns(stream, vector)
         return f.change(stream, lambda v: np.where(mask, change(v), v), vector)
 
-    return lambda make: kind(*needs, **properties)(update_wrapper(partial(changed, make), make))
+    KINDS[name] = Kind(name, text, changed, needs, **properties)
 
 
-def stamp_kind() -> Callable[[Any], Any]:
-    """Register a function of an injection and the first stamp [ns], which returns the change of stamps.
+def stamp_kind(name: str, text: str, make: Callable[[Injection, int], Stamp]) -> None:
+    """Register a change of the stamps of one stream, or of all, as a kind of fault.
 
-    Those of one stream are changed, or those of all.
+    `make` returns the change, given an injection and the first stamp [ns].
     """
 
-    def changed(make: Callable[[Injection, int], Stamp], f: Injection) -> list[Message]:
+    def changed(f: Injection) -> list[Message]:
         streams = f.one_or_all(*INPUTS)
         stamps_ns = [m.sample.stamp_ns for m in f.messages if m.stream in streams and f.acts(m)]
         stamp = make(f, min(stamps_ns, default=0))
         return f.edit(streams, lambda m: m.stamped(stamp(m, m.sample.stamp_ns)))
 
-    return lambda make: kind()(update_wrapper(partial(changed, make), make))
+    KINDS[name] = Kind(name, text, changed, ())

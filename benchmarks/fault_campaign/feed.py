@@ -1,6 +1,5 @@
 """One case: messages into a pipeline in the order of arrival, ticks as a node makes them, all recorded."""
 
-import resource
 import time
 import traceback
 from collections.abc import Sequence
@@ -45,7 +44,6 @@ class Record:
     health: list[HealthSample] = field(default_factory=list)
     escape: str = ""  # exception that left a push, a tick or the health, with its place
     longest_s: list[float] = field(default_factory=lambda: [0.0] * COUNTED_STEPS)  # processor time of steps
-    memory_kb: int = 0  # growth of the largest resident memory
 
 
 class Feed:
@@ -64,7 +62,6 @@ class Feed:
 
     def run(self, messages: Sequence[Message], until_ns: int | None = None) -> None:
         """Feed messages, and let time pass until the end [ns]; stops at an escape."""
-        begin_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             for message in messages:
                 self._pass_until(message.arrival_ns)
@@ -76,7 +73,6 @@ class Feed:
             place = traceback.extract_tb(error.__traceback__)[-1]
             name = place.filename.rpartition("inertial_estimation/")[2]
             self.record.escape = f"{type(error).__name__}: {str(error)[:120]} ({name}:{place.lineno})"
-        self.record.memory_kb += resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begin_kb
 
     def _pass_until(self, arrival_ns: int) -> None:
         self._now_ns = self._now_ns or arrival_ns

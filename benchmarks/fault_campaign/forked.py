@@ -1,89 +1,83 @@
 """Calls in forked children of this process: one with limits on its time and memory, or several at once."""
 
 import gc
+import multiprocessing
 import os
-import pickle
 import resource
-import select
 import signal
-import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any
 
 CPU_LIMIT_S = 30
 WALL_LIMIT_S = 180  # generous: the machine may be shared
 MEMORY_LIMIT = 1 << 30  # bytes beyond what the parent has
 OUT_OF_MEMORY = 3  # exit status
+CONTEXT = multiprocessing.get_context("fork")
 
 
 class EndedError(Exception):
     """A child was ended by a limit or a signal."""
 
 
-class _Child(NamedTuple):
-    pid: int
-    pipe: int  # from which its result is read
-
-
 def forked(call: Callable[[], Any]) -> Any:
     """Return what a call returns in a forked child with limits on time and memory, or raise EndedError."""
-    return _result(_begin(call, limited=True))
+    return _result(*_begin(call, limited=True))
 
 
 def in_parallel(calls: Sequence[Callable[[], Any]], jobs: int) -> Iterator[Any]:
     """Yield what calls return in forked children, as they end, at most so many at once."""
-    waiting, running = list(calls), list[_Child]()
+    waiting, running = list(calls), dict[Any, ForkProcess]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_begin(waiting.pop(0), limited=False))
-            ready = select.select([child.pipe for child in running], [], [])[0]
-            for child in [child for child in running if child.pipe in ready]:
-                running.remove(child)
-                yield _result(child)
+                pipe, child = _begin(waiting.pop(0), limited=False)
+                running[pipe] = child
+            for ready in wait(list(running)):
+                yield _result(ready, running.pop(ready))
     finally:
-        for child in running:
-            os.kill(child.pid, signal.SIGTERM)
-            os.waitpid(child.pid, 0)
+        for child in running.values():
+            child.terminate()
+            child.join()
 
 
-def _begin(call: Callable[[], Any], *, limited: bool) -> _Child:
-    readable, writable = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(writable)
-        return _Child(pid, readable)
-    status = 1
+def _begin(call: Callable[[], Any], *, limited: bool) -> tuple[Connection, ForkProcess]:
+    readable, writable = CONTEXT.Pipe(duplex=False)
+    child = CONTEXT.Process(target=_run, args=(call, writable, limited))
+    child.start()
+    writable.close()
+    return readable, child
+
+
+def _run(call: Callable[[], Any], pipe: Connection, limited: bool) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    if limited:
+        _limit()
+        gc.disable()  # a collection would walk the campaign's own messages within a step
     try:
-        os.close(readable)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        if limited:
-            _limit()
-            gc.disable()  # a collection would walk the campaign's own messages within a step
-        result = pickle.dumps(call())
-        with os.fdopen(writable, "wb") as pipe:
-            pipe.write(result)
-        status = 0
+        pipe.send(call())
     except MemoryError:
-        status = OUT_OF_MEMORY
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
+        os._exit(OUT_OF_MEMORY)
 
 
-def _result(child: _Child) -> Any:
-    with os.fdopen(child.pipe, "rb") as pipe:
-        content = pipe.read()
-    _, status = os.waitpid(child.pid, 0)
-    if os.WIFSIGNALED(status):
-        raise EndedError(f"ended by {signal.Signals(os.WTERMSIG(status)).name}")
-    if os.WEXITSTATUS(status) == OUT_OF_MEMORY:
+def _result(pipe: Connection, child: ForkProcess) -> Any:
+    found, ended = None, False
+    with pipe:
+        try:
+            found = pipe.recv()
+        except EOFError:
+            ended = True
+    child.join()
+    status = child.exitcode or 0
+    if status < 0:
+        raise EndedError(f"ended by {signal.Signals(-status).name}")
+    if status == OUT_OF_MEMORY:
         raise EndedError("ended by the limit of memory")
-    if os.WEXITSTATUS(status):
+    if status or ended:
         raise RuntimeError("the campaign itself failed in a child; its traceback is above")
-    return pickle.loads(content)
+    return found
 
 
 def _limit() -> None:

@@ -1,9 +1,9 @@
-"""The public face of the pipelines: how each is fed, and what it puts out as numbers that can be judged."""
+"""The pipelines: how each is fed, what it puts out as numbers to be judged, and what is wrong with them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -54,9 +54,15 @@ def _inertia(what: str, inertia: LinkInertia) -> Content:
 
 
 class Adapter(ABC):
-    """One pipeline with its data and their truth."""
+    """One pipeline with its data and their truth.
 
-    unit: ClassVar[str]  # of the error
+    Attributes:
+        wrong: Error from which on an estimate is wrong.
+        right: Error below which it has recovered.
+    """
+
+    wrong: float
+    right: float
 
     def __init__(self, pipeline: Any, data: Recorded, urdf: str = "") -> None:
         self.pipeline, self.data, self.urdf = pipeline, data, urdf
@@ -107,9 +113,9 @@ class Adapter(ABC):
 
 
 class TiltAdapter(Adapter):
-    """The vertical in the base frame."""
+    """The vertical in the base frame; errors in degrees."""
 
-    unit = "deg"
+    wrong, right = 2.0, 1.0
 
     def stamp_ns(self, result: Any) -> int:
         return int(result.state.stamp_ns)
@@ -136,25 +142,10 @@ class TiltAdapter(Adapter):
         return up / np.linalg.norm(up, axis=1, keepdims=True)
 
 
-class MassAdapter(Adapter):
-    """Masses, as a share of the true ones: those published, then those estimated."""
+class InertialAdapter(Adapter):
+    """Masses of all links whose truth is known, those published, then those estimated; errors in percent."""
 
-    unit = "%"
-
-    @property
-    def masses(self) -> Array:
-        return np.array(list(self.data.masses.values()))
-
-    def error(self, estimates: Array, expected: Array) -> Array:
-        masses = np.resize(self.masses, estimates.shape[1])
-        return 100.0 * np.abs((estimates - expected) / masses).max(axis=1)
-
-    def truth(self, stamps_ns: Array) -> Array | None:
-        return np.tile(self.masses, (len(stamps_ns), 2)) if self.data.known else None
-
-
-class InertialAdapter(MassAdapter):
-    """Published and estimated masses of all links whose truth is known."""
+    wrong, right = 10.0, 5.0
 
     def content(self, result: Any) -> Content:
         content: dict[str, Any] = {"friction": list(result.friction.values())}
@@ -168,15 +159,26 @@ class InertialAdapter(MassAdapter):
         chosen = [by_name[name] for name in self.data.masses]
         return np.array([*(link.published.mass for link in chosen), *(link.estimate.mass for link in chosen)])
 
+    @property
+    def masses(self) -> Array:
+        return np.array(list(self.data.masses.values()))
 
-class PayloadAdapter(MassAdapter):
+    def error(self, estimates: Array, expected: Array) -> Array:
+        masses = np.resize(self.masses, estimates.shape[1])
+        return 100.0 * np.abs((estimates - expected) / masses).max(axis=1)
+
+    def truth(self, stamps_ns: Array) -> Array | None:
+        return np.tile(self.masses, (len(stamps_ns), 2))
+
+
+class PayloadAdapter(InertialAdapter):
     """Published and identified mass of the trunk."""
 
     def content(self, result: Any) -> Content:
         asked = result.reference
-        reference = [] if asked is None else [asked.height, asked.roll, asked.pitch]
+        reference = 0.0 if asked is None else asked.height + asked.roll + asked.pitch
         inertias = {**_inertia("published", result.trunk), **_inertia("identified", result.estimate)}
-        return {**inertias, "payload": result.payload.mass, "reference": np.sum(reference)}
+        return {**inertias, "payload": result.payload.mass, "reference": reference}
 
     def estimate(self, result: Any) -> Array:
         return np.array([result.trunk.mass, result.estimate.mass])
@@ -185,7 +187,7 @@ class PayloadAdapter(MassAdapter):
 class ControllerAdapter(Adapter):
     """Whether the torques control the robot: error 0, or only damp it: error 1."""
 
-    unit = "damping"
+    wrong, right = 0.5, 0.5
 
     def __init__(self, pipeline: Any, data: Recorded, urdf: str = "") -> None:
         super().__init__(pipeline, data, urdf)

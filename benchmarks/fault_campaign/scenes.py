@@ -1,16 +1,11 @@
 """Clean data with their truth, from motions in closed form and from the simulator.
 
 Nothing of them depends on an estimator of a base or of links: the simulated controller is given the true base
-state. They are made once and kept in the temporary folder, so that two versions of the package get the same.
+state.
 """
 
-import hashlib
-import inspect
-import os
-import pickle
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +14,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import inertial_estimation as ie
-from benchmarks.fault_campaign.messages import MESSAGE_TYPES, Message, StampedInertia
+from benchmarks.fault_campaign.messages import Message, StampedInertia, nanoseconds
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, ball
-from inertial_estimation.synthetic.synthetic_truth import Truth
 
 NODES = {"tilt": "tilt_observer", "inertial": "inertial_ekf", "payload": "trunk_payload"}
 NODES |= {"controller": "whole_body_controller"}
@@ -47,7 +41,6 @@ class Recorded:
     stamps_ns: Array  # of the truth, shape (n,)
     up_B: Array  # true vertical in the base frame, shape (n, 3); empty: unknown, or an arm's
     masses: Mapping[str, float]  # true mass of each body whose mass is judged [kg]
-    known: bool = True  # False: what clean data give is the truth
 
 
 Source = Callable[[], Recorded]
@@ -85,60 +78,18 @@ def build_pipeline(scene: Scene) -> Any:
     return getattr(ie.build_pipelines(file, only=[node]), scene.pipeline)
 
 
-def recorded(scene: Scene, sources: Mapping[str, Source] | None = None) -> Recorded:
-    """Return the clean data of a scene, made now or read from the temporary folder."""
-    whole = _kept(scene.source, (sources or SOURCES)[scene.source])
+def recorded(scene: Scene) -> Recorded:
+    """Return the clean data of a scene."""
+    whole = _whole(SOURCES[scene.source])
     kept = [m for m in whole.messages if m.stream.startswith(scene.streams)]
-    end_ns = kept[0].arrival_ns + round(scene.length_s * NANOSECONDS)
+    end_ns = kept[0].arrival_ns + nanoseconds(scene.length_s)
     return replace(whole, messages=tuple(m for m in kept if m.arrival_ns < end_ns))
 
 
 @cache
-def _kept(name: str, make: Source) -> Recorded:
-    """Make data, or read those that were made by the same code with the same fields."""
-    files = {Path(__file__), Path(inspect.getfile(getattr(make, "func", make)))}
-    arguments = (getattr(make, "args", ()), getattr(make, "keywords", {}))
-    names = repr((arguments, [[f.name for f in fields(t)] for t in MESSAGE_TYPES]))
-    code = b"".join(file.read_bytes() for file in sorted(files)) + names.encode()
-    path = temporary_folder() / f"{name}_{hashlib.sha256(code).hexdigest()[:12]}.pickle"
-    if path.is_file() and path.stat().st_uid == os.getuid():
-        found: Recorded = pickle.loads(path.read_bytes())
-        return found
-    made = make()
-    partial_file = path.with_suffix(f".{os.getpid()}")
-    partial_file.write_bytes(pickle.dumps(made))
-    partial_file.replace(path)
-    return made
-
-
-def temporary_folder() -> Path:
-    """Return the folder of this user's clean data."""
-    folder = Path(tempfile.gettempdir()) / f"inertial_estimation_faults_{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
-
-
-def in_closed_form(
-    truth: Truth, messages: Iterable[ie.RecordingEntry], links: Sequence[str], rng: np.random.Generator
-) -> Recorded:
-    """Return the clean data of a motion in closed form; the masses of some links are judged."""
-    found, up = received(messages), np.zeros((0, 3))
-    if truth.robot.floating_base:
-        for stamp_ns, state in zip(truth.stamps_ns.tolist(), truth.states, strict=True):
-            base = ie.BaseState(stamp_ns, state.q[3:7], state.q[:3], state.v[:3], state.v[3:6])
-            found.append(arriving("base_state", noisy(base, rng)))
-        up = _vertical(np.array([state.q[3:7] for state in truth.states]))
-    masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
-    if truth.payload is not None and truth.payload.body.link in masses:
-        masses[truth.payload.body.link] += truth.payload.body.mass
-    found.sort(key=lambda message: message.arrival_ns)
-    return Recorded(tuple(found), truth.stamps_ns, up, masses)
-
-
-def received(entries: Iterable[ie.RecordingEntry]) -> list[Message]:
-    """Return the messages of the sensors, each received a millisecond after its stamp."""
-    named = [(STREAMS.get(type(entry.sample)), entry.topic.split("/")[1], entry.sample) for entry in entries]
-    return [arriving(s if s != "wrench" else f"{s}:{place}", sample) for s, place, sample in named if s]
+def _whole(source: Source) -> Recorded:
+    """Make clean data, once in a run."""
+    return source()
 
 
 def arriving(stream: str, sample: Any, stamp_ns: int | None = None) -> Message:
@@ -249,11 +200,29 @@ def bowing(robot: str, length_s: float, joints: Sequence[str] = (), **options: A
 
 
 def moving(robot: str, length_s: float, payload_kg: float, links: Sequence[str]) -> Recorded:
-    """Let a robot that has carried a load from the start move its joints, in closed form."""
+    """Let a robot that has carried a load from the start move its joints, in closed form.
+
+    The masses of some links are judged.
+    """
     rng = np.random.default_rng(SEED)
     timing = ie.Timing(duration_s=length_s, rate_hz=RATE_HZ, start_ns=START_NS)
     truth = ie.synthetic_truth(robot, timing, rng, payload_mass=payload_kg, payload_time_s=0.0)
-    return in_closed_form(truth, ie.measure(truth, ie.REALISTIC, rng).messages, links, rng)
+    found: list[Message] = []
+    for entry in ie.measure(truth, ie.REALISTIC, rng).messages:
+        stream = STREAMS.get(type(entry.sample))
+        contact = f":{entry.topic.split('/')[1]}" if stream == "wrench" else ""
+        found += [arriving(stream + contact, entry.sample)] if stream else []
+    up_B = np.zeros((0, 3))
+    if truth.robot.floating_base:
+        for stamp_ns, state in zip(truth.stamps_ns.tolist(), truth.states, strict=True):
+            base = ie.BaseState(stamp_ns, state.q[3:7], state.q[:3], state.v[:3], state.v[3:6])
+            found.append(arriving("base_state", noisy(base, rng)))
+        up_B = _vertical(np.array([state.q[3:7] for state in truth.states]))
+    masses = {link: truth.robot.link_body(link).nominal_J.mass for link in links}
+    if truth.payload.body.link in masses:
+        masses[truth.payload.body.link] += truth.payload.body.mass
+    found.sort(key=lambda message: message.arrival_ns)
+    return Recorded(tuple(found), truth.stamps_ns, up_B, masses)
 
 
 TALOS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")

@@ -3,10 +3,23 @@
 import contextlib
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
+
+from benchmarks.referee.task import SkippedError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def dataset(name: str) -> Path:
+    """Return a file or folder of the data sets; the task is skipped where it is missing."""
+    folder = os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT.parent / "shared" / "datasets")
+    path = Path(folder, name)
+    if not path.exists():
+        raise SkippedError(f"no recording {name} (INERTIAL_ESTIMATION_DATASETS)")
+    return path
 
 
 def ran(*words: object) -> tuple[int, str]:
@@ -22,27 +35,24 @@ def ran(*words: object) -> tuple[int, str]:
     return code, said.getvalue()
 
 
-def result(file: str, folder: Path, *words: object) -> dict[str, Any]:
-    """Run a command with a folder for its results, and return a JSON file that it writes there."""
-    code, said = ran(*words, "--output", folder, "--overwrite")
-    path = folder / file
-    if not path.exists():
-        raise RuntimeError(f"'{' '.join(map(str, words[:2]))}' ended with {code}: {said.strip()[-300:]}")
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+def result(file: str, *words: object) -> Any:
+    """Run a command, and return a JSON file that it writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        code, said = ran(*words, "--output", folder, "--overwrite")
+        path = Path(folder, file)
+        if (code and words[0] != "check") or not path.exists():
+            raise RuntimeError(f"'{' '.join(map(str, words[:2]))}' ended with {code}: {said.strip()[-300:]}")
+        return json.loads(path.read_text(encoding="utf-8"))
 
 
-def checked(bag: Path, folder: Path, *options: object) -> list[dict[str, Any]]:
-    """Return the results of `check` on a recording: check, subject, verdict and sentence of each."""
-    content = result("check.json", folder, "check", bag, *options)
-    return list(content["results"] if isinstance(content, dict) else content)
+def identified(*words: object) -> dict[str, Any]:
+    """Return what `identify` finds by the method that it chooses."""
+    found = result("identification.json", "identify", *words, "--no-figures")
+    method: dict[str, Any] = found["methods"][found["chosen"]]
+    return method
 
 
-def written(recording: Any, bag: Path, leave_out: Sequence[str] = ()) -> Path:
-    """Write a recording as a bag, without the topics whose names contain some texts."""
-    from inertial_estimation.recordings.bag_writer import write_recording
-
-    kept = {topic: kind for topic, kind in recording.topics.items() if not any(p in topic for p in leave_out)}
-    messages = tuple(entry for entry in recording.messages if entry.topic in kept)
-    write_recording(replace(recording, messages=messages, topics=kept), bag, overwrite=True)
-    return bag
+def accused(bag: Path, *options: object) -> list[dict[str, str]]:
+    """Return what `check` finds wrong or doubtful: check, subject, verdict, sentence and remedy of each."""
+    found = result("check.json", "check", bag, *options)
+    return [one for one in found if one["verdict"] in ("wrong", "warn")]

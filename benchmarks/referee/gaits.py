@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import inertial_estimation as ie
 from benchmarks.referee.gait_motion import BaseMotion, FootMotion, Gait, gait_motion
 from benchmarks.referee.gait_sensors import (
     START_NS,
@@ -16,15 +17,7 @@ from benchmarks.referee.gait_sensors import (
     gait_readings,
     gait_recording,
 )
-from benchmarks.referee.row import Better, Row, over_seeds
-from inertial_estimation import (
-    ReplayReaders,
-    build_config,
-    build_pipelines,
-    load_configs,
-    parameter_values,
-    replay_recording,
-)
+from benchmarks.referee.row import Better, Row, figure
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 
 RATE_HZ, LENGTH_S = 500.0, 10.0
@@ -73,11 +66,11 @@ GAITS = {
 @cache
 def quadruped(robot: str) -> tuple[Any, Any, np.ndarray]:
     """Return parameter file, model and posture at rest."""
-    file = load_configs([robot])
+    file = ie.load_configs([robot])
     values = file.anywhere({"stance.joints", "stance.positions"})
-    built = build_pipelines(file, only=["tilt_observer"])
-    known = {name: built.values[name] for name in parameter_values(RobotConfig()) if name in built.values}
-    setup = robot_from_config(build_config(RobotConfig, known), built.urdf)
+    built = ie.build_pipelines(file, only=["tilt_observer"])
+    known = {name: built.values[name] for name in ie.parameter_values(RobotConfig()) if name in built.values}
+    setup = robot_from_config(ie.build_config(RobotConfig, known), built.urdf)
     posture = np.zeros(setup.robot.n_joints)
     for joint, angle in zip(values["stance.joints"], values["stance.positions"], strict=True):
         posture[setup.robot.joint_index(joint)] = angle
@@ -107,9 +100,9 @@ def tilt_errors(
     """
     changes = [("contact.source", "wrench"), *overrides]
     file = quadruped(robot)[0].overridden([("tilt_observer", name, value) for name, value in changes])
-    pipelines = build_pipelines(file, only=["tilt_observer"])
+    pipelines = ie.build_pipelines(file, only=["tilt_observer"])
     recording = gait_recording(setup, readings) if recording is None else recording
-    run = replay_recording(recording, pipelines.topics({}), ReplayReaders(tilt=pipelines.tilt))
+    run = ie.replay_recording(recording, pipelines.topics({}), ie.ReplayReaders(tilt=pipelines.tilt))
     error, sigma = np.full((2, len(readings.times_s)), np.nan)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     at = np.round((stamps - START_NS) * 1e-9 / readings.times_s[1]).astype(int)
@@ -137,7 +130,7 @@ def gait_rows(robot: str, gait: str, seeds: Sequence[int], source: str) -> list[
     ratio = float(np.sqrt(np.mean(rms**2) / np.mean(stated**2)))
     name = f"{robot}, {gait}{'' if source == 'wrench' else ', contacts by ' + source}"
     return [
-        over_seeds(f"{name}: tilt error, rms", rms, "deg"),
-        Row(f"{name}: tilt error over stated sigma", ratio, "", Better.INFO, spread=0.3 * ratio),
-        over_seeds(f"{name}: time without an estimate", silent, "%", least=0.5),
+        figure(f"{name}: tilt error, rms", rms, "deg"),
+        figure(f"{name}: tilt error over stated sigma", ratio, "", Better.INFO, tolerance=0.3),
+        figure(f"{name}: time without an estimate", silent, "%", least=0.5),
     ]

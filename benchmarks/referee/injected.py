@@ -1,12 +1,15 @@
 """Errors that are injected into recordings, to judge what `check` says of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
+from benchmarks.referee.readings import changed, of_type
 from inertial_estimation import ImuSample, JointReading, WrenchSample
+from inertial_estimation.models.bodies import BodyPlacements
 
 LATE_NS = 60_000_000
 DEGREES, GRAVITY = 180.0 / np.pi, 9.80665
@@ -16,6 +19,7 @@ QUARTER = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turn
 ABOUT_Z = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 Changed = tuple[Any, str]  # recording, and the subject that has to be named; empty: none
 Inject = Callable[[Any, np.random.Generator], Changed | None]
+Joints = Sequence[JointReading]
 
 
 class Kind(NamedTuple):
@@ -28,109 +32,82 @@ class Kind(NamedTuple):
     inject: Inject
 
 
-def of_type(recording: Any, kind: type, change: Callable[[Any], Any], topic: str = "") -> Any:
-    """Return a recording in which the samples of a type are changed, on one topic or on all."""
-
-    def changed(entry: Any) -> Any:
-        wanted = isinstance(entry.sample, kind) and topic in ("", entry.topic)
-        return replace(entry, sample=change(entry.sample)) if wanted else entry
-
-    return replace(recording, messages=tuple(map(changed, recording.messages)))
-
-
-def every(kind: type, change: Callable[[Any], Any]) -> Inject:
-    """Return what changes all samples of a type."""
+def every(kind: type, change: Callable[[Any], Any], needs: str = "stamp_ns") -> Inject:
+    """Return what changes all samples of a type that have a quantity."""
 
     def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
-        there = any(isinstance(entry.sample, kind) for entry in recording.messages[:1000])
-        return (of_type(recording, kind, change), "") if there else None
+        samples = [entry.sample for entry in recording.messages[:1000] if isinstance(entry.sample, kind)]
+        there = any(getattr(sample, needs) is not None for sample in samples)
+        return (changed(recording, of_type(kind, change)), "") if there else None
 
     return inject
 
 
-def columns(recording: Any, name: str) -> np.ndarray | None:
-    """Return a quantity of all joints, shape (n, joints); None where it is not sent."""
-    samples = [entry.sample for entry in recording.messages if isinstance(entry.sample, JointReading)]
-    return None if getattr(samples[0], name) is None else np.array([getattr(s, name) for s in samples])
+def joint_states(recording: Any) -> Joints:
+    """Return the joint states."""
+    return [entry.sample for entry in recording.messages if isinstance(entry.sample, JointReading)]
 
 
-def names_of(recording: Any) -> tuple[str, ...]:
-    """Return the names of the joints."""
-    return next(e.sample.names for e in recording.messages if isinstance(e.sample, JointReading))
+def with_effort(joints: Joints) -> np.ndarray:
+    """Return the joints with large efforts, on which an error shows."""
+    if joints[0].effort is None:
+        return np.zeros(0, int)
+    rms = np.sqrt(np.mean(np.array([s.effort for s in joints]) ** 2, axis=0))
+    return np.flatnonzero(rms > TELLING * rms.max())
 
 
-def telling(recording: Any, quantity: str) -> list[int]:
-    """Return the joints on which an error shows: with large efforts, for velocities those that travel."""
-    found = columns(recording, "position" if quantity == "velocity" else "effort")
-    if found is None or columns(recording, quantity) is None:
-        return []
-    if quantity == "velocity":
-        return np.flatnonzero(np.ptp(found, axis=0) > TRAVEL).tolist()
-    rms = np.sqrt(np.mean(found**2, axis=0))
-    return np.flatnonzero(rms > TELLING * rms.max()).tolist()
+def that_travel(joints: Joints) -> np.ndarray:
+    """Return the joints that move."""
+    return np.flatnonzero(np.ptp(np.array([s.position for s in joints]), axis=0) > TRAVEL)
 
 
-def one_joint(quantity: str, factor: float, offset: float = 0.0) -> Inject:
-    """Return what changes a quantity of a joint that is drawn among the telling ones."""
+def away_from_zero(joints: Joints) -> np.ndarray:
+    """Return the joints with large efforts that are not at zero."""
+    away = np.sqrt(np.mean(np.array([s.position for s in joints]) ** 2, axis=0)) > AWAY
+    found = with_effort(joints)
+    return found[away[found]]
+
+
+def one_joint(
+    showing: Callable[[Joints], np.ndarray], factor: float, *quantities: str, offset: float = 0.0
+) -> Inject:
+    """Return what changes quantities of a joint that is drawn among those on which it shows."""
 
     def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
-        joints = telling(recording, quantity)
-        if not joints:
+        joints = joint_states(recording)
+        found, names = showing(joints), joints[0].names
+        if not len(found) or getattr(joints[0], quantities[0]) is None:
             return None
-        j, names = int(rng.choice(joints)), names_of(recording)
+        j = int(rng.choice(found))
         chosen = np.arange(len(names)) == j
         a, b = np.where(chosen, factor, 1.0), np.where(chosen, offset, 0.0)
-        change = every(JointReading, lambda s: replace(s, **{quantity: a * getattr(s, quantity) + b}))
-        return (change(recording, rng) or (None,))[0], names[j]
+
+        def change(s: JointReading) -> JointReading:
+            values = {name: getattr(s, name) for name in quantities}
+            return replace(s, **{name: a * value + b for name, value in values.items() if value is not None})
+
+        return changed(recording, of_type(JointReading, change)), names[j]
 
     return inject
-
-
-def mirrored(recording: Any, rng: np.random.Generator) -> Changed | None:
-    """Turn position and velocity of a joint whose torque matters, and which is not at zero."""
-    away = np.sqrt(np.mean(np.asarray(columns(recording, "position")) ** 2, axis=0)) > AWAY
-    joints = [j for j in telling(recording, "effort") if away[j]]
-    if not joints:
-        return None
-    j, names = int(rng.choice(joints)), names_of(recording)
-    sign = np.where(np.arange(len(names)) == j, -1.0, 1.0)
-
-    def turned(s: JointReading) -> JointReading:
-        return replace(
-            s, position=sign * s.position, velocity=None if s.velocity is None else sign * s.velocity
-        )
-
-    return of_type(recording, JointReading, turned), names[j]
 
 
 def renamed(recording: Any, rng: np.random.Generator) -> Changed:
     """Give a joint another name."""
-    old = str(rng.choice(names_of(recording)))
-    new = tuple("renamed" if name == old else name for name in names_of(recording))
-    return of_type(recording, JointReading, lambda s: replace(s, names=new)), ""
+    names = joint_states(recording)[0].names
+    old = str(rng.choice(names))
+    new = tuple("renamed" if name == old else name for name in names)
+    return changed(recording, of_type(JointReading, lambda s: replace(s, names=new))), ""
 
 
 def efforts(factor: float) -> Inject:
     """Return what multiplies the efforts of all joints."""
-
-    def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
-        sent = columns(recording, "effort") is not None
-        return (
-            every(JointReading, lambda s: replace(s, effort=factor * s.effort))(recording, rng)
-            if sent
-            else None
-        )
-
-    return inject
+    return every(JointReading, lambda s: replace(s, effort=factor * s.effort), "effort")
 
 
 def imu(rate: np.ndarray, force: np.ndarray) -> Inject:
     """Return what multiplies the readings of the IMU by matrices."""
     return every(
-        ImuSample,
-        lambda s: replace(
-            s, specific_force_I=force @ s.specific_force_I, angular_rate_I=rate @ s.angular_rate_I
-        ),
+        ImuSample, lambda s: ImuSample(s.stamp_ns, force @ s.specific_force_I, rate @ s.angular_rate_I)
     )
 
 
@@ -149,8 +126,8 @@ def turned_wrench(recording: Any, rng: np.random.Generator) -> Changed | None:
     topics = wrench_topics(recording)
     if not topics:
         return None
-    turn, topic = (lambda s: replace(s, wrench_F=-s.wrench_F)), str(rng.choice(topics))
-    return of_type(recording, WrenchSample, turn, topic), ""
+    turn = of_type(WrenchSample, lambda s: replace(s, wrench_F=-s.wrench_F), str(rng.choice(topics)))
+    return changed(recording, turn), ""
 
 
 def exchanged(recording: Any, _rng: np.random.Generator) -> Changed | None:
@@ -159,8 +136,7 @@ def exchanged(recording: Any, _rng: np.random.Generator) -> Changed | None:
     if len(topics) < 2:
         return None
     other = {topics[0]: topics[1], topics[1]: topics[0]}
-    messages = tuple(replace(e, topic=other.get(e.topic, e.topic)) for e in recording.messages)
-    return replace(recording, messages=messages), ""
+    return changed(recording, lambda e: replace(e, topic=other.get(e.topic, e.topic))), ""
 
 
 def stuck(recording: Any, rng: np.random.Generator) -> Changed | None:
@@ -190,44 +166,44 @@ def gaps(recording: Any, _rng: np.random.Generator) -> Changed:
 
 def without_gravity(setup: Any) -> Inject:
     """Return what takes the torques of gravity from the efforts of an arm, as some drivers do."""
-    import pinocchio as pin
 
-    def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
-        robot, data = setup.robot, setup.robot.model.createData()
-        if robot.floating_base or columns(recording, "effort") is None:
+    def inject(recording: Any, rng: np.random.Generator) -> Changed | None:
+        robot, data, names = setup.robot, setup.robot.model.createData(), joint_states(recording)[0].names
+        if robot.floating_base:
             return None
-        own = [names_of(recording).index(name) for name in robot.joint_names]
+        own = [names.index(name) for name in robot.joint_names]
 
-        def changed(s: JointReading) -> JointReading:
+        def without(s: JointReading) -> JointReading:
             effort = np.array(s.effort)
             q = robot.configuration(np.asarray(s.position)[own])
             effort[own] -= pin.computeGeneralizedGravity(robot.model, data, q)
             return replace(s, effort=effort)
 
-        return of_type(recording, JointReading, changed), ""
+        return every(JointReading, without, "effort")(recording, rng)
 
     return inject
 
 
 def in_base_axes(setup: Any) -> Inject:
     """Return what sends the contact wrenches in the axes of the base, as many state estimators do."""
-    from inertial_estimation.models.bodies import BodyPlacements
 
     def inject(recording: Any, _rng: np.random.Generator) -> Changed | None:
         robot, frames = setup.robot, {f"/{c.name}/wrench": c.wrench_frame for c in setup.contacts}
         if not robot.floating_base or not wrench_topics(recording):
             return None
-        own = [names_of(recording).index(name) for name in robot.joint_names]
-        bodies, messages = BodyPlacements(robot), []
-        for entry in recording.messages:
+        names, bodies = joint_states(recording)[0].names, BodyPlacements(robot)
+        own = [names.index(name) for name in robot.joint_names]
+
+        def turned(entry: Any) -> Any:
             if isinstance(entry.sample, JointReading):
                 bodies.update(np.asarray(entry.sample.position)[own])
             elif isinstance(entry.sample, WrenchSample) and entry.topic in frames:
                 R_BF, _position = bodies.frame_B(frames[entry.topic])
                 wrench = (np.reshape(entry.sample.wrench_F, (2, 3)) @ R_BF.T).ravel()
-                entry = replace(entry, sample=replace(entry.sample, wrench_F=wrench))
-            messages.append(entry)
-        return replace(recording, messages=tuple(messages)), ""
+                return replace(entry, sample=replace(entry.sample, wrench_F=wrench))
+            return entry
+
+        return changed(recording, turned), ""
 
     return inject
 
@@ -237,17 +213,21 @@ IN_DEGREES = every(JointReading, lambda s: replace(s, position=DEGREES * s.posit
 IN_KN = every(WrenchSample, lambda s: replace(s, wrench_F=1e-3 * s.wrench_F))
 DIRECTION = ("accelerometer direction", "IMU mounting")
 KINDS: Mapping[str, Kind] = {
-    "effort sign, one joint": Kind(("effort sign",), one_joint("effort", -1.0)),
-    "effort in mNm, one joint": Kind(("effort unit",), one_joint("effort", 1e3)),
+    "effort sign, one joint": Kind(("effort sign",), one_joint(with_effort, -1.0, "effort")),
+    "effort in mNm, one joint": Kind(("effort unit",), one_joint(with_effort, 1e3, "effort")),
     "efforts of the other sign, all": Kind(("effort sign",), efforts(-1.0)),
     "efforts times 30, all": Kind(("effort unit", "effort scale"), efforts(30.0)),
     "efforts in percent of a servo, all": Kind(("effort unit", "effort scale"), efforts(34.0)),
     "positions in degrees": Kind(("joint positions",), IN_DEGREES),
-    "position sign, one joint": Kind(("joint sign",), mirrored),
-    "position 8 deg off, one joint": Kind(("joint offset", "effort zero"), one_joint("position", 1.0, 0.14)),
+    "position sign, one joint": Kind(
+        ("joint sign",), one_joint(away_from_zero, -1.0, "position", "velocity")
+    ),
+    "position 8 deg off, one joint": Kind(
+        ("joint offset", "effort zero"), one_joint(with_effort, 1.0, "position", offset=0.14)
+    ),
     "joint renamed": Kind(("joint names",), renamed),
-    "velocity sign, one joint": Kind(("joint velocities",), one_joint("velocity", -1.0)),
-    "velocity in deg/s, one joint": Kind(("joint velocities",), one_joint("velocity", DEGREES)),
+    "velocity sign, one joint": Kind(("joint velocities",), one_joint(that_travel, -1.0, "velocity")),
+    "velocity in deg/s, one joint": Kind(("joint velocities",), one_joint(that_travel, DEGREES, "velocity")),
     "gyroscope in deg/s": Kind(("gyroscope scale", "gyroscope"), imu(DEGREES * ONE, ONE)),
     "gyroscope of the other sign": Kind(("gyroscope axes",), imu(-ONE, ONE)),
     "accelerometer in g": Kind(("accelerometer size",), imu(ONE, ONE / GRAVITY)),

@@ -1,52 +1,48 @@
 """Ordinary robots, as strangers bring them: each case is right or wrong.
 
-A case is a function in one of the modules below with the decorator `case`: it gets a folder of its own, makes
-a small input by itself, runs the package on it as its user does, and returns what is wrong, or nothing.
+A case is a function in one of the modules `ordinary_*` with the decorator `case` of its module: it gets a
+folder of its own, makes a small input by itself, runs the package on it as its user does, and returns what is
+wrong, or nothing.
 """
 
 import importlib
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from benchmarks.referee.commands import ran
+from benchmarks.referee.gait_sensors import gait_recording
+from benchmarks.referee.gaits import quadruped, readings_of, tilt_errors
+from benchmarks.referee.readings import written
 from benchmarks.referee.row import Better, Row
-from benchmarks.referee.task import Task
 
-PART = "ordinary"
-MODULES = (
-    "ordinary_descriptions",
-    "ordinary_units",
-    "ordinary_streams",
-    "ordinary_sources",
-    "ordinary_masses",
-)
 Check = Callable[[Path], str]
+ROBOT, LENGTH_S, COUNTED_FROM_S = "go2", 8.0, 4.0  # 2 s of rest, 1 s of fading in
+PERIOD_S = 0.02  # in each of which there is an estimate, nearly always
 
 
-CASES: dict[str, dict[str, Check]] = {}  # by module and name
+class Cases(dict[str, Check]):
+    """The cases of a module by name, and the decorator that registers them."""
 
+    def __call__(self, name: str) -> Callable[[Check], Check]:
+        """Return what registers a function under a name."""
 
-def case(name: str) -> Callable[[Check], Check]:
-    """Register a case of the module in which it stands."""
+        def registered(check: Check) -> Check:
+            self[name] = check
+            return check
 
-    def registered(check: Check) -> Check:
-        CASES.setdefault(check.__module__.rpartition(".")[2], {})[name] = check
-        return check
-
-    return registered
-
-
-def tasks(_seed: int, _count: int) -> list[Task]:
-    """Return the cases by module; their inputs are the same in every run."""
-    return [Task(PART, name.replace("_", " "), partial(rows_of, name), 40.0) for name in MODULES]
+        return registered
 
 
 def rows_of(module: str) -> list[Row]:
     """Run the cases of a module: 1 is right, 0 wrong."""
-    importlib.import_module(f"benchmarks.referee.{module}")
     rows = []
-    for name, check in CASES[module].items():
+    cases: Cases = importlib.import_module(f"benchmarks.referee.{module}").case
+    for name, check in cases.items():
         with tempfile.TemporaryDirectory() as folder:
             try:
                 wrong = check(Path(folder))
@@ -54,3 +50,48 @@ def rows_of(module: str) -> list[Row]:
                 wrong = f"{type(error).__name__}: {error}"
         rows.append(Row(name, float(not wrong), "right", Better.HIGHER, note=wrong.replace("\n", " ")[:160]))
     return rows
+
+
+@cache
+def trot() -> tuple[Any, Any]:
+    """Return what the sensors of a trotting Go2 read, and the same as a recording."""
+    setup, readings = readings_of(ROBOT, "trot", 0, LENGTH_S)
+    return readings, gait_recording(setup, readings)
+
+
+def tilt_rms(recording: Any, readings: Any, overrides: Sequence[tuple[str, Any]] = ()) -> float:
+    """Return the rms error of the tilt in motion [deg]; NaN with estimates in less than 95 % of the time."""
+    error, _sigma = tilt_errors(ROBOT, quadruped(ROBOT)[1], readings, overrides, recording)
+    counted = readings.times_s > COUNTED_FROM_S
+    periods = (readings.times_s[counted] / PERIOD_S).astype(int)
+    given = np.unique(periods[np.isfinite(error[counted])])
+    if len(given) < 0.95 * len(np.unique(periods)):
+        return np.nan
+    return float(np.sqrt(np.nanmean(error[counted] ** 2)))
+
+
+@cache
+def clean() -> float:
+    """Return the rms error of the tilt from the recording of the trot as it is [deg]."""
+    readings, recording = trot()
+    return tilt_rms(recording, readings)
+
+
+def worse(recording: Any, *overrides: tuple[str, Any], factor: float = 1.25, least: float = 0.03) -> str:
+    """Return what is wrong if the tilt is worse than in the clean trot by more than a share and a rest."""
+    error = tilt_rms(recording, trot()[0], overrides)
+    return "" if error <= factor * clean() + least else f"tilt {error:.3f} deg, clean {clean():.3f} deg"
+
+
+def replayed(recording: Any, folder: Path, *options: str) -> tuple[int, str]:
+    """Replay a recording or a bag for the tilt alone; return the exit code and all that is printed."""
+    bag = recording if isinstance(recording, Path) else written(recording, folder / "bag")
+    given = ("--config", ROBOT, "--only", "tilt_observer", "--no-figures", *options)
+    if not any("contact.source" in option for option in options):
+        given += ("--param", "tilt_observer.contact.source=wrench")
+    return ran("replay", bag, *given, "--output", folder / "replay")
+
+
+def said(found: Sequence[dict[str, str]]) -> str:
+    """Return sentences and remedies of findings as one text."""
+    return " ".join(f"{one['sentence']} {one['remedy']}" for one in found)

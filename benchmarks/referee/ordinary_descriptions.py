@@ -6,8 +6,10 @@ from typing import Any
 import yaml
 
 from benchmarks.referee.commands import ran
-from benchmarks.referee.ordinary import case
+from benchmarks.referee.ordinary import Cases
 from benchmarks.referee.robots import LIMIT, Urdf, X, Y, Z, humanoid
+
+case = Cases()
 
 
 def initialised(urdf: Urdf | str, folder: Path) -> dict[str, Any] | str:

@@ -1,125 +1,150 @@
-"""Streams as drivers send them: feet that stand still, joints in parts, contacts as switches, no stamps."""
+"""Streams as drivers send them: in bursts, late, by other clocks or without stamps; joints in parts."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.commands import ran, written
-from benchmarks.referee.gait_motion import gait_motion
-from benchmarks.referee.gait_sensors import feet_at_rest, gait_readings, gait_recording
-from benchmarks.referee.gaits import GAITS, RATE_HZ, quadruped, readings_of
-from benchmarks.referee.ordinary import case
-from inertial_estimation import JointReading, ReplayReaders, WrenchSample, build_pipelines, replay_recording
-from inertial_estimation.inputs.messages import CONVERSIONS
-from inertial_estimation.recordings.bag_writer import BagWriter
+from benchmarks.referee.commands import accused
+from benchmarks.referee.ordinary import ROBOT, Cases, replayed, said, trot, worse
+from benchmarks.referee.readings import changed, of_type, written
+from inertial_estimation import ImuSample, JointReading
 
-LENGTH_S = 6.0
-TILT = ("--config", "go2", "--only", "tilt_observer", "--no-figures")
-BY_FORCE = ("--param", "tilt_observer.contact.source=wrench")
+LATE_NS = 20_000_000
+BOOT_NS = 1_699_999_000 * 10**9  # by which the clock of a board is behind
+case = Cases()
 
 
-def trotting() -> Any:
-    """Return a recording of a trotting Go2."""
-    return gait_recording(*readings_of("go2", "trot", 0, LENGTH_S))
+def restamped(stamp: Callable[[int], int]) -> Callable[[Any], Any]:
+    """Return a change of the stamps of the IMU, which its messages are also received at."""
 
-
-def share_of_estimates(recording: Any, from_s: float = 1.0) -> float:
-    """Return the share of the periods from some time on in which the tilt observer gives an estimate."""
-    file = quadruped("go2")[0].overridden([("tilt_observer", "contact.source", "wrench")])
-    pipelines = build_pipelines(file, only=["tilt_observer"])
-    run = replay_recording(recording, pipelines.topics({}), ReplayReaders(tilt=pipelines.tilt))
-    begin = recording.start_ns + round(from_s * 1e9)
-    stamps = np.array([estimate.state.stamp_ns for estimate in run.base if estimate.state.stamp_ns > begin])
-    periods = int((recording.end_ns - begin) * 1e-9 / 0.02)
-    return len(np.unique((stamps - begin) // 20_000_000)) / periods
-
-
-@case("feet: integer sensors that stand still do not silence the orientation (Go1)")
-def quiet_feet(folder: Path) -> str:
-    """From 2 s on all four sensors repeat an integer, as those of a standing robot do."""
-    _file, setup, posture = quadruped("go2")
-    motion, sensors = GAITS["walk"]
-    rng = np.random.default_rng(0)
-    still = replace(motion, rest_s=8.0)
-    readings = gait_readings(
-        setup, posture, gait_motion(still, feet_at_rest(setup, posture), 8.0, RATE_HZ, rng), sensors, rng
-    )
-    recording = gait_recording(setup, readings)
-    held_from = recording.start_ns + 2_000_000_000
-    last: dict[str, np.ndarray] = {}
-
-    def quiet(entry: Any) -> Any:
-        if not isinstance(entry.sample, WrenchSample):
+    def act(entry: Any) -> Any:
+        if not isinstance(entry.sample, ImuSample):
             return entry
-        value = np.round(entry.sample.wrench_F)
-        if entry.sample.stamp_ns > held_from:
-            value = last.setdefault(entry.topic, value)
-        return replace(entry, sample=replace(entry.sample, wrench_F=value))
+        at = stamp(entry.sample.stamp_ns)
+        return replace(entry, log_ns=at, sample=replace(entry.sample, stamp_ns=at))
 
-    share = share_of_estimates(replace(recording, messages=tuple(map(quiet, recording.messages))), 2.0)
-    return f"estimates in {100 * share:.0f} % of the time" if share < 0.95 else ""
+    return act
 
 
-@case("joints: front and hind legs in messages of their own")
-def in_halves(folder: Path) -> str:
-    """Two drivers publish to one topic, 0.7 ms apart."""
-    recording, messages = trotting(), []
-    for entry in recording.messages:
-        if not isinstance(entry.sample, JointReading):
-            messages.append(entry)
-            continue
-        for late, half in enumerate((slice(0, 6), slice(6, 12))):
-            s, at = entry.sample, entry.sample.stamp_ns + late * 700_000
-            columns = (s.position, s.velocity, s.effort)
-            part = JointReading(at, s.names[half], *(np.asarray(column)[half] for column in columns))
-            messages.append(replace(entry, log_ns=at, sample=part))
-    share = share_of_estimates(replace(recording, messages=tuple(sorted(messages, key=lambda e: e.log_ns))))
-    return f"estimates in {100 * share:.0f} % of the time" if share < 0.95 else ""
+def in_bursts(recording: Any, share: float) -> Any:
+    """Return a recording in which stamps of the IMU are late now and then, by up to 8 ms."""
+    rng = np.random.default_rng(1)
+    stamps = np.array([e.sample.stamp_ns for e in recording.messages if isinstance(e.sample, ImuSample)])
+    late, k = stamps.copy(), 0
+    while k < len(stamps):
+        n = int(rng.integers(2, 5))
+        if rng.random() < share:  # a stall: all of them are stamped once it is over, 0.1 ms apart
+            group = slice(k, min(k + n, len(stamps)))
+            late[group] = stamps[group][-1] + 100_000 * np.arange(len(stamps[group]))
+        k += n
+    stamped = iter(np.maximum.accumulate(late).tolist())
+    return changed(recording, restamped(lambda _stamp_ns: next(stamped)))
 
 
-@case("contacts: on or off (std_msgs/Bool)")
-def switches(folder: Path) -> str:
-    """A foot says whether it touches; nobody writes a node to turn this into forces."""
-    recording, kind = trotting(), "std_msgs/msg/Bool"
-    topics = {name: kind if name.endswith("/wrench") else own for name, own in recording.topics.items()}
-    with BagWriter(folder / "bag", topics, "mcap") as writer:
-        messages = {topic: writer.new(own) for topic, own in topics.items()}
-        for entry in recording.messages:
-            message = messages[entry.topic]
-            if topics[entry.topic] == kind:
-                message.data = bool(entry.sample.wrench_F[2] > 10.0)
-            else:
-                CONVERSIONS[topics[entry.topic]].to_msg(entry.sample, message, "")
-            writer.write(entry.topic, entry.log_ns, message)
-    options = (*TILT, "--param", "tilt_observer.contact.source=switch")
-    code, said = ran("replay", folder / "bag", *options, "--output", folder / "replay")
-    return said.strip()[-150:] if code else ""
+@case("stamps: in bursts, a quarter of the time, in a trot")
+def bursts(_folder: Path) -> str:
+    """`inputs.stamps: auto` makes them even."""
+    return worse(in_bursts(trot()[1], 0.25))
 
 
-def unstamped(folder: Path, *options: str) -> tuple[int, str]:
-    """Replay joint states whose stamps nobody set."""
+@case("stamps: in bursts, all the time, in a trot")
+def bursts_always(_folder: Path) -> str:
+    """As from a driver that reads a full buffer."""
+    return worse(in_bursts(trot()[1], 1.0))
 
-    def unset(entry: Any) -> Any:
-        without = isinstance(entry.sample, JointReading)
-        return replace(entry, sample=replace(entry.sample, stamp_ns=0)) if without else entry
 
-    recording = trotting()
-    bag = written(replace(recording, messages=tuple(map(unset, recording.messages))), folder / "bag")
-    return ran("replay", bag, *TILT, *BY_FORCE, *options, "--output", folder / "replay")
+def on_board_clock() -> Any:
+    """Return the trot with an IMU whose stamps are those of its board."""
+    return changed(trot()[1], of_type(ImuSample, lambda s: replace(s, stamp_ns=s.stamp_ns - BOOT_NS)))
+
+
+@case("stamps: IMU on the boot clock of its board, named")
+def board_clock(folder: Path) -> str:
+    """The odd one out is named, not the inputs that agree."""
+    text = replayed(on_board_clock(), folder)[1]
+    named = any("clock" in line and "imu/data" in line for line in text.splitlines())
+    return "" if named else text.strip()[-150:]
+
+
+@case("stamps: IMU on the boot clock of its board, taken at its arrival on request")
+def board_clock_used(_folder: Path) -> str:
+    """`inputs.arrival: [imu/data]`."""
+    return worse(on_board_clock(), ("inputs.arrival", ["imu/data"]))
+
+
+def unstamped() -> Any:
+    """Return the trot with joint states whose stamps nobody set."""
+    return changed(trot()[1], of_type(JointReading, lambda s: replace(s, stamp_ns=0)))
 
 
 @case("stamps: zero, `replay` says that nobody set them")
 def zero_stamps_named(folder: Path) -> str:
     """Equal stamps are not what is wrong."""
-    said = unstamped(folder)[1]
+    text = replayed(unstamped(), folder)[1]
     words = ("stamp is zero", "not set", "stamps are zero", "without a stamp")
-    return "" if any(word in said for word in words) else said.strip()[-150:]
+    return "" if any(word in text for word in words) else text.strip()[-150:]
 
 
 @case("stamps: zero, the time of arrival is taken on request")
 def zero_stamps_used(folder: Path) -> str:
     """`inputs.stamps: arrival` takes the time of the recording."""
-    code, said = unstamped(folder, "--param", "/**.inputs.stamps=arrival")
-    return said.strip()[-150:] if code else ""
+    code, text = replayed(unstamped(), folder, "--param", "/**.inputs.stamps=arrival")
+    return text.strip()[-150:] if code else ""
+
+
+def late() -> Any:
+    """Return the trot with an IMU whose messages are stamped, and sent, 20 ms after the reading."""
+    return changed(trot()[1], restamped(lambda stamp_ns: stamp_ns + LATE_NS))
+
+
+@case("delay: IMU 20 ms late, found by `check`")
+def delay_found(folder: Path) -> str:
+    """Its stamps are 20 ms older than the others' of the same motion."""
+    text = said(accused(written(late(), folder / "bag"), "--config", ROBOT))
+    return "" if "late" in text or "delay" in text else f"named: {text[:120] or 'nothing'}"
+
+
+@case("delay: IMU 20 ms late, taken away by `inputs.imu_delay`")
+def delay_used(_folder: Path) -> str:
+    """A constant delay costs nothing once it is known."""
+    return worse(late(), ("inputs.imu_delay", 0.02))
+
+
+@case("joints: front and hind legs in messages of their own")
+def in_halves(_folder: Path) -> str:
+    """Two drivers publish to one topic, 0.7 ms apart."""
+    recording, messages = trot()[1], []
+    for entry in recording.messages:
+        if not isinstance(entry.sample, JointReading):
+            messages.append(entry)
+            continue
+        for later, half in enumerate((slice(0, 6), slice(6, 12))):
+            s, at = entry.sample, entry.sample.stamp_ns + later * 700_000
+            columns = (np.asarray(column)[half] for column in (s.position, s.velocity, s.effort))
+            messages.append(replace(entry, log_ns=at, sample=JointReading(at, s.names[half], *columns)))
+    messages.sort(key=lambda entry: entry.log_ns)
+    return worse(replace(recording, messages=tuple(messages)))
+
+
+@case("names: joint states with a prefix (go2/FL_hip_joint)")
+def prefix(_folder: Path) -> str:
+    """Recognised without a parameter."""
+    named = of_type(JointReading, lambda s: replace(s, names=tuple(f"go2/{name}" for name in s.names)))
+    return worse(changed(trot()[1], named))
+
+
+@case("names: joints in another order in every message, others among them")
+def orders(_folder: Path) -> str:
+    """As from a broadcaster that reads a hash table; a gripper's joints are among them."""
+    rng = np.random.default_rng(3)
+
+    def shuffled(s: Any) -> Any:
+        names = (*s.names, "gripper_left", "gripper_right")
+        order = rng.permutation(len(names))
+        columns = [np.append(column, [0.01, 0.02])[order] for column in (s.position, s.velocity, s.effort)]
+        return JointReading(s.stamp_ns, tuple(names[k] for k in order), *columns)
+
+    return worse(changed(trot()[1], of_type(JointReading, shuffled)))

@@ -7,56 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.commands import checked, ran, result, written
-from benchmarks.referee.gait_sensors import gait_recording
-from benchmarks.referee.gaits import readings_of
-from benchmarks.referee.ordinary import case
+from benchmarks.referee.commands import accused, identified, ran
+from benchmarks.referee.ordinary import ROBOT, Cases, replayed, said, trot
+from benchmarks.referee.readings import changed, of_type, written
 from benchmarks.referee.robots import arm
-from inertial_estimation import REALISTIC, ImuSample, Timing, measure, synthetic_truth
+from inertial_estimation import REALISTIC, ImuSample, JointReading, Timing, measure, synthetic_truth
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.simulation.config import SensorNoise
 
 GRAVITY, DEGREES = 9.80665, 180.0 / np.pi
 SERVO_NM = 2.94  # torque of a small servo at 100 %
+case = Cases()
 
 
-def changed(recording: Any, change: Any) -> Any:
-    """Return a recording with every sample changed."""
-    messages = tuple(replace(entry, sample=change(entry.sample)) for entry in recording.messages)
-    return replace(recording, messages=messages)
+def trot_in_g() -> Any:
+    """Return the trot with an IMU that reads g and deg/s."""
 
+    def in_g(s: ImuSample) -> ImuSample:
+        return ImuSample(s.stamp_ns, s.specific_force_I / GRAVITY, s.angular_rate_I * DEGREES)
 
-def trot_in_g(folder: Path) -> Path:
-    """Return a bag of a trotting Go2 whose IMU reads g and deg/s."""
-
-    def in_g(sample: Any) -> Any:
-        if not isinstance(sample, ImuSample):
-            return sample
-        force, rate = sample.specific_force_I / GRAVITY, sample.angular_rate_I * DEGREES
-        return replace(sample, specific_force_I=force, angular_rate_I=rate)
-
-    recording = gait_recording(*readings_of("go2", "trot", 0, 8.0))
-    return written(changed(recording, in_g), folder / "bag")
+    return changed(trot()[1], of_type(ImuSample, in_g))
 
 
 @case("units: IMU in g and deg/s, `check` names both")
 def units_of_imu(folder: Path) -> str:
     """Both in one go, not one after the other has been mended."""
-    found = checked(trot_in_g(folder), folder / "check", "--config", "go2")
-    said = " ".join(
-        f"{one['sentence']} {one['remedy']}" for one in found if one["verdict"] in ("wrong", "warn")
-    )
-    missing = [unit for unit in ("in g", "deg/s") if unit not in said]
+    text = said(accused(written(trot_in_g(), folder / "bag"), "--config", ROBOT))
+    missing = [unit for unit in ("in g", "deg/s") if unit not in text]
     return f"not named: {missing}" if missing else ""
 
 
 @case("units: IMU in g and deg/s, `replay` says so")
 def units_in_replay(folder: Path) -> str:
     """A replay that has no estimate names the unit."""
-    options = ("--config", "go2", "--only", "tilt_observer", "--param", "tilt_observer.contact.source=wrench")
-    _code, said = ran("replay", trot_in_g(folder), *options, "--no-figures", "--output", folder / "replay")
-    return "" if " g" in said and "deg/s" in said else said.strip()[-150:]
+    text = replayed(trot_in_g(), folder)[1]
+    return "" if " g" in text and "deg/s" in text else text.strip()[-150:]
 
 
 def arm_bag(folder: Path, urdf: str, coulomb: Sequence[float], noise: SensorNoise, scale: float) -> Path:
@@ -67,11 +53,11 @@ def arm_bag(folder: Path, urdf: str, coulomb: Sequence[float], noise: SensorNois
     truth = synthetic_truth("arm", Timing(20.0, 250.0), rng, urdf=urdf, payload_time_s=None)
     friction = NominalFriction(truth.robot.joint_names, ("coulomb", "viscous"), 2 * tuple(coulomb))
     robot = RobotConfig(floating_base=False, nominal_friction=friction)
-
-    def scaled(sample: Any) -> Any:
-        return replace(sample, effort=np.round(scale * sample.effort, 1)) if scale != 1.0 else sample
-
-    return written(changed(measure(truth, noise, rng, robot), scaled), folder / "bag")
+    recording = measure(truth, noise, rng, robot)
+    if scale != 1.0:
+        scaled = of_type(JointReading, lambda s: replace(s, effort=np.round(scale * s.effort, 1)))
+        recording = changed(recording, scaled)
+    return written(recording, folder / "bag")
 
 
 def servo_bag(folder: Path) -> Path:
@@ -83,8 +69,7 @@ def servo_bag(folder: Path) -> Path:
 @case("units: efforts in percent of a servo, `check` names the scale and no zero")
 def percent_in_check(folder: Path) -> str:
     """Efforts are 34 times too large, their zeros are exact."""
-    found = checked(servo_bag(folder), folder / "check", "--config", folder / "arm.yaml")
-    bad = [one for one in found if one["verdict"] in ("wrong", "warn")]
+    bad = accused(servo_bag(folder), "--config", folder / "arm.yaml")
     zeros = [one["subject"] for one in bad if one["check"] == "effort zero"]
     scale = any(
         "effort" in one["check"] and any(w in one["sentence"] for w in ("times", "percent")) for one in bad
@@ -109,10 +94,9 @@ def friction_of_a_large_robot(folder: Path) -> str:
     efforts = (5000.0, 5000.0, 5000.0, 1000.0, 1000.0, 1000.0)
     urdf = arm((350.0, 250.0, 180.0, 60.0, 40.0, 20.0), (0.6, 1.2, 1.0, 0.3, 0.2, 0.1), efforts, 1.6)
     bag = arm_bag(folder, urdf, coulomb, replace(REALISTIC, effort=10.0), 1.0)
-    options = ("--config", folder / "arm.yaml", "--split", "14", "--no-figures", "--links", "*")
+    options = ("--config", folder / "arm.yaml", "--split", "14", "--links", "*")
     terms = ("--param", "inertial_ekf.friction.joints=[joint_*]")
-    found = result("identification.json", folder / "id", "identify", bag, *options, *terms)
-    fitted = found["methods"][found["chosen"]]["friction"]
+    fitted = identified(bag, *options, *terms)["friction"]
     share = {f"joint_{i}": fitted.get(f"joint_{i}/coulomb", 0.0) / c for i, c in enumerate(coulomb, start=1)}
     low = {name: round(value, 3) for name, value in share.items() if not 0.7 < value < 1.4}
     return f"over the true friction: {low}" if low else ""

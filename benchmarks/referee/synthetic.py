@@ -1,31 +1,24 @@
-"""Synthetic readings with known truth: payloads, wrong noise, gaits, links, closed loops, consistency."""
+"""Synthetic readings with known truth: payloads, wrong noise, consistency."""
 
 import tempfile
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.feed import fed
-from benchmarks.referee.row import Better, Row, over_seeds
-from benchmarks.referee.starts import gait_starts
-from benchmarks.referee.task import Task
+import inertial_estimation as ie
+from benchmarks.referee.commands import identified
+from benchmarks.referee.parts import NOISE_FACTORS
+from benchmarks.referee.readings import fed, measured, written
+from benchmarks.referee.row import Better, Row, figure
+from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bodies
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 
-PART = "synthetic"
-LOADED, ATTACHED_S, LENGTH_S = "arm_left_5_link", 5.0, 9.0
+ATTACHED_S, LENGTH_S = 5.0, 9.0
 TORQUE_NOISE = 0.5  # [Nm], what the parameter `noise.torque` is for a robot as heavy as TALOS
-FACTORS = {"as it is": 1.0, "half": 0.5, "a third": 1.0 / 3.0, "three times": 3.0}
-ROBOTS = ("hyq", "go2")
-LOOPS = (  # scene, whether the robot is unlike its file, variants of the settings
-    ("elbow", False, ("",)),
-    ("elbow", True, ("", "sensor errors estimated")),
-    ("pelvis", False, ("",)),
-    ("pelvis", True, ("",)),
-)
-GAITS = ("walk", "trot", "trot, soft and slippery", "trot in circles, bad contacts", "trot with flight")
 PRIOR = {"prior.mass": 0.2, "prior.com": 0.02, "prior.radii": 0.1}  # as of CAD
 CONSISTENT_S, DRAWN = 6.0, 6  # length of each run [s], robots drawn for each seed
 INFORMED = 3.0  # information over the prior's from which on the data inform a direction: half of its sigma
@@ -38,104 +31,48 @@ UR10 = """/**:
 """
 
 
-def tasks(seed: int, count: int) -> list[Task]:
-    """Return what is measured, for seeds from this one on."""
-    seeds = tuple(range(seed, seed + count))
-    calls: dict[str, tuple[Callable[..., list[Row]], float]] = {
-        "payload step": (partial(payload_rows, seeds), 40.0),
-        "payload step, stated noise wrong": (partial(noise_rows, seeds), 100.0),
-        "which link": (partial(which_link, seeds), 60.0),
-        "consistency": (partial(consistency_rows, seeds), 70.0),
-        "load on a UR10, offline": (partial(arm_payload_rows, seeds), 40.0),
-        "TALOS walks": (partial(of_loops, "walk_rows", seeds), 30.0),
-        "HyQ crawls": (partial(of_loops, "crawl_rows", seed), 30.0),
-    }
-    for robot in ROBOTS:
-        scenes = [*((name, "wrench") for name in GAITS), ("walk", "joint_torques")]
-        for name, source in scenes:
-            calls[f"{robot}, {name}, {source}"] = partial(gait, robot, name, seeds, source), 15.0
-        calls[f"{robot}, starts at random times"] = partial(gait_starts, robot, "walk", seed), 40.0
-    for scene, unlike, variants in LOOPS:
-        name = f"{scene}{', unlike its file' if unlike else ''}"
-        calls[name] = partial(of_loops, "loop_rows", scene, seed, unlike, variants), 60.0
-    return [Task(PART, name, call, cost_s) for name, (call, cost_s) in calls.items()]
-
-
-def of_loops(name: str, *arguments: Any) -> list[Row]:
-    """Return rows of closed loops, whose packages are imported only here."""
-    from benchmarks.referee import loops
-
-    rows: list[Row] = getattr(loops, name)(*arguments)
-    return rows
-
-
-def which_link(seeds: Sequence[int]) -> list[Row]:
-    """Return the rows of loads and pushes on links, whose packages are imported only here."""
-    from benchmarks.referee.which_link import which_link_rows
-
-    return which_link_rows(seeds)
-
-
-def gait(*arguments: Any) -> list[Row]:
-    """Return the rows of a gait, whose packages are imported only here."""
-    from benchmarks.referee.gaits import gait_rows
-
-    return gait_rows(*arguments)
-
-
 @cache
 def standing_talos(seed: int) -> tuple[Any, Any]:
     """Return truth and recording of a TALOS in double support that moves its arms and takes 5.44 kg."""
-    from inertial_estimation import REALISTIC, Timing, measure, synthetic_truth
-
-    motion, noise = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
-    truth = synthetic_truth("talos", Timing(LENGTH_S, 250.0), motion, payload_time_s=ATTACHED_S)
-    return truth, measure(truth, REALISTIC, noise)
+    streams = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    return measured("talos", LENGTH_S, *streams, payload_time_s=ATTACHED_S)
 
 
 def talos(**changes: object) -> Any:
     """Return an inertial pipeline with the parameters of TALOS, some of them changed."""
-    from inertial_estimation import build_pipelines, load_configs
-
-    file = load_configs(["talos"]).overridden([("inertial_ekf", *change) for change in changes.items()])
-    return build_pipelines(file, only=["inertial_ekf"]).inertial
-
-
-def true_masses(truth: Any, links: Sequence[str]) -> np.ndarray:
-    """Return the masses of bodies once the weight is attached [kg]."""
-    load = {truth.payload.body.link: truth.payload.body.mass}
-    return np.array([truth.robot.link_body(link).nominal_J.mass + load.get(link, 0.0) for link in links])
+    file = ie.load_configs(["talos"]).overridden([("inertial_ekf", *change) for change in changes.items()])
+    return ie.build_pipelines(file, only=["inertial_ekf"]).inertial
 
 
 def masses_over_time(seed: int, **changes: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return causal times since the attachment [s], estimated, published and true masses [kg]."""
     truth, recording = standing_talos(seed)
-    pipeline = talos(**changes)
     times, estimated, published = [], [], []
-    for step in fed(recording, inertial=pipeline):
+    for step in fed(recording, inertial=talos(**changes)):
         for estimate in step.inertial:
             times.append((step.now_ns - int(truth.stamps_ns[0])) * 1e-9 - ATTACHED_S)
             estimated.append([link.estimate.mass for link in estimate.links])
             published.append([link.published.mass for link in estimate.links])
+    load = {truth.payload.body.link: truth.payload.body.mass}
     names = [link.estimate.link for link in estimate.links]
-    return np.array(times), np.array(estimated), np.array(published), true_masses(truth, names)
+    true = [truth.robot.link_body(name).nominal_J.mass + load.get(name, 0.0) for name in names]
+    return np.array(times), np.array(estimated), np.array(published), np.array(true)
 
 
 def payload_rows(seeds: Sequence[int]) -> list[Row]:
     """Return when the mass of the loaded forearm stays within 5 %, by log time, and its error at the end."""
-    settled: list[list[float]] = []
+    found: list[list[float]] = []
     for seed in seeds:
         times, estimated, published, true = masses_over_time(seed)
         loaded = int(np.argmax(np.abs(estimated[-1] - estimated[np.searchsorted(times, -0.1)])))
         ends = [settling(times, masses[:, loaded] / true[loaded] - 1.0) for masses in (estimated, published)]
-        settled.append([*ends, 100.0 * abs(estimated[-1, loaded] / true[loaded] - 1.0)])
-    causal, published_s, error = np.array(settled).T
+        found.append([*ends, 100.0 * abs(estimated[-1, loaded] / true[loaded] - 1.0)])
+    causal, published_s, error = np.array(found).T
+    head = "TALOS takes 5.44 kg"
     return [
-        over_seeds("TALOS takes 5.44 kg: estimate within 5 % for good, causal", causal, "s", least=0.02),
-        over_seeds(
-            "TALOS takes 5.44 kg: published within 5 % for good, causal", published_s, "s", least=0.02
-        ),
-        over_seeds("TALOS takes 5.44 kg: error of the mass at the end", error, "%"),
+        figure(f"{head}: estimate within 5 % for good, causal", causal, "s", least=0.02),
+        figure(f"{head}: published within 5 % for good, causal", published_s, "s", least=0.02),
+        figure(f"{head}: error of the mass at the end", error, "%"),
     ]
 
 
@@ -148,26 +85,21 @@ def settling(times: np.ndarray, errors: np.ndarray) -> float:
 def noise_rows(seeds: Sequence[int]) -> list[Row]:
     """Return the error of all masses in the last two seconds, with noise of torques that is stated wrong."""
     rows = []
-    for name, factor in FACTORS.items():
+    for name, factor in {"as it is": 1.0, **NOISE_FACTORS}.items():
         found = []
         for seed in seeds:
-            times, estimated, _published, true = masses_over_time(
-                seed, **{"noise.torque": factor * TORQUE_NOISE}
-            )
+            noise = {"noise.torque": factor * TORQUE_NOISE}
+            times, estimated, _published, true = masses_over_time(seed, **noise)
             late = times > times[-1] - 2.0
             found.append(float(np.mean(np.linalg.norm(estimated[late] - true, axis=1))))
-        rows.append(over_seeds(f"TALOS, noise of torques {name}: error of the masses", found, "kg"))
+        rows.append(figure(f"TALOS, noise of torques {name}: error of the masses", found, "kg"))
     return rows
 
 
 def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
     """Return the error of a load on the wrist of a UR10 unlike its file, by `identify`."""
-    from benchmarks.referee.commands import result, written
-    from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
-    from inertial_estimation.models.urdf_inertia import perturbed_urdf
-
     both, alone = [], []
-    urdf = read_urdf("example-robot-data:ur10_joint_limited_robot")
+    urdf = ie.read_urdf("example-robot-data:ur10_joint_limited_robot")
     for seed, mass in zip(seeds, cycle((0.5, 2.0, 6.0)), strict=False):
         rng = np.random.default_rng([seed, 5])
         true = perturbed_urdf(urdf, rng, mass_sigma=0.1, com_sigma=0.005)
@@ -175,18 +107,16 @@ def arm_payload_rows(seeds: Sequence[int]) -> list[Row]:
             bags, file = [], Path(folder, "arm.yaml")
             file.write_text(UR10, encoding="utf-8")
             for name, at in (("loaded", 0.0), ("bare", None)):
-                options = {"payload_mass": mass, "payload_time_s": at, "payload_link": "wrist_3_link"}
-                truth = synthetic_truth("arm", Timing(20.0, 250.0, rest_s=0.5), rng, urdf=true, **options)
-                bags.append(written(measure(truth, REALISTIC, rng), Path(folder, name)))
+                load = {"payload_mass": mass, "payload_time_s": at, "payload_link": "wrist_3_link"}
+                truth = ie.synthetic_truth("arm", ie.Timing(20.0, 250.0, rest_s=0.5), rng, urdf=true, **load)
+                bags.append(written(ie.measure(truth, ie.REALISTIC, rng), Path(folder, name)))
             for found, more in ((both, ["--unloaded", bags[1]]), (alone, [])):
-                words = ["identify", bags[0], "--config", file, "--payload", "wrist_3_link", *more]
-                words.append("--no-figures")
-                content = result("identification.json", Path(folder, "found"), *words)
-                load = content["methods"][content["chosen"]]["payload"]
-                found.append(1e3 * abs(load["mass"] - mass))
+                words = (bags[0], "--config", file, "--payload", "wrist_3_link", *more)
+                found.append(1e3 * abs(identified(*words)["payload"]["mass"] - mass))
+    head = "load on a UR10 unlike its file"
     return [
-        over_seeds("load on a UR10 unlike its file, with a bare recording: error", both, "g", least=0.5),
-        over_seeds("load on a UR10 unlike its file, one recording: error", alone, "g"),
+        figure(f"{head}, with a bare recording: error", both, "g", least=0.5),
+        figure(f"{head}, one recording: error", alone, "g"),
     ]
 
 
@@ -200,18 +130,16 @@ def consistency_rows(seeds: Sequence[int]) -> list[Row]:
     ratios: list[list[float]] = [[], [], []]
     inside: dict[str, list[float]] = {name: [] for name in parts}
     for seed in seeds:
-        squares, known, deviations = (
-            np.concatenate(of_robots)
-            for of_robots in zip(*(body_errors(seed, robot) for robot in range(DRAWN)), strict=True)
-        )
+        of_robots = zip(*(body_errors(seed, robot) for robot in range(DRAWN)), strict=True)
+        squares, known, deviations = map(np.concatenate, of_robots)
         for found, chosen in zip(ratios, (known > -1.0, known > INFORMED, known <= INFORMED), strict=True):
             found.append(float(squares[chosen].mean()))
         for name, part in parts.items():
             inside[name].append(100.0 * float(np.mean(deviations[..., part] < 2.0)))
     head = "TALOS, bodies unlike the file"
-    rows = [over_seeds(f"{head}: {name}", found, "") for name, found in zip(names, ratios, strict=True)]
+    rows = [figure(f"{head}: {name}", found) for name, found in zip(names, ratios, strict=True)]
     return rows + [
-        over_seeds(f"{head}: {name} within 2 sigma", values, "%", Better.HIGHER, least=3.0)
+        figure(f"{head}: {name} within 2 sigma", values, "%", Better.HIGHER, least=3.0)
         for name, values in inside.items()
     ]
 
@@ -225,10 +153,6 @@ def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         Along each direction of the state at the end, shape (n,); information of the data about it over that
         of the prior, shape (n,); deviations of mass, centre of mass and inertia over sigma, (k, bodies, 10).
     """
-    from inertial_estimation import REALISTIC, Timing, measure, read_urdf, synthetic_truth
-    from inertial_estimation.models.urdf_inertia import urdf_with_bodies
-    from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
-
     rng = np.random.default_rng([seed, number, 7])
     pipeline = talos(**PRIOR)
     unknowns = pipeline.model.unknowns
@@ -236,14 +160,13 @@ def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     x = unknowns.nominal.copy()
     x[:k] += root @ rng.standard_normal(k)
     drawn = [body.to_link @ pi for body, pi in zip(unknowns.bodies, unknowns.at(x).pi_C, strict=True)]
-    urdf = read_urdf(synthetic_robot("talos").urdf)
+    urdf = ie.read_urdf(synthetic_robot("talos").urdf)
     urdf = urdf_with_bodies(urdf, pipeline.robot, unknowns.bodies, drawn)
-    truth = synthetic_truth("talos", Timing(CONSISTENT_S, 250.0), rng, urdf=urdf, payload_time_s=None)
-    links = pipeline.model.links
-    inertias = [body.T_JL.actInv(body.nominal_J) for body in map(truth.robot.link_body, links)]
+    truth, recording = measured("talos", CONSISTENT_S, rng, urdf=urdf, payload_time_s=None)
+    inertias = [body.T_JL.actInv(body.nominal_J) for body in map(truth.robot.link_body, pipeline.model.links)]
     true = np.array([_entries(one.mass, one.lever, one.inertia) for one in inertias])
     deviations = []
-    for step in fed(measure(truth, REALISTIC, rng), inertial=pipeline):
+    for step in fed(recording, inertial=pipeline):
         for estimate in step.inertial:
             found = [link.estimate for link in estimate.links]
             error = np.array([_entries(e.mass, e.com_L, e.inertia_Lcm) for e in found]) - true
@@ -257,4 +180,4 @@ def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _entries(mass: float, com: Any, inertia: Any) -> np.ndarray:
     """Return mass, centre of mass and moments of inertia as the reported covariance has them, shape (10,)."""
-    return np.array([mass, *com, *np.asarray(inertia)[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]])
+    return np.array([mass, *com, *np.asarray(inertia)[np.triu_indices(3)]])

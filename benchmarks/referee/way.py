@@ -1,6 +1,9 @@
 """Files on the way of a message to what is published: a run-time trace, nothing compiled."""
 
 import os
+
+os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when numba is imported, in this process of the task's own
+
 import sys
 import tempfile
 from pathlib import Path
@@ -9,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.referee.row import Better, Row
+from benchmarks.referee.readings import measured, written
+from benchmarks.referee.row import Row, figure
+from inertial_estimation import BagRecording, build_pipelines, load_configs
 
 LENGTH_S, TRACED_FROM_S, TRACED_FOR_S = 3.0, 2.0, 0.05  # once the estimators have started
 WAYS = (
@@ -24,29 +29,14 @@ def ways() -> list[Row]:
     Counted are files whose functions run between a message and the estimate of its step; a node adds three
     (its own, ros/pipeline_node.py, ros/node_inputs.py).
     """
-    os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when numba is imported, in this process of the task's own
-    from benchmarks.referee.commands import written
-    from inertial_estimation import (
-        REALISTIC,
-        BagRecording,
-        Timing,
-        build_pipelines,
-        load_configs,
-        measure,
-        synthetic_truth,
-    )
-
-    rng = np.random.default_rng(0)
-    recording = measure(synthetic_truth("talos", Timing(LENGTH_S, 500.0), rng), REALISTIC, rng)
-    built = build_pipelines(load_configs(["talos"]))
-    rows = []
+    recording = measured("talos", LENGTH_S, np.random.default_rng(0))[1]
+    built, rows = build_pipelines(load_configs(["talos"])), []
     with tempfile.TemporaryDirectory() as folder:
         bag = written(recording, Path(folder, "bag"), ["ground"])
         for name, topic, pipeline in WAYS:
             with BagRecording(bag) as opened:
-                files = traced(opened, topic, getattr(built, pipeline))
-            note = ", ".join(sorted(files))
-            rows.append(Row(f"way of a {name}: files", float(len(files)), "", Better.LOWER, note=note))
+                files = sorted(traced(opened, topic, getattr(built, pipeline)))
+            rows.append(figure(f"way of a {name}: files", len(files), note=", ".join(files)))
     return rows
 
 
