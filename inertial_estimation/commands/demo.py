@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.commands.ros_domains import claimed_domain
 from inertial_estimation.commands.terminal import drawing, table_lines
@@ -28,6 +30,7 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
+from inertial_estimation.figures import INK, Level, Panel, Series
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.recordings.watch_record import LiveRecord
@@ -50,6 +53,7 @@ ANSWER_TIMEOUT_S = 10.0  # wall time that the simulator waits for a command
 SIMULATION, COMMANDS = "simulator: simulation", "simulator: joint_torque_commands"
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
+TIME_LABEL = "time since the release [s]"
 POLL_PERIOD_S, LINE_PERIOD_S = 0.05, 2.0
 HEADER = ("adaptation", "t [s]", "elbow [deg]", "error [deg]", "rmse [rad]", "forearm [kg]", "truth [kg]")
 DOMAINS = range(51, 101)  # 1 to 50 are left to robots
@@ -292,6 +296,25 @@ def _write(
         results.append({**facts, **response.numbers(scene)})
     write_json(output / NUMBERS, {"scene": scene._asdict(), "runs": results})
     with drawing("figure", "matplotlib"):
-        from inertial_estimation.plots.demo_figure import write_demo_figure
+        from inertial_estimation.plots.png import write_png
 
-        write_demo_figure(output / FIGURE, scene, responses)
+        taken = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s"
+        write_png(output / FIGURE, f"{taken}: position of {scene.joint}", demo_panels(scene, responses))
+
+
+def demo_panels(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> tuple[Panel, Panel]:
+    """Return the panels of the elbow and of the mass."""
+    elbow, mass = [], []
+    for response in responses:
+        label = "with adaptation" if response.adaptation else "without adaptation"
+        colour = 0 if response.adaptation else 1
+        elbow.append(Series(label, response.t, np.degrees(response.angle), colour=colour))
+        mass.append(Series(label, response.t_mass, response.mass, colour=colour))
+    before, after = scene.mass(-np.inf), scene.mass(np.inf)
+    ends = np.array([0.0, scene.time_s, scene.time_s, scene.duration_s])
+    mass.append(Series("truth", ends, np.array([before, before, after, after]), "dashed", colour=INK))
+    home = Level(float(np.degrees(scene.home)), "reference")
+    return (
+        Panel("Position of the elbow", TIME_LABEL, "elbow [deg]", elbow, levels=[home]),
+        Panel("Published mass of the forearm with what it holds", TIME_LABEL, "forearm [kg]", mass),
+    )
