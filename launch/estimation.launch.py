@@ -7,15 +7,15 @@ on separate topics.
 
 import difflib
 import os
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.events.process import ProcessExited
+from launch.launch_description_sources.python_launch_file_utilities import (
+    load_python_launch_file_as_module as load_module,
+)
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -65,18 +65,9 @@ OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {
 }
 
 
-def load_beside(name: str) -> ModuleType:
-    """Load a Python file of this folder, which is not a package."""
-    loader = SourceFileLoader(name.partition(".")[0], str(HERE / f"{name}.py"))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-files_of = load_beside("parameter_files")
-remap_of = load_beside("topic_remappings")
+files_of, remap_of = (
+    load_module(str(HERE / f"{name}.py")) for name in ("parameter_files", "topic_remappings")
+)
 
 
 def generate_launch_description() -> LaunchDescription:

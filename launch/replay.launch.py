@@ -5,10 +5,7 @@ apply to the nodes, as on the robot; the player publishes under the recorded nam
 """
 
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
@@ -23,9 +20,13 @@ from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.launch_description_sources.python_launch_file_utilities import (
+    load_python_launch_file_as_module as load_module,
+)
 from launch.substitutions import LaunchConfiguration
 
-ESTIMATION = Path(__file__).resolve().parent / "estimation.launch.py"
+SOURCE = Path(__file__).resolve().parent / "estimation.launch.py"
+estimation = load_module(str(SOURCE))
 SETTLING = 1.0  # for the nodes to publish their last estimates [s]
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "bag": (None, "Folder of the rosbag2, or its .mcap or .db3 file.", None),
@@ -36,9 +37,8 @@ OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # defaul
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, start the nodes and play the recording."""
-    estimation = estimation_launch()
     nodes = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(ESTIMATION)),
+        PythonLaunchDescriptionSource(str(SOURCE)),
         launch_arguments=[
             *((name, LaunchConfiguration(name)) for name in estimation.ARGUMENTS),
             ("use_sim_time", "true"),
@@ -50,7 +50,6 @@ def generate_launch_description() -> LaunchDescription:
 
 def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Play the recording, and end the launch when it has ended."""
-    estimation = estimation_launch()
     value = estimation.values_of(context, [*OWN_ARGUMENTS, *estimation.ARGUMENTS])
     robot = value["robot"]
     source = estimation.trunk_source(robot, value["trunk_inertia"])
@@ -71,13 +70,3 @@ def ended(event: ProcessExited, context: LaunchContext) -> LaunchDescriptionEnti
     if event.returncode > 0 and not context.is_shutdown:
         raise RuntimeError(f"the player has ended with code {event.returncode}: no recording was played")
     return TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
-
-
-def estimation_launch() -> ModuleType:
-    """Load estimation.launch.py of this folder, which selects the nodes of a parameter file."""
-    loader = SourceFileLoader("estimation_launch", str(ESTIMATION))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module

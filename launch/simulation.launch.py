@@ -5,10 +5,7 @@ the demo is added by params_file:=payload_demo, other disturbances by
 disturbances:='{kind: push, link: torso_2_link, force: [50, 0, 0], start: 6}'.
 """
 
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -16,21 +13,14 @@ from launch.actions import EmitEvent, IncludeLaunchDescription, OpaqueFunction, 
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.launch_description_sources.python_launch_file_utilities import (
+    load_python_launch_file_as_module as load_module,
+)
 
 SOURCE = Path(__file__).resolve().parent / "estimation.launch.py"
 
 
-def estimation_launch() -> ModuleType:
-    """Load estimation.launch.py of this folder, which creates the nodes."""
-    loader = SourceFileLoader("estimation_launch", str(SOURCE))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-estimation = estimation_launch()
+estimation = load_module(str(SOURCE))
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": ("talos", "Name of a file in config/, or path of a parameter file.", None),
     "real_time_factor": ("1.0", "Largest ratio of simulated to wall time; 0: unlimited.", None),
