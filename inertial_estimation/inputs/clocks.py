@@ -1,11 +1,9 @@
 """When was a reading taken: stamps, arrivals, even times, and clocks that jump or differ from the others.
 
 A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps in
-bursts (d_k up to many periods, then many samples at once) corrupt every integration over time. A sample
-cannot arrive before it is taken, so period and offset are those of the lower envelope of the stamps: the
-period is the least-squares slope over the samples that end a burst or stand alone, fitted twice, the second
-time to the less delayed half of them; the line is pulled down by every sample that comes before it was due,
-and raised by what all of the last ends of bursts are late.
+bursts (d_k up to many periods, then many samples at once) corrupt every integration over time. No sample
+arrives before it is taken, so t_n <= a_k + (n - k) T for every earlier sample k, and the least of these over
+the last samples is the time of sample n. The period T is that between samples that end a burst.
 """
 
 import numpy as np
@@ -15,16 +13,14 @@ from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array
 
 Times = NDArray[np.int64]
-FIRST_FIT, MOST_FITTED = 20, 1000  # samples of the first fit of the period, and of a later one
+FITTED = 2000  # samples that the period is fitted to
 JUDGED = 100  # samples from one fit to the next; bursts are sought in two such spans
 SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps after a late sample, and between samples that arrive at once
-LATE = 0.6  # of a period, by which a sample is late that the next one comes at once with
-BURSTY = 0.08  # share of samples at once among those judged, or of late ones, from which there are bursts
-PROMPT, OFTEN = 0.15, 0.5  # of a period after the line; share of samples that come before, if others are late
-CALM = 2000  # samples without a burst, after which times are the stamps again
-ENDS, LOST = 10, 0.75  # ends of bursts that are compared; of a period, by which all are late after a loss
-RAISED = 0.05  # of a period, by which jitter may raise the line at most
-MOST_LOSSES = 3  # in a row, from which the rate has fallen
+BURSTY = 0.08  # share of samples at once after late ones, from which there are bursts
+PROMPT, OFTEN = 0.15, 0.5  # of a period after the line; share of prompt samples,
+SELDOM = 0.02  # among which there are bursts from this share of late ones on
+FASTER = 3.0  # by which the newest samples come faster than the period, once their rate is another
+ENDS = 10  # of bursts, that the line is below: a lost sample makes as many too early
 SHORTEST_STEP = 0.1  # of a period, between two times
 
 
@@ -32,15 +28,14 @@ class EvenTimes:
     """Turns the stamps of one input into times of measurement.
 
     In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are
-    even. Jitter of up to half a period is no burst: even times would lie behind such stamps by more than it.
-    Where the rate changes the times are the stamps again, and bursts are sought anew. In mode "as_is" times
-    are the stamps, in mode "regularise" they are even from the first fit on. The period is `period_ns`, 0
-    until known.
+    even, until there is no such sample any more or the rate changes. Jitter of up to half a period is no
+    burst: even times would lie behind such stamps by more than it. In mode "as_is" times are the stamps, in
+    mode "regularise" they are even from the first fit on.
     """
 
     def __init__(self, mode: str = "auto") -> None:
         self._mode = mode
-        self._stamps: Times = np.zeros(MOST_FITTED, dtype=np.int64)
+        self._stamps: Times = np.zeros(2 * FITTED, dtype=np.int64)
         self.reset()
 
     def reset(self) -> None:
@@ -49,101 +44,59 @@ class EvenTimes:
         self._begin()
 
     def _begin(self) -> None:
-        self.period_ns = 0.0
+        self._period = 0.0
         self.even = False  # whether times are even, and not the stamps
-        # Number of samples, of the first one that the period is fitted to, and of the one at which it is.
-        self._count, self._first, self._next_fit = 0, 0, FIRST_FIT
-        self._last_burst = 0  # number of the last sample at which there were bursts
+        self._ends: list[int] = []  # what the last ends of bursts leave for the time of the last sample [ns]
+        self._count, self._next_fit = 0, JUDGED  # number of stamps, and that from which on they are fitted
 
     def time_of(self, stamp_ns: int) -> int:
         """Return the time of a sample [ns] by its stamp [ns]; both increase from sample to sample."""
         if self._mode == "as_is":
             return stamp_ns
-        self._stamps[self._count % MOST_FITTED] = stamp_ns
+        if self._count == 2 * FITTED:
+            self._stamps[:FITTED] = self._stamps[FITTED:]
+            self._count, self._next_fit = FITTED, self._next_fit - FITTED
+        self._stamps[self._count] = stamp_ns
         self._count += 1
         if self._count >= self._next_fit:
-            self._fit()
-        time, least = stamp_ns, self._time + 1
+            self._fit(self._stamps[max(self._count - FITTED, 0) : self._count])
+        time, least, period = stamp_ns, self._time + 1, self._period
         if self.even:
-            time, least = self._on_line(stamp_ns), least + int(SHORTEST_STEP * self.period_ns)
+            before = int(self._stamps[self._count - 2])
+            self._ends += [before] if stamp_ns - before >= SHORT * period else []
+            self._ends = [end + round(period) for end in self._ends[-ENDS:]]
+            time, least = min([stamp_ns, *self._ends]), least + int(SHORTEST_STEP * period)
         self._time = time if time > least else least
         return self._time
 
-    def _fit(self) -> None:
+    def _fit(self, stamps: Times) -> None:
         """Fit the period; begin to make times even, or cease to."""
-        self._next_fit = self._count + (JUDGED if self._count >= JUDGED else self._count)
-        first = max(self._first, self._count - MOST_FITTED)
-        stamps = self._stamps[np.arange(first, self._count) % MOST_FITTED]
-        self.period_ns = _period(stamps)
-        late = (stamps - stamps[0]) - self.period_ns * np.arange(len(stamps))
-        if self._mode == "regularise" or _bursts(stamps, late, self.period_ns):
-            self._last_burst = self._count
-            if not self.even:  # the sample before the newest one was on the line below the stamps
-                self.even, self._lag, self._losses = True, 0.0, 0
-                self._ends: list[float] = []  # by how much the last ends of bursts were late
-                self._due = int(stamps[0]) + int(late.min() + self.period_ns * (len(stamps) - 2))
-                self._previous = int(stamps[-2])
-        elif self.even and self._count - self._last_burst > CALM:
+        self._next_fit = self._count + JUDGED
+        self._period = period = _period(stamps)
+        if period > FASTER * np.diff(stamps[-JUDGED:]).mean():
             self._begin()
-
-    def _on_line(self, stamp: int) -> int:
-        """Return the time of the next sample on the line below the stamps; the line ends if the rate changes.
-
-        `_due` is that of the last sample, `_lag` by how much it was late.
-        """
-        period, step = self.period_ns, stamp - self._previous
-        due, self._previous = self._due + round(period), stamp
-        if step >= SHORT * period:  # the sample before was the end of a burst, or alone
-            self._ends.append(self._lag)
-        if len(self._ends) == ENDS:
-            late, self._ends = min(self._ends), []
-            lost = late > LOST * period
-            due += int(late if lost else min(late, RAISED * period))
-            self._losses, self._first = (self._losses + 1, self._count) if lost else (0, self._first)
-            self._next_fit = self._count + JUDGED if lost else self._next_fit
-        lag = stamp - due
-        if lag < -period or self._losses > MOST_LOSSES:
-            self._begin()
-            return stamp
-        if lag < 0:  # it came before it was due: the line was too late
-            due, lag = stamp, 0
-        self._due, self._lag = due, lag
-        return due
-
-
-def _bursts(stamps: Times, late: Array, period: float) -> bool:
-    """Return whether samples arrive at once with late ones, or many late ones among prompt ones.
-
-    They are late by `late` on any line [ns], shape (n,); a period is too [ns].
-    """
-    if len(stamps) < JUDGED:
-        return False
-    late, steps = late - np.quantile(late, 0.1), np.diff(stamps)
-    at_once = (steps < AT_ONCE * period) & (late[:-1] >= LATE * period)
-    prompt, short = late < PROMPT * period, steps < SHORT * period
-    often_late = np.mean(late > SHORT * period) >= BURSTY and np.mean(short) >= 0.5 * BURSTY
-    return bool(at_once[-2 * JUDGED :].mean() >= BURSTY or (prompt.mean() >= OFTEN and often_late))
-
-
-FEWEST_ENDS = 5  # of bursts, that a period is fitted to
+            return
+        late, steps = (stamps - stamps[0]) - period * np.arange(len(stamps)), np.diff(stamps)
+        late -= np.quantile(late, 0.1)
+        behind = np.where(late[:-1] > SHORT * period, steps / period, np.inf)  # steps after late samples
+        few = np.mean(late < PROMPT * period) >= OFTEN and np.mean(behind < SHORT) >= SELDOM
+        at_once = behind < AT_ONCE
+        bursts = self._mode == "regularise" or few or at_once[-2 * JUDGED :].mean() >= BURSTY
+        self.even = bool(bursts or (self.even and at_once.any()))
+        self._ends = self._ends if self.even else []
 
 
 def _period(stamps: Times) -> float:
-    """Return the slope of the line under stamps over their numbers [ns], shape (n,), n >= 2."""
-    relative, number = (stamps - stamps[0]).astype(float), np.arange(len(stamps), dtype=float)
-    ends = np.append(np.diff(relative) >= SHORT * relative[-1] / number[-1], True)
-    if ends.sum() >= FEWEST_ENDS:
-        number, relative = number[ends], relative[ends]
-    slope = _slope(number, relative)
-    late = relative - slope * number
-    prompt = late <= np.median(late)
-    return max(_slope(number[prompt], relative[prompt]) if prompt.sum() >= FEWEST_ENDS else slope, 1.0)
+    """Return the slope of stamps over their numbers [ns], shape (n,), n >= 2.
 
-
-def _slope(x: Array, y: Array) -> float:
-    """Slope of the least-squares line."""
-    dx = x - x.mean()
-    return float(dx.dot(y) / dx.dot(dx))
+    It is the median slope between ends of bursts (or samples alone) a quarter of all of them apart, which few
+    lost samples do not change.
+    """
+    steps = np.diff(stamps)
+    ends = np.flatnonzero(steps >= SHORT * steps.mean())
+    apart = max(len(ends) // 4, 1)
+    slopes = (stamps[ends[apart:]] - stamps[ends[:-apart]]) / (ends[apart:] - ends[:-apart])
+    return float(np.median(slopes)) if len(slopes) else float(steps.mean())
 
 
 ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that has set them before

@@ -57,6 +57,7 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
+RATED = 20  # newest readings, from which the rate is known
 REPEATED, LEAST_NS = 10, 3 * NANOSECONDS // 10  # newest rows that are the same, and time that they span
 UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
 
@@ -68,7 +69,8 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     """
     name, drops, clock, newest = stream.spec.name, stream.drops, stream.clock, stream.ring.newest_ns
     values = {"received": str(stream.received)} | drops.values()
-    period = clock.even.period_ns
+    times_ns, _rows = stream.ring.newest(RATED)
+    period = float(np.diff(times_ns).mean()) if len(times_ns) == RATED else 0.0
     values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
     values["stamps"] = "made even (they come in bursts)" if clock.even.even else "as they come"
     remarks = [UNSET if clock.unset else "", *stream.remarks.values(), *notes]
