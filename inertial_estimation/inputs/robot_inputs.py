@@ -1,14 +1,21 @@
-"""All inputs of one robot: what a pipeline holds, from messages or values to aligned samples and health."""
+"""All inputs of one robot, from messages or values to aligned samples and health; steps that run on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean
-from inertial_estimation.inputs.alignment import AlignedSample, Aligner, Steps
+from inertial_estimation.errors import (
+    ConfigurationError,
+    InertialEstimationError,
+    MeasurementError,
+    did_you_mean,
+    listing,
+)
+from inertial_estimation.inputs.alignment import AlignedSample, Aligner, Continuity, Steps
 from inertial_estimation.inputs.field_map import FieldMap
+from inertial_estimation.inputs.health import UnitDetector, repeats, stream_health
 from inertial_estimation.inputs.joints import JOINTS, JointInput, JointNeeds
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -34,7 +41,6 @@ from inertial_estimation.inputs.stream import (
     number_range,
     vector_range,
 )
-from inertial_estimation.inputs.units import UnitDetector
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import (
     RobotGeometryConfig,
@@ -42,77 +48,16 @@ from inertial_estimation.models.robot_config import (
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
-    NANOSECONDS,
     Array,
     BaseState,
     ContactSample,
     Health,
-    HealthLevel,
     ImuSample,
     JointReading,
     WrenchSample,
     seconds,
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
-
-AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
-OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
-RATED = 20  # newest readings, from which the rate is known
-REPEATED, LEAST_NS = 10, 3 * NANOSECONDS // 10  # newest rows that are the same, and time that they span
-UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
-
-
-def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[str]) -> Health:
-    """Report the state of an input now [ns], one sentence a cause; notes say what else is odd about it.
-
-    It is lost from an age of the timeout on [s].
-    """
-    name, drops, clock, newest = stream.spec.name, stream.drops, stream.clock, stream.ring.newest_ns
-    values = {"received": str(stream.received)} | drops.values()
-    times_ns, _rows = stream.ring.newest(RATED)
-    period = float(np.diff(times_ns).mean()) if len(times_ns) == RATED else 0.0
-    values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
-    values["stamps"] = "made even (they come in bursts)" if clock.even.even else "as they come"
-    remarks = [UNSET if clock.unset else "", *stream.remarks.values(), *notes]
-    if period > timeout * NANOSECONDS and stream.spec.required and not stream.spec.holds:
-        every = f"comes every {seconds(period):.2f} s, longer than inputs.timeout of {timeout:g} s"
-        remarks.append(f"{every}, over which nothing is interpolated: set it to {3.0 * seconds(period):.1g}")
-    age = 0.0 if newest is None else seconds(now_ns - newest)
-    if newest is None:
-        level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK
-        message = f"none usable: {drops.summary}" if drops.total else "waiting for the first reading"
-        level = max(level, HealthLevel.WARN) if drops.total else level
-    elif age > timeout and stream.spec.required and not stream.spec.holds:
-        level, message = HealthLevel.ERROR, f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
-        if clock.held and clock.last_ns is not None:
-            message += f"; its stamps are now {seconds(clock.held[-1][0] - clock.last_ns):+.2f} s off"
-        elif drops.total and drops.arrival_ns == stream.arrival_ns:
-            message += f"; readings arrive but are dropped: {drops.summary}"
-        elif age > OTHER_CLOCK_S:
-            message += "; are its stamps of another clock (use_sim_time)?"
-    else:
-        level, message = HealthLevel.OK, ""
-        if drops.total and stream.arrival_ns - drops.arrival_ns < REPORTED_NS:
-            remarks.append(f"{drops.total} of {stream.received} readings dropped, last: {drops.summary}")
-        if age < -AHEAD_S:
-            remarks.append(f"its stamps are {-age:.2f} s ahead of the clock: of another one (use_sim_time)?")
-        level = HealthLevel.WARN if any(remarks) else HealthLevel.OK
-    values |= {} if newest is None else {"age [s]": f"{age:.3f}"}
-    return Health(name, level, "; ".join(filter(None, [message, *remarks])) or "arriving", values)
-
-
-def repeats(streams: Sequence[Stream]) -> dict[str, str]:
-    """Return a sentence by the name of each input whose last rows are the same while others change.
-
-    The inputs are those with noise, which do not repeat while the robot moves. Nothing is dropped for it.
-    """
-    latest = max((stream.ring.newest_ns or 0 for stream in streams), default=0)
-    windows = {stream.spec.name: stream.ring.window(latest - LEAST_NS, latest)[1] for stream in streams}
-    rows = {name: rows for name, rows in windows.items() if len(rows) >= REPEATED}
-    still = [name for name, values in rows.items() if (values == values[0]).all()]
-    stuck = "repeats exactly while others change: is it stuck?"
-    return dict.fromkeys(still, stuck) if len(still) < len(rows) else {}
-
 
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 BASE_SPEED = 20.0  # largest along one axis [m/s]
@@ -342,6 +287,109 @@ class RobotInputs:
         if self.joints is not None:
             self.joints.reset()
         self._samples.clear()
+
+
+ResultT = TypeVar("ResultT")
+CONTAINED = (ArithmeticError, ValueError, InertialEstimationError)  # of data, not of programs
+LONGEST_REASON = 200  # characters that are kept
+
+
+class Stepper(Generic[ResultT]):
+    """Runs the steps of a pipeline for the samples of its inputs.
+
+    A step that fails is contained: data outside the range of the arithmetic raise an error or give a result
+    with a defect. Nothing of it is returned, the pipeline discards the state that it may have damaged, and
+    `health_note` reports it. Programming errors are raised.
+    """
+
+    def __init__(
+        self,
+        inputs: RobotInputs,
+        *,
+        on_step: Callable[[AlignedSample], ResultT | None],
+        on_restart: Callable[[], None],
+        on_gap: Callable[[], None] = lambda: None,
+        on_failure: Callable[[], None] | None = None,
+        defect: Callable[[ResultT], str] = lambda _result: "",
+        on_withheld: Callable[[ResultT], None] = lambda _result: None,
+    ) -> None:
+        """Begin before the first step.
+
+        `on_step` executes one step (None: no result). `on_restart` is called before one for which no earlier
+        state is valid, but the first, `on_gap` before one after a gap of all inputs, `on_failure` (None:
+        `on_restart`) after one that failed. `defect` says what is wrong with a result that must not be
+        published; `on_withheld` takes results that are older than may be published.
+        """
+        self.inputs, self.failures = inputs, 0
+        self._on_step, self._on_restart, self._on_gap = on_step, on_restart, on_gap
+        self._on_failure, self._defect, self._on_withheld = on_failure or on_restart, defect, on_withheld
+        self._reason, self._failed_ns = "", 0
+        self._last_ns: int | None = None  # time of the last executed step
+        self._sample: AlignedSample | None = None  # the last one
+        self._result_ns = 0  # stamp of the last one with a result, or of the first
+
+    def tick(self, now_ns: int) -> list[ResultT]:
+        """Execute every step that is ready; return their results in order of their stamps.
+
+        A result that is older now [ns] than a fresh reading and what a step may wait for is withheld: a
+        backlog is caught up with, not published.
+        """
+        fresh: list[ResultT] = []
+        for sample in self.inputs.ready():
+            result = self.step(sample)
+            if result is not None:
+                stale = self.inputs.aligner.is_stale(sample.stamp_ns, now_ns)
+                (self._on_withheld if stale else fresh.append)(result)
+        return fresh
+
+    def elapsed(self, sample: AlignedSample) -> float | None:
+        """Return the time from the last executed step to a sample [s]; None if there is no earlier step."""
+        return None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
+
+    def advance(self, sample: AlignedSample) -> None:
+        """Record that the step of a sample is executed; a step that is skipped lengthens the next one."""
+        self._last_ns = sample.time_ns
+
+    def step(self, sample: AlignedSample) -> ResultT | None:
+        """Execute the step of one sample; return its result, None if it has none or has failed."""
+        if sample.continuity is not Continuity.CONTINUOUS:
+            self._last_ns = None
+            if sample.continuity is Continuity.AFTER_GAP:
+                self._on_gap()
+            elif self._sample is not None:
+                self._on_restart()
+        result: ResultT | None = None
+        try:
+            result = self._on_step(sample)
+            reason = "" if result is None else self._defect(result)
+        except CONTAINED as error:
+            reason = f"{type(error).__name__}: {error}"
+        if reason:
+            result = self._last_ns = None
+            self.failures += 1
+            self._reason, self._failed_ns = reason[:LONGEST_REASON], sample.stamp_ns
+            self._on_failure()
+        if result is not None or self._sample is None or sample.stamp_ns < self._sample.stamp_ns:
+            self._result_ns = sample.stamp_ns
+        self._sample = sample
+        return result
+
+    def health_note(self, now_ns: int) -> str:
+        """Report steps that failed in the 10 s before a time [ns], and that no step gives a result."""
+        notes, age = [], now_ns - self._failed_ns
+        if self._reason and age < REPORTED_NS:
+            ago = f"last {max(seconds(age), 0.0):.1f} s ago"
+            notes.append(f"restarted {self.failures} times after a failed step, {ago}: {self._reason}")
+        since = 0.0 if self._sample is None else seconds(self._sample.stamp_ns - self._result_ns)
+        if self._sample is not None and since > self.inputs.aligner.timeout:
+            lacks = f": {listing(self._sample.missing)} missing" if self._sample.missing else ""
+            notes.append(f"no estimate for {since:.2f} s of data{lacks}")
+        return "; ".join(notes)
+
+    def clear(self) -> None:
+        """Discard all readings and the time of the last step; failures stay counted."""
+        self.inputs.reset()
+        self._last_ns = self._sample = None
 
 
 class TakesReadings:

@@ -6,9 +6,9 @@ import numpy as np
 
 from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.inputs.alignment import AlignedSample, Stepper, Steps
+from inertial_estimation.inputs.alignment import AlignedSample, Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
-from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, Stepper, TakesReadings
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, wrench
 
-from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE
+from inertial_estimation.inputs.robot_inputs import Stepper
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading

@@ -5,9 +5,9 @@ import pytest
 import yaml
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters
 
-from inertial_estimation.inputs.alignment import Stepper
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import BOOL_TYPE, IMU_TYPE, JOINT_STATE_TYPE
+from inertial_estimation.inputs.robot_inputs import Stepper
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
