@@ -45,7 +45,6 @@ FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
 JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
 JUMP_LAG = 0.1  # by which a position and its velocity may be apart [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
-MANY_RETURNS = 5  # of jumps that two publishers are likely for
 VELOCITY_WINDOW_NS = NANOSECONDS // 50  # of positions for a derived velocity; a longer one adds lag
 FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
@@ -56,7 +55,7 @@ class JumpCheck:
 
     |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2 within a time h. The second one of a jump (an
     encoder that slips, two joints exchanged) is believed, since the data do not tell which position is right;
-    `remark` says so, and where jumps return again and again.
+    `remark` says so.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
@@ -66,8 +65,8 @@ class JumpCheck:
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._jump = ""  # for which the last joint state was dropped
-        self._returns, self.remark = 0, ""
+        self._dropped = False  # whether the last joint state was
+        self.remark = ""
 
     def fault(self, ring: Ring, time_ns: int, q: Array, v: Array) -> Fault | None:
         """Return why a joint state at a time [ns] must not be used.
@@ -75,31 +74,26 @@ class JumpCheck:
         Angles are without whole turns [rad, m], velocities NaN where not measured [rad/s, m/s], shape (m,);
         the ring has those before.
         """
+        dropped, self._dropped = self._dropped, False
         newest, m = ring.newest_ns, len(q)
         if newest is None or not 0 < time_ns - newest <= self._gap_ns:
-            self._jump = ""
             return None
         before, h = ring.rows[ring.end - 1], seconds(time_ns - newest)
-        off = q - before[:m] - 0.5 * h * (before[m : 2 * m] + v)
-        jump = "" if off.dot(off) <= JUMP * JUMP else self._said(q - before[:m], before[m : 2 * m], v, h)
-        first, self._jump = not self._jump, jump if not self._jump else ""
-        if jump and first:
-            return DropReason.CONTRADICTION, jump
-        if jump:
-            self.remark = f"{jump} and stayed there: has an encoder slipped?"
-        elif not first:
-            self._returns += 1
-        if self._returns >= MANY_RETURNS:
-            self.remark = "positions jump and return again and again: do two publishers send them?"
-        return None
-
-    def _said(self, change: Array, v_before: Array, v: Array, h: float) -> str:
-        """Name a position that has jumped; empty if none has."""
+        change, v_before = q - before[:m], before[m : 2 * m]
+        off = change - 0.5 * h * (v_before + v)
+        if off.dot(off) <= JUMP * JUMP:
+            return None
         v_before, v = np.nan_to_num(v_before), np.nan_to_num(v)
         off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
         worst = int(off.argmax())
-        far = off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h
-        return f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad" if far else ""
+        if off[worst] <= JUMP + 0.5 * LARGEST_ACCELERATION * h * h:
+            return None
+        jumped = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
+        if dropped:
+            self.remark = f"{jumped} and stayed there: has an encoder slipped?"
+            return None
+        self._dropped = True
+        return DropReason.CONTRADICTION, f"{jumped}: an encoder, or two publishers?"
 
 
 class JointVelocity:
@@ -388,11 +382,19 @@ class JointInput:
         n, effort = robot.n_joints, needs.efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
         self._part = functools.partial(JointPart, robot, config, clocks, needs)
-        self._names = JointNames(robot, config.joint_names)
+        self._names, self._config, self._partial = (
+            JointNames(robot, config.joint_names),
+            config.inputs,
+            needs.partial,
+        )
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
-        self._join = _Join(self._whole, config.inputs, partial=needs.partial)
+        self._ended = list[bool]()  # which parts had ended when they were ordered
+        # Parts with joints that no part before has, of which the first gives the times, and what aligns them;
+        # None: the rows are those of the whole part.
+        self._used = list[JointPart]()
+        self._aligner: Aligner | None = None
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
         """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
@@ -407,7 +409,7 @@ class JointInput:
         order, part = self._known[key]
         stored = part.push(reading, order, arrival_ns)
         if len(self.parts) > 1 or self.parts[0] is not self._whole:
-            self._join.update(part, arrival_ns)
+            self._join(arrival_ns)
         return stored
 
     def _of(self, names: tuple[str, ...], source: str, arrival_ns: int) -> tuple[JointOrder, JointPart]:
@@ -426,8 +428,44 @@ class JointInput:
             part = self._part(order.joints, source, f"{source} part {len(self.parts) + 1} ({has})")
         part.source = source
         self.parts.append(part)
-        self._join.take(self.parts, arrival_ns)
+        self._arrange(arrival_ns)
         return order, part
+
+    def _arrange(self, arrival_ns: int) -> None:
+        """Order the parts: those that arrive before those that ended, larger ones first, as they came."""
+        self._ended, had, self._used = self._have_ended(arrival_ns), set[int](), []
+        order = sorted(range(len(self.parts)), key=lambda k: (self._ended[k], -len(self.parts[k].joints)))
+        for part in (self.parts[k] for k in order):
+            self._used += [] if had.issuperset(part.joints.tolist()) else [part]
+            had.update(part.joints.tolist())
+        first, *others = (part.stream for part in self._used)
+        joined = self._used != [self._whole]
+        self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
+
+    def _have_ended(self, arrival_ns: int) -> list[bool]:
+        """Return which parts no longer arrive; a new one has not ended."""
+        lost_ns = (1.0 + WAIT_SHARE) * NANOSECONDS * self._config.timeout
+        streams = [part.stream for part in self.parts]
+        return [s.received > 0 and arrival_ns - s.arrival_ns > lost_ns for s in streams]
+
+    def _join(self, arrival_ns: int) -> None:
+        """Append the rows that have become ready to those of all joints; parts may have ended."""
+        if self._ended != self._have_ended(arrival_ns):
+            self._arrange(arrival_ns)
+        for sample in self._aligner.ready() if self._aligner is not None else ():
+            row, rows = np.full(self.stream.spec.width, math.nan), [sample.driver, *sample.rows.values()]
+            for part, own in zip(reversed(self._used), reversed(rows), strict=True):
+                if own is not None:
+                    row[part.places] = own
+            if self._whole not in self.parts:  # else these count its own messages
+                self.stream.received, self.stream.arrival_ns = self.stream.received + 1, arrival_ns
+            newest = self.stream.ring.newest_ns
+            if newest is not None and sample.time_ns <= newest:
+                continue  # it was joined before the parts were ordered anew
+            if self._partial or not np.isnan(row[self.columns.q]).any():
+                self.stream.ring.append(sample.time_ns, sample.stamp_ns, row)
+            elif any(self._ended):
+                self.stream.drop(DropReason.UNFIT, "some joints have no messages any more")
 
     @property
     def velocity_source(self) -> str:
@@ -436,7 +474,8 @@ class JointInput:
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
         """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
-        notes = [*(part.jumps.remark for part in self.parts), self._join.rivals]
+        notes = [part.jumps.remark for part in self.parts]
+        notes += [_rivals(*pair) for pair in itertools.combinations(self.parts, 2)]
         had = {int(j) for part in self.parts for j in part.joints}
         lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
         if self.parts and lacking:
@@ -459,82 +498,20 @@ class JointInput:
             part.reset()
 
 
-class _Join:
-    """Joins parts of joint states into rows of all joints; `rivals` are two parts that differ in a joint."""
-
-    def __init__(self, whole: JointPart, config: InputConfig, *, partial: bool) -> None:
-        self._whole, self._config, self._partial = whole, config, partial
-        self._lost_ns = round((1.0 + WAIT_SHARE) * NANOSECONDS * config.timeout)
-        self._parts: list[JointPart] = []
-        self._ended: list[bool] = []  # which of them had ended when they were ordered
-        # Those with joints that no part before has, of which the first gives the times; and by the stream of
-        # each part the others with joints of it, and the places of these joints in both.
-        self._used: list[JointPart] = []
-        self._overlaps: dict[str, list[tuple[JointPart, NDArray[np.int64], NDArray[np.int64]]]] = {}
-        self._aligner: Aligner | None = None  # None: the rows of the whole part are used
-        self.rivals = ""
-
-    def take(self, parts: list[JointPart], arrival_ns: int) -> None:
-        """Order the parts: those that arrive before those that ended, larger ones first, as they came."""
-        self._parts = parts
-        self._ended = self._have_ended(arrival_ns)
-        order = sorted(range(len(parts)), key=lambda k: (self._ended[k], -len(parts[k].joints)))
-        had, self._used = set[int](), []
-        for part in (parts[k] for k in order):
-            self._used += [] if had.issuperset(part.joints.tolist()) else [part]
-            had.update(part.joints.tolist())
-        first, *others = (part.stream for part in self._used)
-        joined = self._used != [self._whole]
-        self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
-
-        self._overlaps = {one.stream.spec.name: [] for one in parts}
-        for one, other in itertools.permutations(parts, 2):
-            joints, a, b = np.intersect1d(one.joints, other.joints, return_indices=True)
-            self._overlaps[one.stream.spec.name] += [(other, a, b)] if len(joints) else []
-
-    def _have_ended(self, arrival_ns: int) -> list[bool]:
-        """Return which parts no longer arrive; a new one has not ended."""
-        streams = [part.stream for part in self._parts]
-        return [s.received > 0 and arrival_ns - s.arrival_ns > self._lost_ns for s in streams]
-
-    def update(self, part: JointPart, arrival_ns: int) -> None:
-        """Join what has come, after a reading of a part; other ones may have ended."""
-        for other, a, b in self._overlaps[part.stream.spec.name]:
-            self._compare(part, other, a, b)
-        if self._ended != self._have_ended(arrival_ns):
-            self.take(self._parts, arrival_ns)
-        if self._aligner is not None:
-            self._append(self._aligner, arrival_ns)
-
-    def _compare(self, part: JointPart, other: JointPart, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
-        """Note that two parts have different values of a joint, of those at some places of theirs."""
-        own, time = part.stream.ring, part.stream.ring.newest_ns
-        row = None if time is None else other.stream.ring.latest(time, RIVAL_AGE_NS)
-        if row is None:
-            return
-        first, second = row[b], own.rows[own.end - 1][a]
-        worst = int(np.abs(first - second).argmax())
-        if abs(first[worst] - second[worst]) > RIVAL_DIFFERENCE:
-            values = [(other, first[worst]), (part, second[worst])]
-            values.sort(key=lambda value: (-len(value[0].joints), self._parts.index(value[0])))
-            texts = [f"{q:.3g} rad by {one.source} ({len(one.joints)} joints)" for one, q in values]
-            name = part.names[a[worst]]
-            self.rivals = f"{name} has two publishers that differ: {texts[0]}, which is used, and {texts[1]}"
-
-    def _append(self, aligner: Aligner, arrival_ns: int) -> None:
-        """Append the rows that have become ready to those of all joints."""
-        stream = self._whole.stream
-        for sample in aligner.ready():
-            row, rows = np.full(stream.spec.width, math.nan), [sample.driver, *sample.rows.values()]
-            for part, own in zip(reversed(self._used), reversed(rows), strict=True):
-                if own is not None:
-                    row[part.places] = own
-            if self._whole not in self._parts:  # else these count its own messages
-                stream.received, stream.arrival_ns = stream.received + 1, arrival_ns
-            newest = stream.ring.newest_ns
-            if newest is not None and sample.time_ns <= newest:
-                continue  # it was joined before the parts were ordered anew
-            if self._partial or not np.isnan(row[: len(self._whole.joints)]).any():
-                stream.ring.append(sample.time_ns, sample.stamp_ns, row)
-            elif any(self._ended):
-                stream.drop(DropReason.UNFIT, "some joints have no messages any more")
+def _rivals(one: JointPart, other: JointPart) -> str:
+    """Name a joint of which two parts have different values at the same time, both as they came."""
+    joints, a, b = np.intersect1d(one.joints, other.joints, return_indices=True)
+    times = one.stream.ring.newest_ns, other.stream.ring.newest_ns
+    if not len(joints) or times[0] is None or times[1] is None:
+        return ""
+    first, second = (part.stream.ring.latest(min(times), RIVAL_AGE_NS) for part in (one, other))
+    if first is None or second is None:
+        return ""
+    q, rival = first[a], second[b]
+    worst = int(np.abs(q - rival).argmax())
+    if abs(q[worst] - rival[worst]) <= RIVAL_DIFFERENCE:
+        return ""
+    values = sorted(((one, q[worst]), (other, rival[worst])), key=lambda value: -len(value[0].joints))
+    texts = [f"{x:.3g} rad by {part.source} ({len(part.joints)} joints)" for part, x in values]
+    name = one.names[a[worst]]
+    return f"{name} has two publishers that differ: {texts[0]}, which is used, and {texts[1]}"
