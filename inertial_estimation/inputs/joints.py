@@ -501,10 +501,10 @@ class JointInput:
 def _rivals(one: JointPart, other: JointPart) -> str:
     """Name a joint of which two parts have different values at the same time, both as they came."""
     joints, a, b = np.intersect1d(one.joints, other.joints, return_indices=True)
-    times = one.stream.ring.newest_ns, other.stream.ring.newest_ns
-    if not len(joints) or times[0] is None or times[1] is None:
+    newest = [time for part in (one, other) if (time := part.stream.ring.newest_ns) is not None]
+    if not len(joints) or len(newest) < 2:
         return ""
-    first, second = (part.stream.ring.latest(min(times), RIVAL_AGE_NS) for part in (one, other))
+    first, second = (part.stream.ring.latest(min(newest), RIVAL_AGE_NS) for part in (one, other))
     if first is None or second is None:
         return ""
     q, rival = first[a], second[b]
