@@ -414,7 +414,7 @@ def simulate(p: Parser) -> None:
     shared(p, "--config --urdf --output --storage --overwrite")
     add(p, "--duration", 12.0, "S", "time from the release to the end", positive=True)
     add(p, "--hoist", float, "S", "time at rest on the hoist (3 s)")
-    add(p, "--disturbance", [], "YAML", "disturbance, as that of the simulator (mass, ball, push, impact)")
+    add(p, "--disturbance", [], "YAML", "disturbance, as that of the simulator (mass, ball, push)")
     walk = "walk: number of steps (of single feet), length of a step [m], when it begins [s]"
     p.add_argument("--walk", nargs=3, type=float, metavar=("STEPS", "LENGTH", "S"), help=walk)
     add(p, "--swing", float, "RAD", "largest distance of an arm's joints from the stance (0.3 rad)")

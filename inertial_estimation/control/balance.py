@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 
 from inertial_estimation.control.config import BalanceConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-LOWEST_PENDULUM = 0.1  # of the height of the centre of mass [m]
 INTEGRAL_GAIN = 1.0  # k_i on the error of the DCM [1/s^2]
 INTEGRAL_LIMIT = 0.04  # of the shift of the centre of pressure by the integral (anti-windup) [m]
 Point = tuple[float, float]
@@ -27,7 +27,7 @@ Point = tuple[float, float]
 
 def pendulum_frequency(height: float) -> float:
     """Return omega = sqrt(g / height) of the linear inverted pendulum [1/s]."""
-    return math.sqrt(STANDARD_GRAVITY / max(height, LOWEST_PENDULUM))
+    return math.sqrt(STANDARD_GRAVITY / height)
 
 
 class DcmFeedback:
@@ -72,13 +72,13 @@ class DcmFeedback:
 class PressureSegment(NamedTuple):
     """The centre of pressure moves in a straight line."""
 
-    start: Point  # [m]
-    end: Point  # [m]
+    start: Array  # [m], shape (2,)
+    end: Array  # [m], shape (2,)
     duration: float  # [s]
 
 
-def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Point:
-    """Return the DCM at the beginning of a plan that ends at rest.
+def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Array:
+    """Return the DCM at the beginning of a plan that ends at rest [m], shape (2,).
 
     While p moves linearly from p0 to p1 within T, xi(t) = p(t) + p'/omega + (xi(0) - p0 - p'/omega)
     e^{omega t}. It is unstable forwards and stable backwards: the plan ends at rest, xi(end) = p(end), and
@@ -88,13 +88,12 @@ def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Point:
         segments: The plan, from now on; at least one.
         omega: Frequency of the pendulum [1/s].
     """
-    x, y = segments[-1].end
-    for (x0, y0), (x1, y1), duration in reversed(segments):
+    xi = segments[-1].end
+    for start, end, duration in reversed(segments):
         if duration > 0.0:
-            sx, sy = (x1 - x0) / (omega * duration), (y1 - y0) / (omega * duration)
-            decay = math.exp(-omega * duration)
-            x, y = x0 + sx + decay * (x - x1 - sx), y0 + sy + decay * (y - y1 - sy)
-    return x, y
+            shift = (end - start) / (omega * duration)
+            xi = start + shift + math.exp(-omega * duration) * (xi - end - shift)
+    return xi
 
 
 def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: Array) -> Array:
@@ -184,32 +183,27 @@ def edge_distance(feet: Sequence[Point], point: Point) -> float:
     return min(nx * point[0] + ny * point[1] - d for nx, ny, d in _edges(convex_hull(feet)))
 
 
-def region_within(polygons: Sequence[Sequence[Point]], margin: float) -> list[Point]:
-    """Return the corners of the region inside all polygons, at least a margin from every edge.
+def nearest_within(polygons: Sequence[Sequence[Point]], margin: float, point: Point) -> Point | None:
+    """Return the point inside all polygons, a margin from every edge, that is nearest to a point.
+
+    The least distance x to the half planes G x >= h follows from the residual r = E u - e of the non-negative
+    least squares of E = [G'; h'] and the last unit vector e: x = -r_xy / r_z (Lawson and Hanson, 23.27).
 
     Args:
         polygons: Each the places of feet that stand.
         margin: Distance from the edges [m].
+        point: The point; it is returned itself if it is inside.
 
     Returns:
-        Corners, counter-clockwise; empty if there is no such point.
+        The nearest point; None if there is none inside.
     """
-    region = convex_hull(polygons[0])
-    for feet in polygons:
-        for nx, ny, d in _edges(convex_hull(feet)):
-            region = _cut(region, nx, ny, d + margin)
-    return region if len(region) >= 3 else []
-
-
-def _cut(polygon: Sequence[Point], nx: float, ny: float, d: float) -> list[Point]:
-    """Cut a convex polygon by the half plane n p >= d (Sutherland and Hodgman)."""
-    kept: list[Point] = []
-    for i, (bx, by) in enumerate(polygon):
-        ax, ay = polygon[i - 1]
-        before, now = nx * ax + ny * ay - d, nx * bx + ny * by - d
-        if (before < 0.0) != (now < 0.0):
-            s = before / (before - now)
-            kept.append((ax + s * (bx - ax), ay + s * (by - ay)))
-        if now >= 0.0:
-            kept.append((bx, by))
-    return kept
+    edges = np.array([edge for feet in polygons for edge in _edges(convex_hull(feet))])
+    G, h = edges[:, :2], edges[:, 2] + margin - edges[:, :2] @ point
+    if (h <= 0.0).all():
+        return point
+    E, last = np.vstack((G.T, h)), np.array([0.0, 0.0, 1.0])
+    residual = E @ nnls(E, last)[0] - last
+    if np.allclose(residual, 0.0):
+        return None
+    x, y = (point - residual[:2] / residual[2]).tolist()
+    return x, y

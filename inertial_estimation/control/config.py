@@ -82,19 +82,6 @@ class BalanceConfig:
 
 
 @dataclass(frozen=True)
-class ReferenceConfig:
-    """How fast references may move: a jump becomes a smooth motion, at full rate after a quarter second."""
-
-    angle_rate: float = parameter(
-        1.0,
-        "Largest rate of the smoothed references of the base's roll and pitch.",
-        unit="rad/s",
-        lower=1e-3,
-        upper=10.0,
-    )
-
-
-@dataclass(frozen=True)
 class WalkingConfig:
     """Steps and their timing."""
 
@@ -136,7 +123,7 @@ class CrawlConfig:
         0.05,
         "Smallest distance of the centre of mass from the edges of the polygon of the supporting feet.",
         unit="m",
-        lower=0.0,
+        lower=0.005,
         upper=0.5,
         runtime=True,
     )
@@ -149,8 +136,9 @@ class CrawlConfig:
         runtime=True,
     )
     dwell: float = parameter(
-        0.25,
-        "Time for which the robot rests on all feet between moving its body and swinging a foot.",
+        0.4,
+        "Time for which the robot rests on all feet between moving its body and swinging a foot; "
+        "trunk_payload detects a load in it.",
         unit="s",
         lower=0.0,
         upper=10.0,
@@ -215,7 +203,6 @@ class ControllerConfig:
     posture: PostureConfig = section(PostureConfig)
     contact: ContactTaskConfig = section(ContactTaskConfig)
     balance: BalanceConfig = section(BalanceConfig)
-    references: ReferenceConfig = section(ReferenceConfig)
     walking: WalkingConfig = section(WalkingConfig)
     crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)

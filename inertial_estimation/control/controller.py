@@ -32,7 +32,7 @@ from inertial_estimation.control.tasks import (
 )
 from inertial_estimation.control.walking.biped import BipedGait
 from inertial_estimation.control.walking.crawl import CrawlGait
-from inertial_estimation.control.walking.gait import Gait, GaitPhase, StepLimits, SupportTarget, Tick
+from inertial_estimation.control.walking.gait import Gait, GaitPhase, SupportTarget, Tick
 from inertial_estimation.errors import ConfigurationError, NumericalError, did_you_mean
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -88,57 +88,45 @@ class ControlResult(NamedTuple):
     com: Array = NO_VECTOR  # centre of mass [m], shape (3,)
     dcm: Array = NO_VECTOR  # divergent component of motion [m], shape (2,)
     dcm_ref: Array = NO_VECTOR  # its reference [m], shape (2,)
-    cop: Array = NO_VECTOR  # wanted centre of pressure [m], shape (2,)
     height: float = 0.0  # of the base above the support [m]
 
 
-class PostureGains(NamedTuple):
-    """Gains of every joint, shape (n_joints,) each."""
+def posture_stiffness(config: PostureConfig, joint_names: Sequence[str]) -> Array:
+    """Return the stiffness of every joint, with the exceptions by name or pattern [1/s^2], shape (n_joints,).
 
-    stiffness: Array  # [1/s^2]
-    damping: Array  # [1/s]
-    weight: Array
-
-    @classmethod
-    def of(cls, config: PostureConfig, joint_names: Sequence[str], legs: Array) -> "PostureGains":
-        """Resolve the patterns.
-
-        Args:
-            config: Gains, with exceptions by joint.
-            joint_names: Names in the model's order.
-            legs: Weights of the joints that carry a contact, shape (n_joints,); NaN of the others.
-
-        Raises:
-            ConfigurationError: If a pattern matches no joint, or their number is not that of the values.
-        """
-        if len(config.joints) != len(config.stiffnesses):
-            raise ConfigurationError(
-                f"'posture.stiffnesses' has {len(config.stiffnesses)} values, expected one for each of the "
-                f"{len(config.joints)} 'posture.joints'"
-            )
-        k = np.full(len(joint_names), config.stiffness)
-        for pattern, stiffness in zip(config.joints, config.stiffnesses, strict=True):
-            found = [i for i, name in enumerate(joint_names) if fnmatch.fnmatchcase(name, pattern)]
-            if not found:
-                raise ConfigurationError(
-                    f"no joint matches '{pattern}' of 'posture.joints'"
-                    f"{did_you_mean(pattern, joint_names, 'the model has')}"
-                )
-            k[found] = stiffness
-        return cls(k, 2.0 * np.sqrt(k), np.where(np.isnan(legs), 1.0, legs))  # critically damped
-
-
-def leg_weights(robot: RobotModel, frames: Sequence[str], contacts: Sequence[Contact]) -> Array:
-    """Return the posture weight of every joint that carries a contact, shape (n_joints,); NaN of the others.
-
-    It is small, since the tasks of the base and the feet determine these joints; not all of them where a
-    limb has more than the numbers of a foot's placement.
+    Raises:
+        ConfigurationError: If a pattern matches no joint, or their number is not that of the values.
     """
-    weights = np.full(robot.n_joints, np.nan)
-    for frame, contact in zip(frames, contacts, strict=True):
-        limb = robot.joints_to(frame)
-        determined = len(limb) <= (6 if contact.is_sole else 3)
-        weights[limb] = np.fmax(weights[limb], LEG_WEIGHT if determined else REDUNDANT_LEG_WEIGHT)
+    if len(config.joints) != len(config.stiffnesses):
+        raise ConfigurationError(
+            f"'posture.stiffnesses' has {len(config.stiffnesses)} values, expected one for each of the "
+            f"{len(config.joints)} 'posture.joints'"
+        )
+    k = np.full(len(joint_names), config.stiffness)
+    for pattern, stiffness in zip(config.joints, config.stiffnesses, strict=True):
+        found = [i for i, name in enumerate(joint_names) if fnmatch.fnmatchcase(name, pattern)]
+        if not found:
+            raise ConfigurationError(
+                f"no joint matches '{pattern}' of 'posture.joints'"
+                f"{did_you_mean(pattern, joint_names, 'the model has')}"
+            )
+        k[found] = stiffness
+    return k
+
+
+def posture_weights(robot: RobotModel, frames: Sequence[str], contacts: Sequence[Contact]) -> Array:
+    """Return the posture weight of every joint, shape (n_joints,).
+
+    It is small for a joint that carries a contact, since the tasks of the base and the feet determine it; not
+    all of them do where a limb has more joints than numbers of a foot's placement.
+    """
+    weights = np.ones(robot.n_joints)
+    limbs = [(robot.joints_to(frame), contact) for frame, contact in zip(frames, contacts, strict=True)]
+    redundant = [limb for limb, contact in limbs if len(limb) > (6 if contact.is_sole else 3)]
+    for limb, _contact in limbs:
+        weights[limb] = LEG_WEIGHT
+    for limb in redundant:
+        weights[limb] = REDUNDANT_LEG_WEIGHT
     return weights
 
 
@@ -146,13 +134,6 @@ def inner_points(contact: Contact) -> Array:
     """Return the corners of a sole moved inwards by its margin, in the contact frame [m], shape (k, 3)."""
     arms = contact.points_C - contact.centre_C
     return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - contact.margin, 0.0), arms)
-
-
-def make_gait(contacts: Sequence[Contact], config: ControllerConfig, limits: StepLimits) -> Gait:
-    """Return a crawl for four or more points, else a walk on two soles, which stands on other contacts."""
-    if len(contacts) >= LEGS_TO_CRAWL and not any(contact.is_sole for contact in contacts):
-        return CrawlGait(contacts, config.walking, config.crawl, limits)
-    return BipedGait(contacts, config.walking, limits)
 
 
 class WholeBodyController:
@@ -183,12 +164,13 @@ class WholeBodyController:
         rotors = config.robot.nominal_friction.of_joints("armature", robot)
         self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=rotors)
         self.tau_max = config.torque_scale * self.dynamics.limits.effort
-        self._legs = leg_weights(robot, contact_frames, contacts)
+        self._posture_weights = posture_weights(robot, contact_frames, contacts)
         home = stance_positions(config.stance, robot)
         height = _height(self.dynamics.at_rest(home)) if robot.floating_base else 0.0
-        self.references = References(config.references, robot, self.dynamics.limits, home, height)
-        limits = StepLimits.of(height, STANDARD_GRAVITY * robot.total_mass)
-        self.gait = make_gait(contacts, config, limits)
+        self.references = References(robot, self.dynamics.limits, home, height)
+        crawls = len(contacts) >= LEGS_TO_CRAWL and not any(contact.is_sole for contact in contacts)
+        kind = CrawlGait if crawls else BipedGait
+        self.gait: Gait = kind(contacts, config, height, STANDARD_GRAVITY * robot.total_mass)
         self._feedback = DcmFeedback()
         self._builder = ProgramBuilder(contacts, self.dynamics.nv, self.tau_max)
         self._solver = QpSolver(self._builder.size)
@@ -200,9 +182,8 @@ class WholeBodyController:
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
         self.config = config
-        self.gait.set_config(config.walking, config.crawl)
-        joints = self.dynamics.robot.joint_names
-        self._posture = PostureGains.of(config.posture, joints, self._legs)
+        self.gait.config = config
+        self._stiffness = posture_stiffness(config.posture, self.dynamics.robot.joint_names)
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
@@ -276,7 +257,7 @@ class WholeBodyController:
         weight = STANDARD_GRAVITY * state.mass
         shares = weight * load_shares(centres, target.capacity, cop)
         loads = [
-            ContactLoad(share, capacity * FORCE_LIMIT * weight, capacity > 0.0)
+            ContactLoad(share, capacity * FORCE_LIMIT * weight)
             for share, capacity in zip(shares.tolist(), target.capacity, strict=True)
         ]
         result = self._solve(joints, state, tasks, motions, loads)
@@ -288,7 +269,6 @@ class WholeBodyController:
             com=state.com,
             dcm=dcm,
             dcm_ref=target.dcm,
-            cop=cop,
             height=-target.support_height,
         )
 
@@ -318,11 +298,11 @@ class WholeBodyController:
         return tasks
 
     def _posture_task(self, state: DynamicsState) -> Task:
-        """Return the task that draws every joint to its reference."""
-        gains, wanted = self._posture, self.references.joints
+        """Return the task that draws every joint to its reference, critically damped."""
+        k, wanted = self._stiffness, self.references.joints
         v = state.v[len(state.v) - len(state.q) :]
-        pull = gains.stiffness * (wanted.position - state.q) + gains.damping * (wanted.rate - v)
-        return Task("posture", self._joint_rows, wanted.acceleration + pull, gains.weight)
+        pull = k * (wanted.position - state.q) + 2.0 * np.sqrt(k) * (wanted.rate - v)
+        return Task("posture", self._joint_rows, wanted.acceleration + pull, self._posture_weights)
 
     def _solve(
         self,

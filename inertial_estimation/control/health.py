@@ -1,6 +1,5 @@
 """What diagnostics say of the controller: one entry a part, each from a table of its conditions."""
 
-import math
 from collections import deque
 from collections.abc import Sequence
 
@@ -8,7 +7,6 @@ import numpy as np
 
 from inertial_estimation.control.controller import ControlResult, ControlState
 from inertial_estimation.control.inertia_intake import InertiaIntake, TorqueErrorIntake
-from inertial_estimation.control.references import References
 from inertial_estimation.control.supervisor import ControllerStepCounts
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.stream import REPORTED_NS
@@ -30,7 +28,7 @@ def _entry(name: str, values: dict[str, str], *conditions: Condition) -> Health:
 def controller_health(
     last: ControlResult | None,
     counts: ControllerStepCounts,
-    references: References,
+    values: dict[str, str],
     lost: Sequence[str],
     timeout: float,
     now_ns: int,
@@ -40,54 +38,45 @@ def controller_health(
     Args:
         last: Result of the last step; None before the first.
         counts: Numbers of steps.
-        references: References taken and refused.
+        values: Further figures by name.
         lost: Names of the required inputs that never came or are lost.
         timeout: Age from which they are [s].
         now_ns: Time now on the clock of the stamps [ns].
     """
-    values = {
+    values |= {
         "steps": str(counts.steps),
         "steps in damping": str(counts.damped),
         "steps with the last torques": str(counts.held),
         "gaps": str(counts.gaps),
         "joint states without base": str(counts.unmatched),
-        "references refused": str(references.refused),
+        **{f"fault: {cause.value}": str(number) for cause, number in counts.faults.items()},
     }
-    values |= {f"fault: {cause.value}": str(number) for cause, number in counts.faults.items()}
-    for name, text in (
-        ("last fault", counts.last_fault),
-        ("last refusal", references.last_refusal),
-    ):
-        values |= {name: text} if text else {}
-    state = reason = activity = ""
-    age = math.inf
-    if last is not None:
-        state, reason, activity = last.state.value, last.reason, last.activity
-        age = seconds(now_ns - last.stamp_ns)
-        values |= {
-            "state": state,
-            "phase": activity,
-            "solver": last.qp_status,
-            "largest torque [Nm]": f"{np.abs(last.tau).max():.2f}",
-            "height [m]": f"{last.height:.4f}",
-        }
-    damps = state == ControlState.DAMPING.value
-    waits = bool(lost) and not (damps and age <= timeout)
-    ago = seconds(now_ns - (counts.last_fault_ns or 0))
+    if counts.last_fault:
+        values["last fault"] = counts.last_fault
+    stale, warn, error = HealthLevel.STALE, HealthLevel.WARN, HealthLevel.ERROR
+    waiting = f"waiting for {listing(lost)}: no torques are sent"
+    if last is None:
+        none = "no joint state with a base state of its time yet"
+        return _entry("controller", values, (bool(lost), stale, waiting), (True, warn, none))
+    age, ago = seconds(now_ns - last.stamp_ns), seconds(now_ns - (counts.last_fault_ns or 0))
+    values |= {
+        "state": last.state.value,
+        "phase": last.activity,
+        "solver": last.qp_status,
+        "largest torque [Nm]": f"{np.abs(last.tau).max():.2f}",
+        "height [m]": f"{last.height:.4f}",
+    }
+    damps, late = last.state is ControlState.DAMPING, age > timeout
+    lately, again = _lately(counts.last_fault_ns, now_ns), f"controlling again after a fault {ago:.1f} s ago"
     return _entry(
         "controller",
         values,
-        (waits, HealthLevel.STALE, f"waiting for {listing(lost)}: no torques are sent"),
-        (last is None, HealthLevel.WARN, "no joint state with a base state of its time yet"),
-        (age > timeout, HealthLevel.ERROR, f"no joint state has been answered for {age:.2f} s"),
-        (damps, HealthLevel.ERROR, f"damping: {reason}"),
-        (state == ControlState.HOLDING.value, HealthLevel.WARN, f"holding the last torques: {reason}"),
-        (
-            _lately(counts.last_fault_ns, now_ns),
-            HealthLevel.WARN,
-            f"controlling again after a fault {ago:.1f} s ago: {counts.last_fault}",
-        ),
-        (True, HealthLevel.OK, f"controlling: {activity or 'posture'}"),
+        (bool(lost) and (late or not damps), stale, waiting),
+        (late, error, f"no joint state has been answered for {age:.2f} s"),
+        (damps, error, f"damping: {last.reason}"),
+        (last.state is ControlState.HOLDING, warn, f"holding the last torques: {last.reason}"),
+        (lately, warn, f"{again}: {counts.last_fault}"),
+        (True, HealthLevel.OK, f"controlling: {last.activity or 'posture'}"),
     )
 
 

@@ -1,5 +1,6 @@
 """Takes estimates of inertias, all of one stamp together or none, and of the model's errors in torques."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -9,10 +10,9 @@ from inertial_estimation.inputs.config import JUMP_NS
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import weight_of
-from inertial_estimation.signals import Array, LinkInertia, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia, seconds
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-LEAST_MASS = 0.02  # plausible, as a share of the mass of the link's body in the URDF
 MOST_MASS = 2.0  # plausible on top of the body's mass in the URDF, as a multiple of the robot's mass
 EXTENT_M = 2.0  # of a body: its centre of mass from its link, its radius of gyration
 MAX_PENDING = 64  # sets of inertias, and joint states that wait for them
@@ -44,7 +44,7 @@ class InertiaIntake:
         """
         self.links = tuple(nominal_masses)
         most = MOST_MASS * total_mass
-        self._ranges = {link: (LEAST_MASS * m, m + most) for link, m in nominal_masses.items()}
+        self._largest = {link: mass + most for link, mass in nominal_masses.items()}
         self.reset()
 
     def reset(self) -> None:
@@ -54,7 +54,7 @@ class InertiaIntake:
         self.refused: Counter[str] = Counter()
         self.refusal = ""
         self.refusal_ns: int | None = None
-        self._judged_ns: int | None = None  # newest stamp of a set that was handed over or refused
+        self._judged_ns = -math.inf  # newest stamp of a set that was handed over or refused
         self._sets: dict[int, dict[str, LinkInertia] | None] = {}  # by stamp; None: one of them was refused
 
     def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
@@ -75,12 +75,10 @@ class InertiaIntake:
             self._refuse("stamp ahead", f"'{inertia.link}': {lead}", now_ns)
         elif problem := self._problem(inertia):
             self._sets[stamp_ns] = None
-            self._judged_ns = max(stamp_ns, self._judged_ns or stamp_ns)
+            self._judged_ns = max(stamp_ns, self._judged_ns)
             self._refuse(*problem, now_ns)
-        else:
-            found = self._sets.setdefault(stamp_ns, {})
-            if found is not None:
-                found[inertia.link] = inertia
+        elif (found := self._sets.setdefault(stamp_ns, {})) is not None:
+            found[inertia.link] = inertia
         while len(self._sets) > MAX_PENDING:
             oldest = self._sets.pop(min(self._sets))
             if oldest is not None and len(oldest) < len(self.links):
@@ -96,14 +94,13 @@ class InertiaIntake:
         if not complete:
             return None
         stamp_ns = max(complete)
-        of_it = self._sets[stamp_ns] or {}
-        newest = {link: of_it[link] for link in self.links}
-        for stamp in [s for s in self._sets if s <= stamp_ns]:
-            found = self._sets.pop(stamp)
+        newest = self._sets.pop(stamp_ns)
+        for older in [s for s in self._sets if s < stamp_ns]:
+            found = self._sets.pop(older)
             missing = [] if found is None else [link for link in self.links if link not in found]
             if missing:
                 self._refuse("link missing", ", ".join(missing), stamp_ns)
-        self._judged_ns = max(stamp_ns, self._judged_ns or stamp_ns)
+        self._judged_ns = max(stamp_ns, self._judged_ns)
         self.applied_ns = stamp_ns
         self.applied += 1
         return newest
@@ -116,9 +113,7 @@ class InertiaIntake:
             max_age: Largest age of the inertias at that stamp [s]; 0: any.
             timeout: Age from which inertias have stopped [s].
         """
-        if not max_age or self._judged_ns is None:
-            return False
-        return max_age < seconds(stamp_ns - self._judged_ns) <= timeout
+        return bool(max_age) and max_age < (stamp_ns - self._judged_ns) / NANOSECONDS <= timeout
 
     def _problem(self, inertia: LinkInertia) -> tuple[str, str] | None:
         """Return why an inertia is that of no body, or cannot be that of its link; None if it can."""
@@ -131,18 +126,15 @@ class InertiaIntake:
         violations = InertialParameters(inertia.mass, inertia.com_L, inertia.inertia_Lcm).violations()
         if violations:
             return "inconsistent", f"{link}: {'; '.join(violations)}"
-        least, most = self._ranges[inertia.link]
         radius = float(np.sqrt(np.trace(inertia.inertia_Lcm) / inertia.mass))
-        for what, value, low, high, unit in (
-            ("mass", float(inertia.mass), least, most, "kg"),
-            ("distance of the centre of mass", float(np.abs(inertia.com_L).max()), 0.0, EXTENT_M, "m"),
-            ("radius of gyration", radius, 0.0, EXTENT_M, "m"),
+        for what, value, largest, unit in (
+            ("mass", float(inertia.mass), self._largest[inertia.link], "kg"),
+            ("distance of the centre of mass", float(np.abs(inertia.com_L).max()), EXTENT_M, "m"),
+            ("radius of gyration", radius, EXTENT_M, "m"),
         ):
-            if not low <= value <= high:
-                return (
-                    "implausible",
-                    f"{link}: {what} {value:.4g} {unit}, plausible are {low:.3g} to {high:.3g} {unit}",
-                )
+            if not value <= largest:
+                text = f"{what} {value:.4g} {unit}, plausible are at most {largest:.3g} {unit}"
+                return "implausible", f"{link}: {text}"
         return None
 
     def _refuse(self, reason: str, detail: str, now_ns: int) -> None:

@@ -26,7 +26,6 @@ from inertial_estimation.signals import Array
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 EDGE_SHARE = 0.125  # of the shorter side of a sole
 FORCE_WEIGHT = 1e-3  # w_f, small: it only settles what the tasks leave open
-SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
 
 
 class Contact(NamedTuple):
@@ -111,7 +110,6 @@ class ContactLoad(NamedTuple):
 
     force: float  # wanted normal force [N]
     limit: float  # largest normal force allowed [N]; 0 for a foot in the air
-    in_contact: bool = True  # whether it can push on the ground at all
 
 
 class QuadraticProgram(NamedTuple):
@@ -163,7 +161,7 @@ class ProgramBuilder:
             cones.append(np.zeros((len(contact.cone), n)))
             cones[-1][:, place] = contact.cone * FORCE_UNIT[: contact.dim] / FORCE_UNIT[0]
         self._ground = np.vstack((*cones, np.eye(n)[self._normals]))
-        self._weights = SMALLEST_WEIGHT + np.repeat([0.0, FORCE_WEIGHT], [nv, n_forces])
+        self._weights = np.repeat([0.0, FORCE_WEIGHT], [nv, n_forces])
         self.size = n, nv - len(tau_max), len(self._ground) + len(tau_max)
 
     def build(
@@ -183,10 +181,7 @@ class ProgramBuilder:
         """
         (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[0]
         A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])
-        weights, end = np.empty(len(b)), 0
-        for task in tasks:
-            weights[end : end + len(task.b)] = task.weight
-            end += len(task.b)
+        weights = np.concatenate([np.broadcast_to(task.weight, len(task.b)) for task in tasks])
         weighted = weights[:, None] * A
         H, g = np.diag(self._weights), np.zeros(n)
         H[:nv, :nv] += weighted.T @ A
@@ -195,7 +190,7 @@ class ProgramBuilder:
         motion = np.zeros((nv, n))  # rows of M a - J' f
         motion[:, :nv] = state.M
         for one, place, load in zip(motions, self._places, loads, strict=True):
-            if load.in_contact:
+            if load.limit > 0.0:
                 motion[:, place] = -one.jacobian.T
         motion[:, nv:] *= self._units
         count, h = len(self._ground), state.h
@@ -219,7 +214,6 @@ class ProgramBuilder:
         return found
 
 
-INFINITE = 1e20  # ProxQP's infinity
 TOLERANCE = 1e-4  # residual of the optimality conditions at which a program counts as solved
 MAX_ITERATIONS = 10, 6  # outer ones, and Newton's in each: they bound the time of a solution
 STATUS = {
@@ -270,8 +264,7 @@ class QpSolver:
         if not (np.isfinite(p.H).all() and np.isfinite(p.g).all() and np.isfinite(p.tau_offset).all()):
             return QpSolution(np.zeros(self._size[0]), "not finite", 0)
         arguments = {"H": p.H, "g": p.g, "C": p.C}
-        arguments |= {"l": np.maximum(p.lower, -INFINITE), "u": np.minimum(p.upper, INFINITE)}
-        arguments |= {"A": p.A, "b": p.b} if self._size[1] else {}
+        arguments |= {"l": p.lower, "u": p.upper} | ({"A": p.A, "b": p.b} if self._size[1] else {})
         if self._started:
             self._qp.update(**arguments, update_preconditioner=False)
         else:

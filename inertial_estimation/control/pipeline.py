@@ -225,7 +225,7 @@ class ControllerPipeline(TakesReadings):
             held: True: the swing under way ends, then it stands; what is left of the walk is kept. False: it
                 goes on with it.
         """
-        self.controller.gait.hold(held)
+        self.controller.gait.held = held
 
     def tick(self, now_ns: int) -> list[TorqueCommand]:
         """Answer the joint states whose base state has arrived.
@@ -255,19 +255,20 @@ class ControllerPipeline(TakesReadings):
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
-        aligner, inertias = self.inputs.aligner, self.config.inertias
-        counts, references = self.supervisor.counts, self.controller.references
-        lost = aligner.missing(now_ns)
-        entry = controller_health(self.last, counts, references, lost, aligner.timeout, now_ns)
-        more = {
-            "held": "yes" if self.controller.gait.held else "no",
+        aligner, controller, used = self.inputs.aligner, self.controller, self.config.inertias.applied
+        values = {
+            "references refused": str(controller.references.refused),
+            "held": "yes" if controller.gait.held else "no",
             "joint velocities": self._sensed.joint_states.velocity_source,
         }
+        if controller.references.last_refusal:
+            values["last refusal"] = controller.references.last_refusal
+        lost, counts = aligner.missing(now_ns), self.supervisor.counts
         return [
             *self.inputs.health(now_ns),
-            inertia_health(self._inertias, STOPPED * aligner.timeout, now_ns, used=inertias.applied),
+            inertia_health(self._inertias, STOPPED * aligner.timeout, now_ns, used=used),
             *torque_error_health(self.torque_errors),
-            Health(entry.name, entry.level, entry.message, {**entry.values, **more}),
+            controller_health(self.last, counts, values, lost, aligner.timeout, now_ns),
         ]
 
     def reset(self) -> None:

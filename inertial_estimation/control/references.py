@@ -4,19 +4,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.control.config import ReferenceConfig
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, JointReading
 
-HEIGHT_RATE, JOINT_RATE = 0.3, 2.5  # largest rates of the references of base height and joints [m/s], [rad/s]
-SPEED_UP_S = 0.25  # in which a reference reaches its largest rate
+# Largest rates of the references of base height [m/s], base angles and joints [rad/s].
+HEIGHT_RATE, ANGLE_RATE, JOINT_RATE = 0.3, 1.0, 2.5
+SMOOTH_S = 0.25  # in which a reference reaches its largest rate, and the plane of a crawl that of a landing
 GAP_S = 0.1  # without a new target its rate no longer counts; without a joint state control begins anew
-HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
 HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
-RETURN_SHARE = 0.9  # of a limit, within which a request is taken, and a state again that was beyond it
+# Of a limit: within it a request is taken, and a state again that was beyond it. Of the height in the home
+# posture: from it on a robot, on a slope perhaps, counts as being in that posture.
+RETURN_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +117,16 @@ class References:
         last_refusal: Why the last one was refused; empty where none was.
     """
 
-    def __init__(
-        self, config: ReferenceConfig, robot: RobotModel, limits: JointLimits, home: Array, home_height: float
-    ) -> None:
+    def __init__(self, robot: RobotModel, limits: JointLimits, home: Array, home_height: float) -> None:
         """Begin without a request.
 
         Args:
-            config: How fast references may move.
             robot: The robot.
             limits: Limits of its joints in the URDF.
             home: Joint positions of the home posture [rad], shape (n_joints,).
             home_height: Height of the base above the support in the home posture [m].
         """
-        self._config, self._robot, self._limits = config, robot, limits
+        self._robot, self._limits = robot, limits
         self._home, self.home_height = home, home_height
         self.reset()
 
@@ -155,7 +153,7 @@ class References:
         """
         self._start(q, height, roll, pitch)
         if self._first_height is None:
-            at_home = abs(height - self.home_height) <= HEIGHT_TOLERANCE
+            at_home = abs(height - self.home_height) <= (1.0 - RETURN_SHARE) * self.home_height
             self._first_height = height if at_home else self.home_height
         self.height.set_target(np.array([self._first_height]))
         self.tilt.set_target(np.zeros(2))
@@ -192,18 +190,18 @@ class References:
             self.refuse(f"base reference: {problem}")
             return
         limits = {"height_rate": HEIGHT_RATE}
-        limits |= dict.fromkeys(("roll_rate", "pitch_rate"), self._config.angle_rate)
+        limits |= dict.fromkeys(("roll_rate", "pitch_rate"), ANGLE_RATE)
         bounded = {name: float(np.clip(getattr(reference, name), -m, m)) for name, m in limits.items()}
         self._asked_base = replace(reference, **bounded)
         self._aim_base()
 
     def _start(self, q: Array, height: float, roll: float, pitch: float) -> None:
         self.joints, self.height, self.tilt = (
-            SmoothReference(start, rate, rate / SPEED_UP_S)
+            SmoothReference(start, rate, rate / SMOOTH_S)
             for start, rate in (
                 (q, JOINT_RATE),
                 (np.array([height]), HEIGHT_RATE),
-                (np.array([roll, pitch]), self._config.angle_rate),
+                (np.array([roll, pitch]), ANGLE_RATE),
             )
         )
 

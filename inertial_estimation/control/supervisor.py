@@ -16,16 +16,17 @@ from inertial_estimation.errors import InertialEstimationError, NumericalError
 from inertial_estimation.inputs.joints import FREE_VELOCITY, VELOCITY_FACTOR
 from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.models.friction import EFFORT_PER_KG
-from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.robot_config import stance_positions
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
-LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
-BASE_SPEED, BASE_RATE = 10.0, 20.0  # largest plausible [m/s], [rad/s]
+# Largest plausible speed of a base [m/s], its rate, and the least limit of a joint [rad/s]: URDFs limit some
+# joints of hands and heads to 1 rad/s and less.
+PLAUSIBLE_SPEED = 10.0
 FALLBACK_DAMPING = 5.0  # d of tau = -d v, while the state cannot be used; less for light joints [Nms/rad]
+HOLD_S = 0.02  # for which a force and the torques of the last solution still hold, and a late command counts
+STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
 
 
 class FaultCause(Enum):
@@ -48,94 +49,6 @@ class StateFault(NamedTuple):
     text: str  # the input and the numbers, for people
 
 
-class StateLimits:
-    """Limits of joints and base, within which the controller can work with a state.
-
-    Attributes:
-        speed: Largest plausible speed of each joint [rad/s], shape (n_joints,).
-    """
-
-    def __init__(self, robot: RobotModel, limits: JointLimits) -> None:
-        """Derive the limits of the joints.
-
-        Args:
-            robot: The robot.
-            limits: Limits of its joints in the URDF.
-        """
-        self._names = robot.joint_names
-        scaled = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_SPEED_LIMIT)
-        self.speed: Array = np.where(np.isfinite(limits.velocity), scaled, FREE_VELOCITY)
-
-    def fault(
-        self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
-    ) -> StateFault | None:
-        """Return why a state cannot be used; None if it can.
-
-        Args:
-            base: Motion of a floating base; None for a fixed one.
-            joints: Joint state in the model's order.
-            before: Fault of the state before: its limit is narrower, so that the result does not alternate.
-        """
-        limit = self.speed * (RETURN_SHARE if before is FaultCause.JOINT_SPEED else 1.0)
-        fast = np.abs(joints.v) > limit
-        if fast.any():
-            i = int(np.argmax(fast))
-            text = f"moves at {joints.v[i]:.4g}, plausible are at most {limit[i]:.4g} rad/s"
-            return StateFault(FaultCause.JOINT_SPEED, f"joint_states: '{self._names[i]}' {text}")
-        return None if base is None else self._base_fault(base, before)
-
-    def _base_fault(self, base: BaseMotion, before: FaultCause | None) -> StateFault | None:
-        x, y, _z, _w = base.quaternion_xyzw.tolist()
-        tilt = math.degrees(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
-        speed, rate = math.hypot(*base.v_WB_B.tolist()), math.hypot(*base.w_WB_B.tolist())
-        moves = "base_state: the base moves at {:.4g}, plausible are at most {:.4g} "
-        fallen = (
-            "the robot has fallen: base_state is tilted by {:.0f} deg, at most {:.0f} deg can be controlled"
-        )
-        for cause, value, limit, text in (
-            (FaultCause.BASE_SPEED, speed, BASE_SPEED, moves + "m/s"),
-            (FaultCause.BASE_RATE, rate, BASE_RATE, moves + "rad/s"),
-            (FaultCause.FALLEN, tilt, math.degrees(FALLEN_RAD), fallen),
-        ):
-            if value > limit * (RETURN_SHARE if before is cause else 1.0):
-                return StateFault(cause, text.format(value, limit))
-        return None
-
-
-HOLD_S = 0.02  # for which a force and the torques of the last solution still hold, and a late command counts
-STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
-
-
-class TorqueReturn:
-    """Moves the torques from those last sent to the wanted ones, at most by a share of the limits a tick.
-
-    Once all torques have arrived it does nothing until the next `begin`.
-    """
-
-    def __init__(self, tau_max: Array, unlimited: float) -> None:
-        """Set the rate by the torque limits [Nm], shape (n_joints,), and one for joints without [Nm]."""
-        self._rate = np.where(np.isfinite(tau_max), tau_max, unlimited) / GAP_S
-        self._tau: Array | None = None
-
-    def begin(self, tau: Array | None) -> None:
-        """Start from torques [Nm], shape (n_joints,); None: the next ones take effect at once."""
-        self._tau = tau
-
-    def limited(self, tau: Array, h: float) -> Array:
-        """Return the torques to send.
-
-        Args:
-            tau: The wanted torques [Nm], shape (n_joints,).
-            h: Time since the last command [s].
-        """
-        if self._tau is None:
-            return tau
-        step = self._rate * min(h, HOLD_S)
-        sent: Array = np.clip(tau, self._tau - step, self._tau + step)
-        self._tau = None if np.array_equal(sent, tau) else sent
-        return sent
-
-
 @dataclass(slots=True)
 class ControllerStepCounts:
     """What became of the joint states since the start."""
@@ -155,7 +68,8 @@ class ControlSupervisor:
 
     A state that is not plausible, a computation that fails or torques that are not finite are never an
     exception: the joints are damped, or for a moment the last torques are kept, and the cause is counted.
-    When control returns, its references begin where the robot is and its torques at those last sent.
+    When control returns, its references begin where the robot is and its torques at those last sent, which
+    move by at most their limits within `GAP_S`.
 
     Attributes:
         controller: The controller.
@@ -169,26 +83,28 @@ class ControlSupervisor:
             config: All parameters.
             controller: The controller of the robot.
         """
-        dynamics = controller.dynamics
         self.controller = controller
-        self._limits = StateLimits(dynamics.robot, dynamics.limits)
-        self._return = TorqueReturn(controller.tau_max, EFFORT_PER_KG * dynamics.robot.total_mass)
-        self._n_contacts = len(config.robot.contacts) if dynamics.robot.floating_base else 0
+        dynamics, self._tau_max = controller.dynamics, controller.tau_max
+        robot, speed = dynamics.robot, dynamics.limits.velocity
+        scaled = np.maximum(VELOCITY_FACTOR * speed, PLAUSIBLE_SPEED)
+        self._speed: Array = np.where(np.isfinite(speed), scaled, FREE_VELOCITY)  # largest plausible [rad/s]
+        unlimited = EFFORT_PER_KG * robot.total_mass
+        self._rate = np.where(np.isfinite(self._tau_max), self._tau_max, unlimited) / GAP_S  # [Nm/s]
+        self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
         # Of its speed, a joint that a torque moves alone, with the inertia I = 1 / (M^-1)_jj, loses the share
         # d h / I in a period h.
-        mobility = np.diag(
-            linear_algebra.inv(dynamics.at_rest(stance_positions(config.stance, dynamics.robot)).M)
-        )[dynamics.robot.n_base :]
+        inverse_mass = linear_algebra.inv(dynamics.at_rest(stance_positions(config.stance, robot)).M)
+        mobility = np.diag(inverse_mass)[robot.n_base :]
         self._damping = np.minimum(FALLBACK_DAMPING, STABLE_SHARE * config.rate / mobility)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
         self.controller.reset()
-        self._return.begin(None)
         self.counts = ControllerStepCounts()
         self._fault: FaultCause | None = None
         self._sent: Array | None = None
+        self._returning: Array | None = None  # torques from which the sent ones return to the wanted ones
         self._solution: tuple[int, Array] | None = None  # stamp [ns] and torques of the last solution
 
     def step(
@@ -207,8 +123,7 @@ class ControlSupervisor:
         """
         if h > GAP_S:  # meanwhile the drives did what they do without commands
             self.counts.gaps += 1
-            self.controller.interrupted = True
-            self._return.begin(self._sent)
+            self.controller.interrupted, self._returning = True, self._sent
             h = 0.0
         result = self._controlled(h, base, joints, forces)
         if isinstance(result, StateFault):
@@ -235,7 +150,7 @@ class ControlSupervisor:
     def _controlled(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None]
     ) -> ControlResult | StateFault:
-        fault = self._limits.fault(base, joints, self._fault)
+        fault = self._joint_fault(joints) or (None if base is None else self._base_fault(base))
         if fault is not None:
             return fault
         try:
@@ -245,10 +160,51 @@ class ControlSupervisor:
         except (ArithmeticError, ValueError, InertialEstimationError) as error:
             text = f"the computation failed: {type(error).__name__}: {error}"
             return StateFault(FaultCause.COMPUTATION, text)
-        tau = self._return.limited(result.tau, h)
-        if not (np.abs(tau) <= self.controller.tau_max).all():  # also true for NaN
+        tau = self._limited(result.tau, h)
+        if not (np.abs(tau) <= self._tau_max).all():  # also true for NaN
             return StateFault(FaultCause.OUTPUT, "the torques are not finite or beyond their limits")
         return result if tau is result.tau else result._replace(tau=tau)
+
+    def _joint_fault(self, joints: JointSample) -> StateFault | None:
+        """Return why the speeds of the joints are not plausible."""
+        limit = self._speed * self._narrowed(FaultCause.JOINT_SPEED)
+        i = int(np.argmax(np.abs(joints.v) - limit))
+        if not abs(joints.v[i]) > limit[i]:
+            return None
+        text = f"moves at {joints.v[i]:.4g}, plausible are at most {limit[i]:.4g} rad/s"
+        name = self.controller.dynamics.robot.joint_names[i]
+        return StateFault(FaultCause.JOINT_SPEED, f"joint_states: '{name}' {text}")
+
+    def _base_fault(self, base: BaseMotion) -> StateFault | None:
+        """Return why the controller cannot work with a base."""
+        x, y, _z, _w = base.quaternion_xyzw.tolist()
+        tilt = math.degrees(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
+        speed, rate = math.hypot(*base.v_WB_B.tolist()), math.hypot(*base.w_WB_B.tolist())
+        moves = "base_state: the base moves at {:.4g}, plausible are at most {:.4g} "
+        fallen = (
+            "the robot has fallen: base_state is tilted by {:.0f} deg, at most {:.0f} deg can be controlled"
+        )
+        for cause, value, limit, text in (
+            (FaultCause.BASE_SPEED, speed, PLAUSIBLE_SPEED, moves + "m/s"),
+            (FaultCause.BASE_RATE, rate, PLAUSIBLE_SPEED, moves + "rad/s"),
+            (FaultCause.FALLEN, tilt, math.degrees(FALLEN_RAD), fallen),
+        ):
+            if value > limit * self._narrowed(cause):
+                return StateFault(cause, text.format(value, limit))
+        return None
+
+    def _narrowed(self, cause: FaultCause) -> float:
+        """Return the share of a limit in force: less after a fault, so that the result does not alternate."""
+        return RETURN_SHARE if self._fault is cause else 1.0
+
+    def _limited(self, tau: Array, h: float) -> Array:
+        """Return the torques to send [Nm], shape (n_joints,); h is the time since the last command [s]."""
+        if self._returning is None:
+            return tau
+        step = self._rate * min(h, HOLD_S)
+        sent: Array = np.clip(tau, self._returning - step, self._returning + step)
+        self._returning = None if np.array_equal(sent, tau) else sent
+        return sent
 
     def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""
@@ -260,18 +216,11 @@ class ControlSupervisor:
         if failed and last is not None and joints.stamp_ns - last[0] <= HOLD_S * NANOSECONDS:
             state, tau = ControlState.HOLDING, last[1]
             counts.held += 1
-        else:
-            state, tau = ControlState.DAMPING, self._damping_torque(joints.v)
+        else:  # a speed that is not plausible (nor is NaN) is not braked
+            v = np.where(np.abs(joints.v) <= self._speed, joints.v, 0.0)
+            state, tau = ControlState.DAMPING, np.clip(-self._damping * v, -self._tau_max, self._tau_max)
             counts.damped += 1
-            self._solution = None
-            self.controller.interrupted = True
-        self._return.begin(tau)
+            self._solution, self.controller.interrupted = None, True
+        self._returning = tau
         nothing = np.zeros(self.controller.dynamics.nv), np.zeros((self._n_contacts, 6))
         return ControlResult(joints.stamp_ns, state, text, tau, *nothing)
-
-    def _damping_torque(self, v: Array) -> Array:
-        """Return tau = -d v within the limits; zero for a joint whose speed is not plausible [Nm]."""
-        v = np.where(np.abs(v) <= self._limits.speed, v, 0.0)  # NaN is not plausible either
-        limit = self.controller.tau_max
-        tau: Array = np.clip(-self._damping * v, -limit, limit)
-        return tau

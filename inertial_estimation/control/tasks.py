@@ -20,7 +20,7 @@ from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pi
 
 FOOT_STIFFNESS = 300.0  # of a foot in the air, which has to land in time; at rest its damping alone [1/s^2]
 # Weights relative to that of the posture: what carries and moves the robot comes first.
-BASE_WEIGHT, COM_WEIGHT, FOOT_WEIGHT, REST_WEIGHT = 10.0, 30.0, 100.0, 1000.0
+BASE_WEIGHT, FOOT_WEIGHT, REST_WEIGHT = 20.0, 100.0, 1000.0
 
 
 class Task(NamedTuple):
@@ -60,7 +60,7 @@ def following(
 
 def com_task(state: DynamicsState, acceleration: Array) -> Task:
     """Return the task of the horizontal acceleration of the centre of mass [m/s^2], shape (2,)."""
-    return Task("com", state.com_motion.jacobian[:2], acceleration - state.com_motion.drift[:2], COM_WEIGHT)
+    return Task("com", state.com_motion.jacobian[:2], acceleration - state.com_motion.drift[:2], BASE_WEIGHT)
 
 
 def height_task(state: DynamicsState, reference: Reference, stiffness: float) -> Task:

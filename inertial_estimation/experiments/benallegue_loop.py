@@ -21,7 +21,7 @@ import numpy as np
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.closed_loop.scheduled_motions import ScheduledWalk
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
@@ -34,7 +34,6 @@ from inertial_estimation.spatial.rotations import DEGREES, exp_so3, rotation_fro
 
 WAIST = "torso_2_joint"  # about y, between base and chest
 FORCE = "force "  # begins the names of the columns with the feet's forces
-SETTINGS = {CONTROLLER_NODE: {"references.angle_rate": 3.0}}
 
 
 class _Plan(NamedTuple):
@@ -158,7 +157,7 @@ QUICK_CASES = {JUDGED: _Case(), TRUE_STATE: _Case(truth=True, leans=False)}
 
 def run(trials: Trials) -> ExperimentResult:
     """Lean and walk for every seed, then the other cases with the first one."""
-    robot = RobotLoop("talos", SETTINGS)
+    robot = RobotLoop("talos")
     plan, cases = (QUICK, QUICK_CASES) if trials.quick else (FULL, CASES)
     others = [name for name in cases if name != JUDGED]
     runs = trials.by_case(

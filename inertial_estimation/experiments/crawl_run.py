@@ -1,11 +1,11 @@
 """A quadruped that crawls while a load is put on its trunk: truth and estimates, tick by tick."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
+from numpy.typing import NDArray
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
@@ -24,7 +24,7 @@ from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has, and no more than `MOST_STEPS` of a gait
+ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has
 RECORD_S = 0.01  # least time between two rows of a record
 TrunkSource = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the estimate of the trunk; None before the first one."""
@@ -40,24 +40,21 @@ class CrawlSchedule(NamedTuple):
     duration_s: float  # of the run
 
 
-@dataclass(slots=True, eq=False)
-class CrawlRun:
-    """What one run gave; times from the release [s], NaN for what did not happen.
+class CrawlRun(NamedTuple):
+    """What one run gave, until its end or a fall.
 
     The columns are, by name, shape (n,) each: time [s]; ahead (of the base against the start) [m]; roll,
     pitch (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon of the loaded
     feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link frame) [m, kg]; x_hat
-    ... mass_hat (estimated); x_used ... (in the controller); hold (0 or 1).
+    ... mass_hat (estimated); x_used ... (in the controller); swings (feet that have landed); found (loads
+    found); hold (0 or 1: whether the robot is asked to stand).
     """
 
-    load_s: float  # when the load came
-    found_s: float = np.nan  # when it was found
-    resumed_s: float = np.nan  # when the robot, identified, might walk on
-    fell_s: float = np.nan  # when it fell
-    ended_s: float = np.nan  # when the run ended
-    swings: int = 0  # feet that landed after the load came
-    refusals: tuple[str, ...] = ()  # why identifications were given up
-    columns: Mapping[str, Array] = field(default_factory=dict)
+    load_s: float  # when the load came, from the release [s]
+    ended_s: float  # when the run ended, from the release [s]
+    fallen: bool
+    refusals: tuple[str, ...]  # why identifications were given up
+    columns: Mapping[str, Array]
 
     def error_xy(self, kind: str = "hat") -> Array:
         """Return the horizontal error of the centre of mass in columns "hat" or "used" [m], shape (n,)."""
@@ -118,18 +115,16 @@ def crawl_run(
     as the controller uses it.
     """
     loop.release(hoist_s)
-    run, start = CrawlRun(plan.load_s), loop.simulation.truth().base.p_WB
+    start, refusals = loop.simulation.truth().base.p_WB, dict[str, None]()
     walk = ScheduledWalk(WalkCommand(ENDLESS_SWINGS, plan.stride), plan.begin_s, plan.duration_s)
-    held, steps, recorded_s, refusals = False, 0, -np.inf, dict[str, None]()
+    recorded_s = -np.inf
 
     def look(loop: ClosedLoop) -> dict[str, float]:
-        nonlocal held, steps, recorded_s
+        nonlocal recorded_s
         walk.command(loop)
-        before, steps = steps, loop.controller.controller.gait.steps_made
-        run.swings += max(0, steps - before) if loop.time_s >= plan.load_s else 0
-        if loop.identified is not None:
-            held = _note_events(run, loop, held)
-            refusals.update({loop.identified.refusal: None} if loop.identified.refusal else {})
+        identified = loop.identified
+        if identified is not None and identified.refusal:
+            refusals[identified.refusal] = None
         if loop.time_s - recorded_s <= RECORD_S:
             return {}
         recorded_s, truth = loop.time_s, loop.simulation.truth([plan.trunk])
@@ -139,28 +134,16 @@ def crawl_run(
             "roll": roll,
             "pitch": pitch,
             "margin": _margin(truth),
-            "hold": float(held),
+            "swings": float(loop.controller.controller.gait.steps_made),
+            "found": float(sum(change.kind == "loaded" for change in loop.load_changes)),
+            "hold": float(identified is not None and identified.hold),
             **trunk_columns(truth.inertias[plan.trunk], ""),
             **trunk_columns(estimated(loop), "_hat"),
             **trunk_columns(used(loop), "_used"),
         }
 
-    run.columns = loop.record(plan.duration_s, look)
-    run.fell_s = loop.time_s if loop.simulation.fallen else np.nan
-    run.ended_s, run.refusals = loop.time_s, tuple(refusals)
-    return run
-
-
-def _note_events(run: CrawlRun, loop: ClosedLoop, held: bool) -> bool:
-    """Note when the load was found and the walk went on; return whether the robot is asked to stand."""
-    estimate, time_s = loop.identified, loop.time_s
-    assert estimate is not None
-    loaded = estimate.change is not None and estimate.change.kind == "loaded"
-    if loaded and time_s >= run.load_s and np.isnan(run.found_s):
-        run.found_s = time_s
-    if held and not estimate.hold and time_s >= run.found_s and np.isnan(run.resumed_s):
-        run.resumed_s = time_s
-    return estimate.hold
+    columns = loop.record(plan.duration_s, look)
+    return CrawlRun(plan.load_s, loop.time_s, loop.simulation.fallen, tuple(refusals), columns)
 
 
 def trunk_columns(trunk: LinkInertia | None, suffix: str) -> dict[str, float]:
@@ -198,19 +181,24 @@ class WalkOutcome(NamedTuple):
 
 def walk_outcome(run: CrawlRun) -> WalkOutcome:
     """Return the numbers of a run."""
-    t, load_s = run.columns["time"], run.load_s
-    after = t > run.resumed_s
+    c, t = run.columns, run.columns["time"] - run.load_s
+    found_s = _first(t, (t >= 0.0) & (np.diff(c["found"], prepend=0.0) > 0.0))
+    resumed_s = _first(t, (t >= found_s) & (np.diff(c["hold"], prepend=0.0) < 0.0))
+    after = t > resumed_s
     later = (np.nan,) * 4
     if after.sum() > 1:
-        c = {name: column[after] for name, column in run.columns.items()}
-        later = (
-            1e3 * float(np.median(run.error_xy()[after])),
-            100.0 * float(np.median(np.abs(c["mass_hat"] / c["mass"] - 1.0))),
-            1e3 * float(np.nanmin(c["margin"])),
-            float(np.ptp(c["ahead"]) / np.ptp(c["time"])),
-        )
-    found_s, stood_s = run.found_s - load_s, run.resumed_s - run.found_s
-    return WalkOutcome(run.fell_s - load_s, run.ended_s - load_s, float(run.swings), found_s, stood_s, *later)
+        share = np.abs(c["mass_hat"] / c["mass"] - 1.0)[after]
+        speed = float(np.ptp(c["ahead"][after]) / np.ptp(t[after]))
+        error, margin = np.median(run.error_xy()[after]), np.nanmin(c["margin"][after])
+        later = (1e3 * float(error), 100.0 * float(np.median(share)), 1e3 * float(margin), speed)
+    swings = float(c["swings"][-1] - c["swings"][int(np.argmax(t >= 0.0))])
+    walked = run.ended_s - run.load_s
+    return WalkOutcome(walked if run.fallen else np.nan, walked, swings, found_s, resumed_s - found_s, *later)
+
+
+def _first(times: Array, which: NDArray[np.bool_]) -> float:
+    """Return the first of the times that count; NaN where none does."""
+    return float(times[which.argmax()]) if which.any() else np.nan
 
 
 def outcomes(runs: Sequence[CrawlRun]) -> dict[str, Array]:

@@ -95,8 +95,6 @@ tournois-sensitivity | tournois_sensitivity:run | 2 | Tournois et al., V-B, Tabl
     torque offsets and misplaced feet: what they do to the centre of mass of HyQ's trunk
 tournois-walk | tournois_walk:walk | 10 | Tournois et al., V-C, Table V
     HyQ crawls, a load is put on it: stops, identifies the trunk, walks on, or falls
-tournois-stones | tournois_walk:stones | 3 | Tournois et al., V-C (stepping stones)
-    HyQ crawls over stones of random heights under a load, with and without identification
 trunk-ekf-walk | tournois_walk:without_stopping | 10 | Tournois et al., VI (future work)
     the same walk without stopping: the inertial filter learns the load while HyQ crawls
 yamane-kinematic | yamane_kinematic:run | 3 | Yamane, II, Fig. 2 and 4

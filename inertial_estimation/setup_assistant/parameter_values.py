@@ -137,8 +137,6 @@ def _controller(survey: Survey) -> tuple[Entry, ...]:
     if any(contact.sole for contact in survey.contacts):
         height = _rounded(min(0.05, STEP_HEIGHT * survey.height))
         entries.append(Entry("walking", {"swing_height": height}))
-    if survey.decision.kind is Kind.QUADRUPED:
-        entries.append(Entry("crawl", {"dwell": 0.4}, "s: long enough at rest for trunk_payload"))
     return tuple(entries)
 
 

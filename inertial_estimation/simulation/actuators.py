@@ -10,7 +10,6 @@ from inertial_estimation.simulation.config import ActuatorConfig
 
 STOP_STIFFNESS = 1000.0  # of the end stops [Nm/rad]
 STOP_DAMPING = 20.0  # of the end stops [Nms/rad]
-SMALLEST_SPEED_RATIO = 1e-6  # to the smoothing speed; there tanh(x) / x is one
 STANCE_MARGIN = 1e-3  # by which a stance may exceed a limit, for rounded values in files [rad]
 
 
@@ -81,7 +80,7 @@ class JointActuators:
             return
         damping, stop_torque = np.full(len(v), self.brake), np.zeros(len(v))
         if self._rubs:
-            ratio = np.maximum(np.abs(v) / self._smoothing_speed, SMALLEST_SPEED_RATIO)
+            ratio = np.maximum(np.abs(v) / self._smoothing_speed, np.finfo(float).tiny)
             damping += self._viscous + self._coulomb / self._smoothing_speed * np.tanh(ratio) / ratio
         if stopped:
             excess = q - np.clip(q, lower, upper)

@@ -31,21 +31,17 @@ class GroundConfig:
 
     terrain: str = parameter(
         "flat",
-        "Shape of the ground: a plane, a ramp along x, smooth random heights (rough), or level stones of "
-        "random heights with short slopes between them (stones).",
-        choices=("flat", "ramp", "rough", "stones"),
+        "Shape of the ground: a plane, a ramp along x, or smooth random heights (rough).",
+        choices=("flat", "ramp", "rough"),
     )
     slope: float = _number(0.1, -1.2, 1.2, "rad", "Inclination of the ramp, upwards along x.")
-    roughness: float = _number(
-        0.02, 0.0, 1.0, "m", "Largest height of rough ground and of stones above and below zero."
-    )
+    roughness: float = _number(0.02, 0.0, 1.0, "m", "Largest height of rough ground above and below zero.")
     cell: float = _number(
-        *(0.2, 0.01, 10.0, "m"),
-        "Horizontal distance between the random heights of rough ground, and between the centres of stones.",
+        *(0.2, 0.01, 10.0, "m"), "Horizontal distance between the random heights of rough ground."
     )
     begin: float = _number(
         *(0.3, -1e3, 1e3, "m"),
-        "Coordinate x at which ramp, rough ground or stones begin; before it the ground is flat.",
+        "Coordinate x at which ramp or rough ground begin; before it the ground is flat.",
     )
     stiffness: float = _number(1e5, 100.0, 1e7, "N/m", "Stiffness of the ground at each contact point.")
     damping: float = _number(1e3, 0.0, 1e5, "Ns/m", "Damping of the ground at each contact point.")
@@ -139,7 +135,7 @@ class SimulationConfig:
     step: float = _number(0.001, 1e-5, 0.01, "s", "Step size of the numerical integration.")
     seed: int = parameter(
         0,
-        "Seed of the random heights of rough ground and stones, of sensor noise and of lost messages.",
+        "Seed of the random heights of rough ground, of sensor noise and of lost messages.",
         lower=0,
         upper=2**31,
     )
@@ -185,11 +181,6 @@ class SimulationPacing:
         *(0.1, 0.001, 3600.0, "s"),
         "Age of the newest command, in simulated time, beyond which the joints are braked; in lockstep, the "
         "largest age of the command that ends the braking after a time-out.",
-    )
-    command_rate: float = _number(
-        *(0.0, 0.0, 1e5, "Hz"),
-        "Rate of the controller, which must be a whole fraction of the sensors' rate; 0 takes the sensors' "
-        "rate.",
     )
     real_time_factor: float = _number(
         *(1.0, 0.0, 1000.0, ""),

@@ -32,10 +32,9 @@ from inertial_estimation.simulation.config import GroundConfig, SimulationConfig
 from inertial_estimation.simulation.ground import Terrain, ground_axes, terrain_from_config
 from inertial_estimation.simulation.robot_build import BuiltRobot
 
-MAX_APPROACH_SPEED = 10.0  # [m/s]; a point that could reach the ground in one step at this speed is near
 MAX_SOLVES = 6
 DIRECTION_TOLERANCE = 1e-3  # change of the direction of slip below which the modes are converged [rad]
-SMALLEST_FORCE = 1e-300  # keeps the direction of a zero force finite [N]
+TINY = np.finfo(float).tiny  # keeps the direction of a zero force finite [N]
 Flags = NDArray[np.bool_]
 
 
@@ -63,7 +62,7 @@ def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -
         before = sticks, slips, direction
         slips = loaded & (size > mu * trial[:, 2])
         sticks = loaded & ~slips
-        direction = trial[:, :2] / np.maximum(size, SMALLEST_FORCE)[:, None]
+        direction = trial[:, :2] / np.maximum(size, TINY)[:, None]
         turn = np.abs((direction - before[2])[slips]).max(initial=0.0)
         same = (sticks == before[0]).all() and (slips == before[1]).all()
         if same and turn < DIRECTION_TOLERANCE:
@@ -85,7 +84,7 @@ def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
     """
     f_n = np.maximum(trial[:, 2], 0.0) * touching
     size = np.hypot(trial[:, 0], trial[:, 1])
-    scale = np.minimum(mu * f_n / np.maximum(size, SMALLEST_FORCE), 1.0)
+    scale = np.minimum(mu * f_n / np.maximum(size, TINY), 1.0)
     force: Array = trial * scale[:, None]
     force[:, 2] = f_n
     return force
@@ -122,22 +121,19 @@ class ContactPoints:
     Attributes:
         position_W: Points in the world [m], shape (n, 3).
         depth: Depths below the ground along the normal [m], shape (n,).
-        near: Indices of the m points near enough to touch the ground within a step.
-        jacobian: Jacobian of the near points in ground axes, shape (3 m, nv).
+        jacobian: Jacobian of the points in ground axes, shape (3 n, nv).
     """
 
     def __init__(self, model: Any, bodies: Sequence[int], points_B: Array, terrain: Terrain) -> None:
         """Attach n points to their bodies in MuJoCo's model, in whose frames they are [m], shape (n, 3)."""
         n = len(bodies)
         self._model, self._terrain = model, terrain
-        self._margin = MAX_APPROACH_SPEED * model.opt.timestep
         self._bodies = np.array(bodies, dtype=int)
         self._points_B = np.reshape(points_B, (n, 3, 1))
-        self._axes: Array | None = None  # of the ground at the near points; None: those of the world
-        self._buffer = np.zeros((n, 3, model.nv))
+        self._axes: Array | None = None  # of the ground at the points; None: those of the world
+        self._rows = np.zeros((n, 3, model.nv))
         self.position_W, self.depth = np.zeros((n, 3)), np.zeros(n)
-        self.near = np.zeros(0, dtype=int)
-        self.jacobian = np.zeros((0, model.nv))
+        self.jacobian = self._rows.reshape(-1, model.nv)
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -151,31 +147,26 @@ class ContactPoints:
         """Find points, depths and Jacobians of a state whose kinematics are known."""
         R = data.xmat.reshape(-1, 3, 3)[self._bodies]
         p = self.position_W = data.xpos[self._bodies] + (R @ self._points_B)[:, :, 0]
+        for rows, point, body in zip(self._rows, p, self._bodies.tolist(), strict=True):
+            mujoco.mj_jac(self._model, data, rows, None, point, body)
         self.depth = -p[:, 2]
         if not self._terrain.level:
             height, normals = self._terrain.surface(p[:, :2])
-            self.depth = (height - p[:, 2]) * normals[:, 2]
-        self.near = (self.depth > -self._margin).nonzero()[0]
-        for rows, k in zip(self._buffer, self.near.tolist(), strict=False):
-            mujoco.mj_jac(self._model, data, rows, None, p[k], self._bodies[k])
-        J = self._buffer[: len(self.near)]
-        if not self._terrain.level:
-            self._axes = ground_axes(normals[self.near])
-            J = self._axes @ J
-        self.jacobian = J.reshape(-1, self._model.nv)
+            self.depth, self._axes = (height - p[:, 2]) * normals[:, 2], ground_axes(normals)
+            self.jacobian = (self._axes @ self._rows).reshape(-1, self._model.nv)
 
     def velocity(self, data: Any) -> Array:
-        """Return the velocities of the near points in ground axes [m/s], shape (m, 3)."""
+        """Return the velocities of the points in ground axes [m/s], shape (n, 3)."""
         velocity: Array = (self.jacobian @ data.qvel).reshape(-1, 3)
         return velocity
 
     def displacement(self, origin_W: Array) -> Array:
-        """Return the displacements from n given points, shape (n, 3), to the near ones in ground axes [m]."""
-        moved: Array = self.position_W[self.near] - origin_W[self.near]
+        """Return the displacements from given points to these in ground axes [m], shape (n, 3)."""
+        moved: Array = self.position_W - origin_W
         return moved if self._axes is None else (self._axes @ moved[:, :, None])[:, :, 0]
 
     def in_world(self, vectors: Array) -> Array:
-        """Transform vectors at the near points from ground axes to world axes, shape (m, 3)."""
+        """Transform vectors at the points from ground axes to world axes, shape (n, 3)."""
         return vectors if self._axes is None else np.einsum("kji,kj->ki", self._axes, vectors)
 
 
@@ -192,8 +183,7 @@ class GroundContact:
         n = len(points)
         self.points, self.stiffness = points, config.stiffness
         self._damping, self._mu = config.damping, config.friction
-        self._anchor_W = np.zeros((n, 3))
-        self._slip_force = np.zeros((n, 3))
+        self._anchor_W, self._slip_force = np.zeros((2, n, 3))
         self._slipping = np.zeros(n, dtype=bool)
 
     def anchor_here(self) -> None:
@@ -203,62 +193,51 @@ class GroundContact:
 
     def follow(self, data: Any) -> None:
         """Move the anchors of free points with the points, and drag those of slipping points."""
-        points, near = self.points, self.points.near
+        points = self.points
         free = points.depth <= 0.0
-        if any(free.tolist()):
-            self._anchor_W[free] = points.position_W[free]
-        slips = self._slipping[near] & ~free[near]
+        self._anchor_W[free] = points.position_W[free]
+        slips = self._slipping & ~free
         if any(slips.tolist()):
-            stretch = (self._slip_force[near] + self._damping * points.velocity(data)) * (1.0, 1.0, 0.0)
-            moved = near[slips]
-            self._anchor_W[moved] = (
-                points.position_W[moved] + points.in_world(stretch)[slips] / self.stiffness
-            )
+            stretch = (self._slip_force + self._damping * points.velocity(data)) * (1.0, 1.0, 0.0)
+            dragged = points.position_W + points.in_world(stretch) / self.stiffness
+            self._anchor_W[slips] = dragged[slips]
 
     def resting_forces(self) -> Array:
-        """Return the spring forces on the near points of a robot at rest [N], shape (m, 3)."""
-        touching = self.points.depth[self.points.near] > 0.0
-        return self._springs() * touching[:, None]
+        """Return the spring forces on the points of a robot at rest [N], shape (n, 3)."""
+        return self._springs() * (self.points.depth > 0.0)[:, None]
 
     def forces(self, data: Any) -> Array:
-        """Return the forces on the near points at this instant, in ground axes [N], shape (m, 3)."""
+        """Return the forces on the points at this instant, in ground axes [N], shape (n, 3)."""
         trial = self._springs() - self._damping * self.points.velocity(data)
-        return friction_cone_forces(trial, self.points.depth[self.points.near] > 0.0, self._mu)
-
-    def in_world(self, force: Array) -> Array:
-        """Return forces on all points in world axes [N], shape (n, 3), of those on the near, shape (m, 3)."""
-        found = np.zeros((len(self.points), 3))
-        found[self.points.near] = self.points.in_world(force)
-        return found
+        return friction_cone_forces(trial, self.points.depth > 0.0, self._mu)
 
     def end_of_step_forces(self, h: float, u: Array, u_free: Array, A: Array) -> Array:
-        """Return the forces on the near points over a step of length h, by the contact law at its end.
+        """Return the forces on the points over a step of length h, by the contact law at its end.
 
         Args:
             h: Step [s].
-            u: Velocities of the near points now [m/s], shape (3 m,).
-            u_free: Their velocities at the end of the step without contact [m/s], shape (3 m,).
-            A: J M^-1 J', shape (3 m, 3 m).
+            u: Velocities of the points now [m/s], shape (3 n,).
+            u_free: Their velocities at the end of the step without contact [m/s], shape (3 n,).
+            A: J M^-1 J', shape (3 n, 3 n).
 
         Returns:
-            Forces [N], shape (3 m,).
+            Forces [N], shape (3 n,).
         """
-        near, depth = self.points.near, self.points.depth[self.points.near]
+        depth = self.points.depth
         candidates = np.maximum(depth, depth - h * np.minimum(u[2::3], u_free[2::3])) > 0.0  # before its end
         self._slipping[:] = False
         if not any(candidates.tolist()):
             return np.zeros(len(u))
         b = self._damping + h * self.stiffness
         right = self._springs().ravel() - b * u_free
-        force, slips = end_of_step_forces(h * b * A, right, candidates, self._mu)
-        if any(slips.tolist()):
-            self._slipping[near], self._slip_force[near] = slips, force
+        force, self._slipping = end_of_step_forces(h * b * A, right, candidates, self._mu)
+        self._slip_force = force
         return force.ravel()
 
     def _springs(self) -> Array:
-        """K times depth along the normal, minus K times the displacement from the anchor, shape (m, 3)."""
+        """K times depth along the normal, minus K times the displacement from the anchor, shape (n, 3)."""
         springs: Array = -self.stiffness * self.points.displacement(self._anchor_W)
-        springs[:, 2] = self.stiffness * self.points.depth[self.points.near]
+        springs[:, 2] = self.stiffness * self.points.depth
         return springs
 
 

@@ -1,9 +1,8 @@
-"""Disturbances of a robot: masses that change, payloads, pushes, impacts; as values and as YAML mappings.
+"""Disturbances of a robot: masses that change, payloads, pushes; as values and as YAML mappings.
 
 {kind: mass, link: arm_left_5_link, wave: square, offset: 4.5, amplitude: 3, frequency: 1, start: 8}
 {kind: ball, link: arm_left_5_link, mass: 5.44, at: [0, 0, 0.05], start: 2, stop: 10}
 {kind: push, link: torso_2_link, force: [100, 0, 0], start: 4, duration: 0.1, at: [0, 0, 0.3]}
-{kind: impact, link: torso_2_link, impulse: [10, 0, 0], start: 4}
 
 All times count from the release of the robot [s]; a mass or payload that begins at zero is present before it.
 The keys of a kind are the arguments of what it builds; the point of application `point_L` is called `at`.
@@ -24,10 +23,9 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 Vector = Array | tuple[float, float, float]
 FOREVER = math.inf
-WAVES = ("sine", "square", "step")
+WAVES = ("sine", "square")
 FRAMES = ("world", "link")
 TIME_ROUNDING = 1e-9  # tolerance of times, so that a wave changes at the step nearest to its time [s]
-IMPACT_S = 1e-3  # in which an impact gives its impulse
 TWELVE_POUNDS = 5.44  # [kg]
 STEEL_DENSITY = 7850.0  # [kg/m^3]
 
@@ -50,7 +48,7 @@ def _during(time: float, start: float, stop: float) -> bool:
 class MassWaveform:
     """The mass of the body of a link follows a waveform; its inertia scales with it.
 
-    m(t) = offset + amplitude s(2 pi frequency (t - start) + phase), s a sine, the sign of a sine, or one,
+    m(t) = offset + amplitude s(2 pi frequency (t - start) + phase), s a sine or the sign of a sine,
     from `start` to `stop`; before and after, the nominal mass. The pseudo-inertia scales by m / m_nominal:
     it stays physically consistent and the centre of mass where it is.
 
@@ -59,7 +57,7 @@ class MassWaveform:
     """
 
     link: str  # name of the link; the body is the link with all that is fixed to it
-    wave: str = "sine"  # "sine", "square" or "step"
+    wave: str = "sine"  # "sine" or "square"
     offset: float = 0.0  # mean mass [kg]
     amplitude: float = 0.0  # amplitude of the mass [kg]
     frequency: float = 1.0  # frequency of the wave [Hz]
@@ -70,7 +68,7 @@ class MassWaveform:
     def __post_init__(self) -> None:
         _expect(self.wave in WAVES, f"wave '{self.wave}' of '{self.link}', expected one of {listing(WAVES)}")
         _expect_times(self.link, self.start, self.stop)
-        least = self.offset + (self.amplitude if self.wave == "step" else -abs(self.amplitude))
+        least = self.offset - abs(self.amplitude)
         numbers = (self.offset, self.amplitude, self.frequency, self.phase)
         _expect(
             least > 0.0 and all(map(math.isfinite, numbers)),
@@ -82,8 +80,6 @@ class MassWaveform:
         """Return the mass at a time [kg], None for the nominal mass."""
         if not _during(time, self.start, self.stop):
             return None
-        if self.wave == "step":
-            return self.offset + self.amplitude
         turns = self.frequency * (time - self.start) + self.phase / (2.0 * math.pi)
         if self.wave == "square":
             return self.offset + self.amplitude * (1.0 if (turns + TIME_ROUNDING) % 1.0 < 0.5 else -1.0)
@@ -142,7 +138,7 @@ class Push:
         for name in ("force", "point_L"):
             object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
         numbers = [self.start, self.duration, *self.force, *self.point_L]
-        said = f"a push or impact on '{self.link}'"
+        said = f"a push on '{self.link}'"
         _expect(
             self.frame in FRAMES, f"{said} in the frame '{self.frame}', expected one of {listing(FRAMES)}"
         )
@@ -180,22 +176,10 @@ def attached_ball(
     return Attachment(ball(link, mass, point_L), start, stop)
 
 
-def impact(
-    link: str, impulse: Vector, start: float, point_L: Vector = (0.0, 0.0, 0.0), frame: str = "world"
-) -> Push:
-    """Return the push that gives an impulse [Ns], shape (3,), within a millisecond.
-
-    Raises:
-        ConfigurationError: If it is not finite or the frame is unknown.
-    """
-    return Push(link, np.asarray(impulse, dtype=float) / IMPACT_S, start, IMPACT_S, point_L, frame)
-
-
 KINDS: Mapping[str, Callable[..., Disturbance]] = {
     "mass": MassWaveform,
     "ball": attached_ball,
     "push": Push,
-    "impact": impact,
 }
 EXAMPLE = "{kind: ball, link: trunk, mass: 5, start: 2}"
 YAML_KEYS = {"point_L": "at"}  # keys of arguments that have another name in YAML

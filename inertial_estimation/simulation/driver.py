@@ -7,9 +7,9 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing
+from inertial_estimation.errors import InertialEstimationError, listing
 from inertial_estimation.models.robot_config import SimulatedRobotConfig
-from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, TorqueCommand, seconds
+from inertial_estimation.signals import Array, Health, HealthLevel, TorqueCommand, seconds
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT, SimulationPacing
 from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
@@ -34,7 +34,6 @@ class CommandInbox:
         self._reason = ""  # of the last refusal
         self._joint_names = joint_names
         self._order: tuple[tuple[str, ...], list[int]] = ((), [])
-        self._outdated = 0
         self._reported = (0, 0)  # time-outs and refusals of the last report
         self.clear()
 
@@ -50,43 +49,39 @@ class CommandInbox:
     def push(self, command: TorqueCommand, now_ns: int) -> None:
         """Take torques for every joint in any order, at the time of the simulation [ns].
 
-        A bad command is refused and counted, one older than the newest is counted.
+        A bad command is refused and counted, one older than the newest has no effect.
         """
         reason = self._problem(command, now_ns)
         if reason:
             self.refused, self._reason = self.refused + 1, reason
-        elif self.newest_ns is not None and command.stamp_ns <= self.newest_ns:
-            self._outdated += 1
-        else:
+        elif self.newest_ns is None or command.stamp_ns > self.newest_ns:
             self.newest_ns, self.tau = command.stamp_ns, command.tau[self._order[1]]
 
     def health(self) -> Health:
         """Return the health of the commands; warnings concern the time since the last report."""
-        new_timeouts, new_refusals = self.timeouts - self._reported[0], self.refused - self._reported[1]
+        timeouts, refusals = self.timeouts - self._reported[0], self.refused - self._reported[1]
         self._reported = (self.timeouts, self.refused)
-        counts = {"time-outs": self.timeouts, "outdated": self._outdated, "refused": self.refused}
-        values = {name: str(count) for name, count in counts.items()}
         level, message = HealthLevel.OK, "arriving"
-        if new_timeouts:
-            level, message = HealthLevel.ERROR, f"no command in time, {new_timeouts} ticks with braked joints"
-        elif new_refusals:
-            level = HealthLevel.WARN
-            message = f"{new_refusals} commands refused: {self._reason}"
+        if timeouts:
+            level, message = HealthLevel.ERROR, f"no command in time, {timeouts} ticks with braked joints"
+        elif refusals:
+            level, message = HealthLevel.WARN, f"{refusals} commands refused: {self._reason}"
         elif self.newest_ns is None:
             level, message = HealthLevel.STALE, "no command yet"
+        values = {"time-outs": str(self.timeouts), "refused": str(self.refused)}
         return Health("joint_torque_commands", level, message, values)
 
     def _problem(self, command: TorqueCommand, now_ns: int) -> str:
         """Return why a command cannot be applied, and store its order of joints."""
-        if command.names != self._order[0]:
-            known = self._joint_names
-            unknown = [name for name in command.names if name not in known]
-            missing = [name for name in known if name not in command.names]
+        names, known = command.names, self._joint_names
+        if names != self._order[0]:
+            unknown = [name for name in names if name not in known]
             if unknown:
                 return f"no joint {listing(unknown, limit=3)}"
-            if missing or len(command.names) != len(known):
-                return f"not one torque for every joint, none for {listing(missing, limit=3)}"
-            self._order = (command.names, [command.names.index(name) for name in known])
+            if sorted(names) != sorted(known):
+                missing = listing([name for name in known if name not in names], limit=3)
+                return f"not one torque for every joint, none for {missing}"
+            self._order = (names, [names.index(name) for name in known])
         if not np.isfinite(command.tau).all():
             return "not finite"
         return "stamp in the future" if command.stamp_ns > now_ns else ""
@@ -108,8 +103,6 @@ class WallClockPace:
     def restart(self) -> None:
         """Make the next tick due immediately."""
         self._due: float | None = None
-        self._first: tuple[float, int] | None = None  # wall time [s] and stamp [ns] since the last report
-        self._last: tuple[float, int] | None = None
 
     def period(self, *, unattended: bool) -> float:
         """Return the wall time of a tick [s], zero for as fast as possible.
@@ -123,20 +116,10 @@ class WallClockPace:
         """Return whether a tick is due at a wall time [s]."""
         return self._due is None or wall >= self._due - 0.5 * period
 
-    def ticked(self, wall: float, period: float, stamp_ns: int) -> None:
-        """Record a tick that began at a wall time [s] and a stamp [ns]."""
+    def ticked(self, wall: float, period: float) -> None:
+        """Record a tick that began at a wall time [s]."""
         due = wall if self._due is None else self._due
         self._due = max(due, wall - MAX_BACKLOG) + period
-        self._last = (wall, stamp_ns)
-        self._first = self._first or self._last
-
-    def reached(self) -> float | None:
-        """Return the real-time factor since the last call; None without two ticks."""
-        first, last = self._first, self._last
-        self._first = last
-        if first is None or last is None or last[0] <= first[0]:
-            return None
-        return seconds(last[1] - first[1]) / (last[0] - first[0])
 
 
 class DrivingPhase(Enum):
@@ -153,7 +136,7 @@ class DrivingPhase(Enum):
 class SimulationDriver:
     """Runs one simulation tick by tick.
 
-    A tick applies torques, advances by one control period and returns the readings of the sensors.
+    A tick applies torques, advances by one period of the sensors and returns the readings of the sensors.
 
     Attributes:
         simulation: The robot.
@@ -163,15 +146,10 @@ class SimulationDriver:
     """
 
     def __init__(self, simulation: Simulation, robot: SimulatedRobotConfig, pacing: SimulationPacing) -> None:
-        """Drive a robot on its hoist, whose IMU and contacts determine the parts of a reading.
-
-        Raises:
-            ConfigurationError: If the control period is no multiple of the sensors' period.
-        """
+        """Drive a robot on its hoist, whose IMU and contacts determine the parts of a reading."""
         self.simulation = simulation
         self.commands = CommandInbox(simulation.robot.joint_names)
-        tick_ns = _tick_ns(simulation.period_ns, pacing.command_rate)
-        self.pace = WallClockPace(pacing.real_time_factor, tick_ns)
+        self.pace = WallClockPace(pacing.real_time_factor, simulation.period_ns)
         self._robot, self._pacing, self._paused = robot, pacing, False
         self._begin()
 
@@ -210,7 +188,7 @@ class SimulationDriver:
         before_ns = self.simulation.stamp_ns
         if not self._apply_torques(before_ns, wall):
             return []
-        self.pace.ticked(wall, period, before_ns)
+        self.pace.ticked(wall, period)
         try:
             readings = self.simulation.advance(self.pace.tick_ns)
         except InertialEstimationError as error:
@@ -284,9 +262,6 @@ class SimulationDriver:
         values = {"time [s]": f"{seconds(self.simulation.stamp_ns):.3f}", FALLEN: str(fallen).lower()}
         if self._released_ns is not None:
             values[RELEASED_AT] = f"{seconds(self._released_ns):.9f}"
-        reached = self.pace.reached()
-        if reached is not None:
-            values["real-time factor"] = f"{reached:.2f}"
         level, message = HealthLevel.OK, "running"
         if self._failure:
             level, message = HealthLevel.ERROR, f"stopped until ~/reset: {self._failure}"
@@ -299,16 +274,3 @@ class SimulationDriver:
         elif self.unattended:
             message = "running without commands, the joints are braked"
         return Health("simulation", level, message, values)
-
-
-def _tick_ns(period_ns: int, rate: float) -> int:
-    """Return the control period, a multiple of the sensors' [ns]."""
-    if not rate:
-        return period_ns
-    count = NANOSECONDS / (rate * period_ns)
-    if count < 0.5 or abs(count - round(count)) > 1e-3 * count:
-        raise ConfigurationError(
-            f"command_rate is {rate:g} Hz, expected the sensors' rate, {NANOSECONDS / period_ns:g} Hz, "
-            "or a whole fraction of it"
-        )
-    return round(count) * period_ns

@@ -9,7 +9,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import GroundConfig
 
 LATTICE_CELLS = 64  # number of cells after which the heights repeat
-STONE_EDGE = 0.2  # share of the distance between two stones over which one height leads to the next
 
 
 class Terrain:
@@ -46,24 +45,18 @@ class Ramp(Terrain):
 
 
 class RoughGround(Terrain):
-    """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes.
-
-    With `edge` below one the ground is level around the nodes, as on stepping stones, and only the share
-    `edge` of each cell leads from one height to the next.
-    """
+    """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes."""
 
     level = False
 
-    def __init__(
-        self, roughness: float, cell: float, begin: float, rng: Generator, *, edge: float = 1.0
-    ) -> None:
-        self._cell, self._begin, self._edge = cell, begin, edge
+    def __init__(self, roughness: float, cell: float, begin: float, rng: Generator) -> None:
+        self._cell, self._begin = cell, begin
         self._lattice = roughness * rng.uniform(-1.0, 1.0, (LATTICE_CELLS, LATTICE_CELLS))
 
     def _heights(self, xy: Array) -> tuple[Array, Array]:
         corner = np.floor(xy / self._cell)
-        s = np.clip((xy / self._cell - corner - 0.5) / self._edge + 0.5, 0.0, 1.0)
-        weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / (self._edge * self._cell)
+        s = xy / self._cell - corner
+        weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._cell
         i, j = (k + np.array([[0], [1]]) for k in corner.astype(int).T)
         h = self._lattice[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]  # of x, then of y
         h *= (i * self._cell > self._begin)[:, None]
@@ -92,7 +85,6 @@ def terrain_from_config(config: GroundConfig, seed: int = 0) -> Terrain:
     """Build the terrain; the seed is that of random heights."""
     if config.terrain == "ramp":
         return Ramp(config.slope, config.begin)
-    if config.terrain in ("rough", "stones"):
-        edge = STONE_EDGE if config.terrain == "stones" else 1.0
-        return RoughGround(config.roughness, config.cell, config.begin, default_rng(seed), edge=edge)
+    if config.terrain == "rough":
+        return RoughGround(config.roughness, config.cell, config.begin, default_rng(seed))
     return Terrain()

@@ -155,7 +155,7 @@ class RobotPhysics:
         self.data.qacc[:] = self._solve(driving[None])[0]
         self.tau_link = self.actuators.on_links(self.data.qacc[self.built.dof])
         mujoco.mj_rnePostConstraint(self.model, self.data)
-        return self.ground.in_world(force)
+        return self.ground.points.in_world(force)
 
     def rest(self) -> Array:
         """Set accelerations to zero and joint torques to those of the static equilibrium.
@@ -169,7 +169,7 @@ class RobotPhysics:
         self.tau_link = carried[self.built.dof]
         self.actuators.rest(self.tau_link)
         mujoco.mj_rnePostConstraint(self.model, self.data)
-        return self.ground.in_world(force)
+        return self.ground.points.in_world(force)
 
     def _solve(self, rows: Array) -> Array:
         """Return M^-1 of each row."""
@@ -228,7 +228,7 @@ def _balance(physics: RobotPhysics) -> None:
         pull = ground.resting_forces().ravel() @ J - data.qfrc_bias[:6]
         if np.abs(pull).max() < FORCE_TOLERANCE * max(1.0, float(np.abs(data.qfrc_bias[:3]).max())):
             return
-        J = J[np.repeat(points.depth[points.near] > 0.0, 3)]
+        J = J[np.repeat(points.depth > 0.0, 3)]
         stiffness = ground.stiffness * (J.T @ J + 1e-9 * np.eye(6))
         move = np.zeros(physics.model.nv)
         move[:6] = np.clip(linear_algebra.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)

@@ -1,5 +1,6 @@
 """A simulated robot: applies torques and returns sensor readings and the true state."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,6 +9,7 @@ import mujoco
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.models.robot_config import joint_corrections, stance_positions
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, BaseState, LinkInertia, frozen_array
@@ -20,7 +22,6 @@ from inertial_estimation.simulation.sensors import SensorReadings, SensorSuite, 
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
-FALLEN_UPRIGHT = 0.5  # smallest vertical component of the base's z axis before a fall, at 60 degrees
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,11 +189,11 @@ class Simulation:
 
     @property
     def fallen(self) -> bool:
-        """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
+        """Whether the base lies below 0.6 of its height at the start, or tilts by more than `FALLEN_RAD`."""
         if not self.robot.floating_base:
             return False
         low = self._physics.data.qpos[2] < FALLEN_HEIGHT_SHARE * self._start_height
-        return bool(low or self._physics.R_WB[2, 2] < FALLEN_UPRIGHT)
+        return bool(low or self._physics.R_WB[2, 2] < math.cos(FALLEN_RAD))
 
     def apply(self, tau: Array) -> None:
         """Hold these joint torques until the next call; the first call releases the robot.

@@ -13,7 +13,7 @@ from inertial_estimation.experiments.foster_arm import ELBOW, ELBOW_OVERRIDES, F
 from inertial_estimation.simulation.disturbances import MassWaveform
 from inertial_estimation.spatial.linear_algebra import rms
 
-HEAVY = MassWaveform(FOREARM, "step", offset=6.0)
+HEAVY = MassWaveform(FOREARM, offset=6.0)
 
 
 @pytest.fixture(scope="module")

@@ -17,33 +17,30 @@ from inertial_estimation.control.balance import (
     edge_distance,
     load_shares,
     nearest_inside,
-    region_within,
+    nearest_within,
 )
 from inertial_estimation.control.config import BalanceConfig
 from inertial_estimation.control.walking.crawl_plan import rest_point
 
 OMEGA = 3.3
+PLACES = np.array([(0.0, 0.0), (0.0, -0.08), (0.0, -0.08), (0.15, 0.08), (0.1, 0.0)])
 PLAN = [
-    PressureSegment((0.0, 0.0), (0.0, -0.08), 0.6),
-    PressureSegment((0.0, -0.08), (0.0, -0.08), 0.7),
-    PressureSegment((0.0, -0.08), (0.15, 0.08), 0.3),
-    PressureSegment((0.15, 0.08), (0.1, 0.0), 0.5),
+    PressureSegment(PLACES[i], PLACES[i + 1], duration) for i, duration in enumerate((0.6, 0.7, 0.3, 0.5))
 ]
 SQUARE = np.array([(-0.1, -0.1), (-0.1, 0.1), (0.1, 0.1), (0.1, -0.1)])
 TRIANGLE = np.array([(-1.0, -1.0), (1.0, -1.0), (0.0, 1.0)])
 
 
 def test_reference_integrated_forwards_ends_on_the_last_pressure_point() -> None:
-    xi = np.array(dcm_of_plan(PLAN, OMEGA))
+    xi = dcm_of_plan(PLAN, OMEGA)
     for segment in PLAN:
-        start, end = np.array(segment.start), np.array(segment.end)
 
-        def rate(t, x, start=start, end=end, duration=segment.duration):
+        def rate(t, x, start=segment.start, end=segment.end, duration=segment.duration):
             return OMEGA * (x - start - (end - start) * t / duration)
 
         xi = solve_ivp(rate, (0.0, segment.duration), xi, rtol=1e-10, atol=1e-12).y[:, -1]
     np.testing.assert_allclose(xi, PLAN[-1].end, atol=1e-7)
-    assert dcm_of_plan([PressureSegment((0.0, 0.0), (0.3, 0.1), 0.0)], OMEGA) == (0.3, 0.1)
+    np.testing.assert_array_equal(dcm_of_plan([PressureSegment(*PLACES[:2], 0.0)], OMEGA), PLACES[1])
 
 
 def simulate(config: BalanceConfig, offset: float, shift: np.ndarray, integral: float):
@@ -158,6 +155,6 @@ def test_a_place_that_is_safe_already_is_kept_and_others_move_least() -> None:
 
 def test_a_triangle_too_narrow_for_the_margin_still_has_a_place_inside() -> None:
     narrow = [(0.0, 0.0), (0.5, 0.01), (1.0, 0.0)]
-    assert not region_within([narrow], 0.05)
+    assert nearest_within([narrow], 0.05, (0.5, 1.0)) is None
     assert edge_distance(narrow, rest_point([narrow], (0.5, 1.0), 0.05)) > 0.0
     assert edge_distance(without(LH), (-0.3, 0.25)) < 0.0 < edge_distance(without(LH), (0.3, -0.2))

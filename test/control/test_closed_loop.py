@@ -101,7 +101,7 @@ def test_a_compliant_elbow_sags_by_the_load_over_its_stiffness_until_the_inertia
         "posture.stiffnesses": (stiffness,),
         "inertias.links": (FOREARM,),
     }
-    load = MassWaveform(FOREARM, "step", nominal_mass(FOREARM) + 2.0)
+    load = MassWaveform(FOREARM, offset=nominal_mass(FOREARM) + 2.0)
     loop = ClosedLoop(simulation_of("talos", (load,)), pipeline_of("talos", **values))
     joint = loop.pipeline.robot.joint_index(ELBOW)
     wanted = loop.simulation.truth().q[joint]

@@ -218,7 +218,7 @@ def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos
     ("push", "expected"),
     [
         (lambda p: p.push_base_reference(ie.BaseReference(1e9)), "height 1e+09 m"),
-        (lambda p: p.push_walk_command(WalkCommand(10**9, 0.1)), "expected at most 1000"),
+        (lambda p: p.push_walk_command(WalkCommand(1, 9.0)), "steps of 9 m"),
         (lambda p: p.push_joint_reference(ie.JointReading(0, ("wing",), [0.0])), "no joint wing"),
         (lambda p: p.push_joint_reference(ie.JointReading(0, ("torso_1_joint",), [np.nan])), "not finite"),
     ],

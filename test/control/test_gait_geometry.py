@@ -52,7 +52,6 @@ def test_mean_angle_goes_the_short_way_round() -> None:
     assert mean_angle([0.2, 0.4], [0.75, 0.25]) == pytest.approx(0.25, abs=1e-3)
 
 
-NAMES = ("lf", "rf", "lh", "rh")
 HOME = np.array([[0.37, 0.3, 0.0], [0.37, -0.3, 0.0], [-0.37, 0.3, 0.0], [-0.37, -0.3, 0.0]])
 LH, LF, RH, RF = 2, 0, 3, 1
 small = st.floats(-0.08, 0.08)
@@ -66,21 +65,21 @@ def test_feet_step_rear_to_front_on_the_left_then_on_the_right() -> None:
     ("steps", "length", "rounds"), [(8, 0.2, 2), (10, 0.2, 2), (4, -0.1, 1), (3, 0.2, 0)]
 )
 def test_a_walk_ends_in_the_nominal_stance_a_length_further_for_every_round(steps, length, rounds) -> None:
-    plan, places, swung = CrawlPlan(NAMES), HOME.copy(), []
+    plan, places, swung = CrawlPlan(), HOME.copy(), []
     plan.stand(places)
     plan.walk(places, WalkCommand(steps, length))
-    while plan.swings_left:
+    for _ in range(steps):
         landing = plan.landing(places, plan.foot)
         assert np.abs(landing - places[plan.foot, :2]).max() <= abs(length) + 1e-12
         places[plan.foot, :2] = landing
         swung.append(plan.foot)
-        plan.count_landing()
+        plan.next_foot()
     assert swung == ([LH, LF, RH, RF] * 3)[:steps]
     np.testing.assert_allclose(places, HOME + np.array([rounds * length, 0.0, 0.0]), atol=1e-12)
 
 
 def test_feet_that_landed_elsewhere_return_to_the_line() -> None:
-    plan, places = CrawlPlan(NAMES), HOME.copy()
+    plan, places = CrawlPlan(), HOME.copy()
     plan.stand(HOME)
     places[LH, :2] += (0.05, -0.04)
     plan.walk(places, WalkCommand(4, 0.2))

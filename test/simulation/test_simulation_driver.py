@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.arm_robot import HOLDING, JOINTS, URDF
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.models.robot_config import RobotConfig, StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
 from inertial_estimation.simulation.config import SensorConfig, SimulationConfig, SimulationPacing
@@ -111,14 +111,11 @@ def test_the_pace_without_lockstep_is_the_factor_asked_for(factor):
     bench = Bench(lockstep=False, real_time_factor=factor, command_timeout=100.0).release()
     while bench.wait(0.0):  # catches up with the second that passed at the release
         pass
-    bench.driver.health()
     begin = bench.simulation.stamp_ns
     for _ in range(2000):
         bench.wait(0.0005)
     assert (bench.simulation.stamp_ns - begin) * 1e-9 == pytest.approx(factor, rel=0.01)
-    values = bench.health("simulation").values
-    assert float(values["real-time factor"]) == pytest.approx(factor, rel=0.05)
-    assert values["fallen"] == "false"
+    assert bench.health("simulation").values["fallen"] == "false"
 
 
 def test_as_fast_as_possible_holds_only_after_the_hoist():
@@ -130,12 +127,6 @@ def test_as_fast_as_possible_holds_only_after_the_hoist():
         bench.command()
         assert bench.wait(1e-6)
     assert bench.simulation.stamp_ns - begin == 10 * bench.driver.pace.tick_ns
-
-
-def test_a_controller_at_a_fraction_of_the_sensors_rate_has_its_own_tick():
-    assert len(Bench(command_rate=0.5 / TICK).wait()) == 2
-    with pytest.raises(ConfigurationError, match=r"333 Hz, expected the sensors' rate, 500 Hz"):
-        Bench(command_rate=333.0)
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.0])

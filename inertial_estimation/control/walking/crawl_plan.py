@@ -5,12 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.balance import Point, nearest_inside, region_within
-from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.balance import Point, nearest_within
+from inertial_estimation.control.references import SMOOTH_S, WalkCommand
 from inertial_estimation.control.walking.ground import turn_between
 from inertial_estimation.signals import Array
-
-MOST_HALVINGS = 5  # of the margin, where the polygon is too narrow for it
 
 
 def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: float) -> Point:
@@ -26,13 +24,11 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
         preferred: The place to be near to.
         margin: Distance from the edges [m].
     """
-    attempts = [(count, 1.0) for count in range(len(polygons), 1, -1)]
-    for count, share in [*attempts, *((1, 0.5**k) for k in range(MOST_HALVINGS + 1))]:
-        region = region_within(polygons[:count], share * margin)
-        if region:
-            return nearest_inside(region, preferred)
-    feet = polygons[0]
-    return sum(x for x, _ in feet) / len(feet), sum(y for _, y in feet) / len(feet)
+    for count in range(len(polygons), 0, -1):
+        point = nearest_within(polygons[:count], margin, preferred)
+        if point is not None:
+            return point
+    return rest_point(polygons[:1], preferred, 0.5 * margin)
 
 
 def foot_sequence(home: Array) -> list[int]:
@@ -48,42 +44,33 @@ def foot_sequence(home: Array) -> list[int]:
 
 
 class CrawlPlan:
-    """The requested walk: sequence of the feet, and footholds along a line of the ground.
+    """Sequence of the feet, and their footholds: their home places, moved forward along a line of the ground.
 
-    It outlives an interruption of the control. Feet land at their home places, moved forward along the line.
+    It outlives an interruption of the control.
 
     Attributes:
-        swings_left: Swings still to be made, the one under way included.
         heading: Direction of the line in the ground frame [rad].
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        """Stand on the contacts of these names."""
-        self._names = tuple(names)
-        self.reset()
-
-    def reset(self) -> None:
-        """Discard the requested steps and the initial positions of the feet."""
+    def __init__(self) -> None:
+        """Begin without a line: the feet that `stand` first are at home."""
         self._order: list[int] = []  # the feet, the next one first
-        self._home: Array | None = None  # places of the feet at heading zero about their middle [m]
-        self.stand(np.zeros((len(self._names), 2)))
-        self._home = None
+        self._home, self._on_line = np.zeros((2, 0, 2))  # about their middle at heading zero; on the line [m]
+        self._forward, self.heading, self._length, self._aim = np.zeros(2), 0.0, 0.0, 0.0
 
     def stand(self, places: Array) -> None:
-        """Stand on the feet as they are, and lay the line through them; their first places are their home.
+        """Lay the line through the feet as they are.
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
         """
         centre = places[:, :2].mean(axis=0)
-        if self._home is None:
-            self._home = places[:, :2] - centre
-            self._order = foot_sequence(places)
+        if not self._order:
+            self._home, self._order = places[:, :2] - centre, foot_sequence(places)
         self.heading = turn_between(self._home, places[:, :2] - centre)
         c, s = math.cos(self.heading), math.sin(self.heading)
         self._forward = np.array([c, s])
-        self._on_line: Array = centre + self._home @ np.array([[c, s], [-s, c]])
-        self.swings_left, self._length, self._aim = 0, 0.0, 0.0
+        self._on_line = centre + self._home @ np.array([[c, s], [-s, c]])
 
     def walk(self, places: Array, command: WalkCommand) -> None:
         """Plan a walk, as far as every foot gets with its steps.
@@ -92,27 +79,18 @@ class CrawlPlan:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
             command: Number and length of the swings.
         """
-        steps, length, n = command.steps, command.length, len(self._order)
+        steps, n = command.steps, len(self._order)
+        self._length = command.length
         reach = [
-            self.advance(places, foot) + length * ((steps + n - 1 - k) // n)
+            self._advance(places, foot) + self._length * ((steps + n - 1 - k) // n)
             for k, foot in enumerate(self._order)
         ]
-        self.swings_left, self._length = steps, length
-        self._aim = min(reach) if length >= 0.0 else max(reach)
-
-    def advance(self, places: Array, foot: int) -> float:
-        """Return how far a foot has gone along the line [m]."""
-        return float((places[foot, :2] - self._on_line[foot]) @ self._forward)
+        self._aim = min(reach) if self._length >= 0.0 else max(reach)
 
     @property
     def foot(self) -> int:
         """The foot that swings, or does next."""
         return self._order[0]
-
-    @property
-    def foot_name(self) -> str:
-        """Name of the foot that swings, or does next."""
-        return self._names[self.foot]
 
     def foot_ahead(self, swings: int) -> int:
         """Return the foot that swings after a number of other swings."""
@@ -125,18 +103,20 @@ class CrawlPlan:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
             foot: The foot.
         """
-        done, longest = self.advance(places, foot), abs(self._length)
+        done, longest = self._advance(places, foot), abs(self._length)
         stride = max(-longest, min(longest, self._aim - done))
         place: Array = self._on_line[foot] + (done + stride) * self._forward
         return place
 
-    def count_landing(self) -> None:
+    def next_foot(self) -> None:
         """Go on to the next foot of the sequence."""
-        self.swings_left -= 1
         self._order.append(self._order.pop(0))
 
+    def _advance(self, places: Array, foot: int) -> float:
+        """Return how far a foot has gone along the line [m]."""
+        return float((places[foot, :2] - self._on_line[foot]) @ self._forward)
 
-LEAST_TRANSFER_S = 0.2  # shortest duration of a path
+
 LEAP_M = 0.002  # unpredicted change of the centre of mass between two ticks: its inertias have changed
 
 
@@ -211,7 +191,7 @@ class BodyMotion:
         self.goal, self._time = np.array(goal, dtype=float), 0.0
         d = self.goal - start
         peak = 10.0 / math.sqrt(3.0) * math.hypot(*d.tolist())  # from rest: largest acceleration times T^2
-        T = max(LEAST_TRANSFER_S, math.sqrt(peak / limit))
+        T = max(SMOOTH_S, math.sqrt(peak / limit))
         v, a = T * velocity, T * T * acceleration
         cubic, quartic = 10.0 * d - 6.0 * v - 1.5 * a, -15.0 * d + 8.0 * v + 1.5 * a
         quintic = 6.0 * d - 3.0 * v - 0.5 * a

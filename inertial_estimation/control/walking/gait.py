@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.control.config import CrawlConfig, WalkingConfig
+from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.control.inverse_dynamics import Contact
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.errors import ConfigurationError
@@ -18,9 +18,10 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 
-MOST_STEPS = 1000  # of a walk command; one with more is refused
 STEP_SHARE = 0.5  # longest step, of the height of the base in the home posture
 EARLY_TOUCHDOWN = 0.6  # share of a swing after which the ground under the foot ends it
+LOAD_S = 0.12  # in which a landed foot is loaded, and one about to leave unloaded
+LEAST_LOAD = 1e-3  # share of its load that a foot on the ground keeps: it may push, but hardly does
 LATE_TOUCHDOWN_S = 0.15  # for which a foot that finds no ground goes on down after the planned touchdown
 
 
@@ -60,94 +61,91 @@ class SupportTarget(NamedTuple):
     fresh: bool = False  # whether the reference begins where the robot is, so that no error of before counts
 
 
-class StepLimits(NamedTuple):
-    """What follows for steps from the size and the weight of a robot."""
+class Phase:
+    """One phase of a gait.
 
-    longest: float  # step that is accepted [m]
-    touchdown_force: float  # normal force on a swing foot, from which it stands [N]
+    Attributes:
+        kind: What it is.
+        elapsed: Time since it began [s].
+    """
 
-    @classmethod
-    def of(cls, height: float, weight: float) -> "StepLimits":
-        """Return those of a robot with its base at a height [m] and of a weight [N]."""
-        return cls(STEP_SHARE * height, FOOT_SHARE * weight)
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class GaitContext:
-    """Data of a gait that outlive its phases."""
-
-    walking: WalkingConfig  # durations and heights
-    limits: StepLimits  # of its steps
-    asked: WalkCommand | None = None  # walk requested that the feet have not begun; None: there is none
-    held: bool = False  # whether the robot is requested to stand, even during an unfinished walk
-    made: int = 0  # swings landed since the last reset
+    kind: ClassVar[GaitPhase]
+    elapsed = 0.0
 
 
 class Gait(ABC):
     """Determines the support feet, the swing foot and the motion of the centre of mass.
 
-    Everything is relative to the feet as measured: where the base is in the world plays no part.
+    Everything is relative to the feet as measured: where the base is in the world plays no part. Each phase
+    holds the data that exist only while it lasts, and returns the phase that comes next.
+
+    Attributes:
+        contacts: The contacts.
+        config: The parameters in force; durations and heights take effect with the next phase.
+        longest: Longest step that is accepted [m].
+        touchdown_force: Normal force on a swing foot, from which it stands [N].
+        held: Whether the robot is requested to stand on all feet once the swing under way has ended, even
+            during an unfinished walk; afterwards it goes on with what is left.
+        left: Steps still to be made, the one under way included.
+        steps_made: Swings landed since the last reset.
     """
 
-    _context: GaitContext
+    _state: Phase
+
+    def __init__(
+        self, contacts: Sequence[Contact], config: ControllerConfig, height: float, weight: float
+    ) -> None:
+        """Stand; the robot has its base at a height [m] in its home posture, and a weight [N]."""
+        self.contacts, self.config = tuple(contacts), config
+        self.longest, self.touchdown_force = STEP_SHARE * height, FOOT_SHARE * weight
+        self.reset()
 
     @property
-    @abstractmethod
     def phase(self) -> GaitPhase:
         """The phase under way."""
+        return self._state.kind
 
     @property
-    def steps_made(self) -> int:
-        """Swings landed since the last reset."""
-        return self._context.made
+    def goes_on(self) -> bool:
+        """Whether another step is to be made now."""
+        return self.left > 0 and not self.held
 
-    @property
-    def held(self) -> bool:
-        """Whether the robot is requested to stand, even during an unfinished walk."""
-        return self._context.held
-
-    @abstractmethod
     def reset(self) -> None:
         """Stand; discard the requested and completed steps and the initial positions of the feet."""
-
-    @abstractmethod
-    def set_config(self, walking: WalkingConfig, crawl: CrawlConfig) -> None:
-        """Take other durations and heights, from the next phase on."""
+        self._asked: WalkCommand | None = None  # requested, and not begun
+        self.held, self.left, self.steps_made = False, 0, 0
 
     @abstractmethod
     def start(self, state: DynamicsState) -> None:
         """Stand on the feet as they are."""
 
-    @abstractmethod
     def command(self, command: WalkCommand) -> None:
         """Walk from now on; while walking, the command replaces what is left.
 
         Raises:
             ConfigurationError: If the robot cannot walk, or the steps are too long.
         """
+        if abs(command.length) > self.longest:
+            raise ConfigurationError(
+                f"steps of {command.length:g} m, expected at most {self.longest:.2g} m, {STEP_SHARE:g} of "
+                "the height of the base"
+            )
+        self._asked = command
+
+    def take_command(self, under_way: int = 0) -> None:
+        """Plan the walk requested since the last call, if any, besides the steps under way."""
+        if self._asked is not None:
+            self.left = self._asked.steps + under_way
+            self.plan_walk(self._asked)
+            self._asked = None
 
     @abstractmethod
-    def hold(self, held: bool) -> None:
-        """Stand on all feet once the swing under way has ended, or go on with what is left of the walk."""
+    def plan_walk(self, command: WalkCommand) -> None:
+        """Take the length of the steps."""
 
     @abstractmethod
     def target(self, tick: Tick) -> SupportTarget:
         """Return what is wanted of the feet now."""
-
-
-def check_walk(command: WalkCommand, longest: float) -> None:
-    """Check length and number of the steps of a command.
-
-    Raises:
-        ConfigurationError: If they are longer than allowed [m], or more than `MOST_STEPS`.
-    """
-    if abs(command.length) > longest:
-        raise ConfigurationError(
-            f"steps of {command.length:g} m, expected at most {longest:.2g} m, {STEP_SHARE:g} of the "
-            "height of the base"
-        )
-    if command.steps > MOST_STEPS:
-        raise ConfigurationError(f"{command.steps:.4g} steps, expected at most {MOST_STEPS}")
 
 
 ARRIVED_SHARE = 0.9  # of the duration: the horizontal motion ends there, before the touchdown

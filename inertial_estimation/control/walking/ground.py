@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.control.references import SMOOTH_S
 from inertial_estimation.models.joint_trajectory import minimum_jerk
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-
-BLEND_S = 0.3  # in which the plane follows a landing, and a standing robot takes over where its feet are
 
 
 class GroundFrame(NamedTuple):
@@ -79,7 +78,7 @@ class WalkingGround:
         frame = GroundFrame.at(yaw, np.zeros(3))
         self.places = np.array([frame.to_ground(centre) for centre in centres])
         self.plane = self._plane_before = self._fitted()
-        self._since_landing = BLEND_S
+        self._since_landing = SMOOTH_S
 
     @property
     def middle(self) -> Array:
@@ -105,7 +104,7 @@ class WalkingGround:
 
     def blended_plane(self) -> GroundPlane:
         """Return the plane of the ground, on its way from the one before the last landing."""
-        share, before = minimum_jerk(min(1.0, self._since_landing / BLEND_S))[0], self._plane_before
+        share, before = minimum_jerk(min(1.0, self._since_landing / SMOOTH_S))[0], self._plane_before
         return GroundPlane(*(a + share * (b - a) for a, b in zip(before, self.plane, strict=True)))
 
     def relocate(self, frame: GroundFrame, centres: Sequence[Array], share: float = 1.0) -> None:
@@ -115,7 +114,7 @@ class WalkingGround:
 
     def settle(self, frame: GroundFrame, centres: Sequence[Array], h: float) -> None:
         """Move the places of standing feet towards where they are found within a time [s]."""
-        self.relocate(frame, centres, min(1.0, h / BLEND_S))
+        self.relocate(frame, centres, min(1.0, h / SMOOTH_S))
         self.plane = self._fitted()
 
     def land(self, frame: GroundFrame, centre: Array, foot: int) -> None:
