@@ -129,7 +129,7 @@ ESTIMATORS = {
     "Hua 2016, k1r = 20 g0": Estimator(SingleStageGains(k1v=100.0, k1r=BETA, k2v=100.0)),
 }
 OTHERS = [name for name, one in ESTIMATORS.items() if one.compared]
-DRAWN = list(ESTIMATORS)[:6]  # in the figure: more colours cannot be distinguished
+DRAWN = [TWO_STAGE, TWO_STAGE_PAPER, *OTHERS]  # in the figure: more colours cannot be distinguished
 
 
 def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) -> Array:
@@ -340,7 +340,7 @@ def _caveat(counted: Metrics) -> str:
 
 def _panels(record: PushRecord, shown: Mapping[str, Array], seed: int) -> list[Panel]:
     """Return vertical and error over time (B Fig. 3, 4)."""
-    t, (_first, (fall, _force)) = record.time_s, record.pushes
+    t = record.time_s
     spans = tuple(Span(time, time + BIPED.push_duration, f"{force:g} N") for time, force in record.pushes)
     panels = []
     for k, axis in enumerate("xyz"):
@@ -352,9 +352,5 @@ def _panels(record: PushRecord, shown: Mapping[str, Array], seed: int) -> list[P
         thinned(name, t, np.degrees(tilt_error(shown[name], record.tilt_I)), "thin", j)
         for j, name in enumerate(DRAWN)
     ]
-    levels = (Level(SETTLED_DEG, "1 deg"),)
-    panels.append(Panel("Error", "time [s]", "angle [deg]", errors, spans, levels))
-    late = [(curve, curve.x > fall - BIPED.push_duration) for curve in errors]
-    cut = [replace(curve, x=curve.x[kept], y=curve.y[kept]) for curve, kept in late]
-    panels.append(Panel("Error in the fall", "time, around the fall [s]", "angle [deg]", cut, spans[1:]))
+    panels.append(Panel("Error", "time [s]", "angle [deg]", errors, spans, (Level(SETTLED_DEG, "1 deg"),)))
     return panels

@@ -1,5 +1,6 @@
 """A quadruped that crawls while a load is put on its trunk: truth and estimates, tick by tick."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from inertial_estimation.control.balance import convex_hull, edge_distance
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.result import over_time
 from inertial_estimation.figures import Panel, Span
+from inertial_estimation.models.contacts import FOOT_SHARE
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
@@ -23,8 +25,6 @@ from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
-IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS_SWINGS = 1_000  # commanded swings, more than a run has
 RECORD_S = 0.01  # least time between two rows of a record
 TrunkSource = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the estimate of the trunk; None before the first one."""
@@ -116,7 +116,7 @@ def crawl_run(
     """
     loop.release(hoist_s)
     start, refusals = loop.simulation.truth().base.p_WB, dict[str, None]()
-    walk = ScheduledWalk(WalkCommand(ENDLESS_SWINGS, plan.stride), plan.begin_s, plan.duration_s)
+    walk = ScheduledWalk(WalkCommand(sys.maxsize, plan.stride), plan.begin_s, plan.duration_s)
     recorded_s = -np.inf
 
     def look(loop: ClosedLoop) -> dict[str, float]:
@@ -158,7 +158,7 @@ def _margin(truth: GroundTruth) -> float:
     loaded = [
         (x, y)
         for name, points in truth.points_W.items()
-        if np.linalg.norm(truth.wrenches_C[name][:3]) > IN_AIR
+        if np.linalg.norm(truth.wrenches_C[name][:3]) > FOOT_SHARE * STANDARD_GRAVITY * truth.total_mass
         for x, y, _ in points.tolist()
     ]
     x, y = truth.com_W[:2].tolist()

@@ -158,7 +158,6 @@ class Curl(NamedTuple):
 
 FULL = Curl()
 QUICK = Curl(0.1, 0.25, 0.3, 0.35, 0.5, 0.35)
-QUICK_CALIBRATION_S = 0.1
 
 
 def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool, quick: bool) -> Columns:
@@ -174,7 +173,7 @@ def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool
     assert inertial is not None
     inertial.set_enabled(False)
     if quick:
-        inertial.estimator.bias.window = QUICK_CALIBRATION_S
+        inertial.estimator.bias.window = plan.calibrate_s
     pending = [(plan.calibrate_s, inertial.calibrate)] if calibrated else []
     pending.append((plan.on_s, partial(inertial.set_enabled, True)))
 

@@ -57,7 +57,7 @@ class Biped(NamedTuple):
 
 
 BIPED = Biped()
-QUICK_PUSHES: Pushes = ((1.5, 100.0), (7.0, 300.0))
+QUICK_PUSHES: Pushes = tuple((time / 2, force) for time, force in BIPED.pushes)
 
 
 class _Part(NamedTuple):

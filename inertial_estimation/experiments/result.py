@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.parallel import Call, Workers
 
@@ -119,31 +119,10 @@ SUMMARIES: Mapping[str, Callable[[Any], Any]] = {
 HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a value must be: a relation (<=, <, >=, >, ==) to another one, in the unit of the row."""
-
-    relation: str
-    value: float
-
-    def __post_init__(self) -> None:
-        if self.relation not in RELATIONS:
-            raise ConfigurationError(
-                f"the relation of a bound is '{self.relation}', expected one of: {listing(RELATIONS)}"
-            )
-
-    @classmethod
-    def of(cls, text: str) -> "Bound | None":
-        """Return the bound written as "<= 5"; None for an empty text."""
-        relation, _, value = text.partition(" ")
-        return cls(relation, float(value)) if text else None
-
-    def met(self, value: float) -> bool:
-        """Say whether a value keeps it; NaN keeps none."""
-        return not math.isnan(value) and RELATIONS[self.relation](value, self.value)
-
-    def __str__(self) -> str:
-        return f"{self.relation} {self.value:g}"
+def keeps(value: float, bound: str) -> bool | None:
+    """Say whether a value keeps a bound such as "<= 5"; NaN keeps none; None where there is no bound."""
+    relation, _, limit = bound.partition(" ")
+    return RELATIONS[relation](value, float(limit)) if bound else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +134,19 @@ class TableRow:
     ours: float  # what was measured here
     spread: float | None = None  # standard deviation of the values if `ours` is their mean or median
     paper: float | None = None  # what the paper reports
-    bound: Bound | None = None  # required range of the value
-    aim: Bound | None = None  # what it should be, stricter than the bound
+    bound: str = ""  # required range of the value in its unit, such as "<= 5"; empty where there is none
+    aim: str = ""  # what it should be, stricter than the bound
     values: tuple[float, ...] = ()  # what `ours` summarises, usually one for each seed
 
     @property
     def bound_met(self) -> bool | None:
         """Whether the bound is met; None where there is none."""
-        return None if self.bound is None else self.bound.met(self.ours)
+        return keeps(self.ours, self.bound)
 
     @property
     def aim_met(self) -> bool | None:
         """Whether the aim is met; None where there is none."""
-        return None if self.aim is None else self.aim.met(self.ours)
+        return keeps(self.ours, self.aim)
 
 
 def row(
@@ -194,7 +173,7 @@ def row(
     spread = float(array.std()) if array.ndim and array.size and summary in ("mean", "median") else None
     each = tuple(array.tolist()) if array.ndim else ()
     must, _, aim = bound.partition("aim ")
-    return TableRow(quantity, unit, ours, spread, paper, Bound.of(must.rstrip(", ")), Bound.of(aim), each)
+    return TableRow(quantity, unit, ours, spread, paper, must.rstrip(", "), aim, each)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,7 +195,7 @@ class ExperimentResult:
     @property
     def verdict(self) -> str:
         """Which bounds are met, the missed ones by name, and what they do not count, in one line."""
-        count = sum(row.bound is not None for row in self.rows)
+        count = sum(bool(row.bound) for row in self.rows)
         said = f"all {count} bounds met" if count else "no bounds"
         if self.missed:
             names = "; ".join(row.quantity for row in self.missed)
@@ -239,31 +218,30 @@ def result_lines(title: str, source: str, result: ExperimentResult, *, quick: bo
 
 def _table(rows: Sequence[TableRow]) -> list[str]:
     cells = [HEADER, *(_cells(row) for row in rows)]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(HEADER))]
-    rendered = []
-    for line in cells:
-        parts = [
-            text.rjust(width) if 1 <= k <= 3 else text.ljust(width)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rendered = [
+        "  ".join(
+            f"{text:>{width}}" if 1 <= k <= 3 else f"{text:<{width}}"
             for k, (text, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        rendered.append("  ".join(parts).rstrip())
+        ).rstrip()
+        for line in cells
+    ]
     return [rendered[0], "-" * len(rendered[0]), *rendered[1:]]
 
 
 def _cells(row: TableRow) -> tuple[str, ...]:
-    numbers = (_number(row.paper), _number(row.ours), _number(row.spread, digits=2))
-    judged = (_judged(row.bound, row.bound_met), _judged(row.aim, row.aim_met))
+    numbers = (_number(row.paper, 4), _number(row.ours, 4), _number(row.spread, 2))
+    judged = [
+        f"{bound} {'met' if met else 'NOT MET'}" if bound else "-"
+        for bound, met in ((row.bound, row.bound_met), (row.aim, row.aim_met))
+    ]
     return (row.quantity, *numbers, row.unit or "-", *judged)
 
 
-def _number(value: float | None, *, digits: int = 4) -> str:
+def _number(value: float | None, digits: int) -> str:
     if value is None:
         return "-"
     return f"{value:.{digits}g}" if math.isfinite(value) else "none"
-
-
-def _judged(bound: Bound | None, met: bool | None) -> str:
-    return "-" if bound is None else f"{bound} {'met' if met else 'NOT MET'}"
 
 
 def result_document(

@@ -25,7 +25,7 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean
-from inertial_estimation.experiments.crawl_run import load_on_trunk, trunk_columns
+from inertial_estimation.experiments.crawl_run import RECORD_S, load_on_trunk, trunk_columns
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
 from inertial_estimation.figures import Level, Panel
 from inertial_estimation.models.bodies import BodyReference
@@ -42,7 +42,6 @@ POSES, ORIENTATION, FORCES = "static_poses", "orientation_error", "contact_force
 LIMIT_S = {POSES: 60.0, ORIENTATION: 60.0, FORCES: 15.0}  # of an identification
 COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass assumed at the start [m]
 STANDING_S = 1.5  # between release and request
-PERIOD_S = 0.01  # of the record
 Overrides = dict[str, dict[str, Any]]
 
 
@@ -162,7 +161,7 @@ def identification(loop: ClosedLoop, method: str) -> IdentificationTrial:
     under_way = ended = converged = False
     refusal = ""
     while not (ended or loop.simulation.fallen) and loop.time_s - begin_s < limit_s:
-        loop.run(PERIOD_S)
+        loop.run(RECORD_S)
         last, truth = loop.identified, loop.simulation.truth((TRUNK,)).inertias[TRUNK]
         assert last is not None
         bodies = {**trunk_columns(truth, ""), **trunk_columns(last.estimate, "_hat")}
@@ -236,13 +235,13 @@ def _result(
     return ExperimentResult(tuple(seeds), [*rows, mass, unfinished_row(every, "== 0")], refused, **figure)
 
 
-LOADS_N = (0.0, 50.0, 100.0)
 APPROACHES = {POSES: "(a) static poses", ORIENTATION: "(b) orientation error", FORCES: "(c) contact forces"}
-TABLE_TWO_CM = {  # by load
-    POSES: (0.010, 0.357, 0.513),
-    ORIENTATION: (0.020, 0.049, 0.452),
-    FORCES: (0.006, 0.125, 0.586),
+TABLE_TWO_CM = {  # by approach and load [N]
+    POSES: {0.0: 0.010, 50.0: 0.357, 100.0: 0.513},
+    ORIENTATION: {0.0: 0.020, 50.0: 0.049, 100.0: 0.452},
+    FORCES: {0.0: 0.006, 50.0: 0.125, 100.0: 0.586},
 }
+LARGEST_N = max(TABLE_TWO_CM[FORCES])
 PAPER_Z_CM = {POSES: 2.0, ORIENTATION: 1.0}
 NEAR_M = 2e-3  # Fig. 6: within this in under 2 s
 ON_CHANGE = ""  # in place of an approach: the load starts the identification
@@ -253,16 +252,16 @@ def approaches(trials: Trials) -> ExperimentResult:
     """Identify by every approach with every load, for every seed of the sensor noise."""
     robot, quick = RobotLoop(ROBOT), trials.quick
     unlike = perturbed(robot)
-    cases = [(approach, load) for approach in APPROACHES for load in LOADS_N]
+    cases = [(approach, load) for approach in APPROACHES for load in TABLE_TWO_CM[approach]]
     runs = {case: partial(_approach, unlike, *case, quick) for case in cases}
-    runs[ON_CHANGE, max(LOADS_N)] = partial(_approach, robot, ON_CHANGE, max(LOADS_N), quick)
+    runs[ON_CHANGE, LARGEST_N] = partial(_approach, robot, ON_CHANGE, LARGEST_N, quick)
     if quick:
-        runs = {(FORCES, max(LOADS_N)): runs[FORCES, max(LOADS_N)]}
+        runs = {(FORCES, LARGEST_N): runs[FORCES, LARGEST_N]}
     found = trials.by_case(runs)
-    loaded = found.pop((ON_CHANGE, max(LOADS_N)), [])
+    loaded = found.pop((ON_CHANGE, LARGEST_N), [])
     rows = []
     for (approach, load), some in found.items():
-        name, paper = f"by {APPROACHES[approach]}, {load:g} N", TABLE_TWO_CM[approach][LOADS_N.index(load)]
+        name, paper = f"by {APPROACHES[approach]}, {load:g} N", TABLE_TWO_CM[approach][load]
         rows += horizontal_rows(f"|delta| in x and y {name}", some, paper, 0.586)
     for approach, paper in PAPER_Z_CM.items():
         of_it = [one for case, some in found.items() if case[0] == approach for one in some]
@@ -271,7 +270,7 @@ def approaches(trials: Trials) -> ExperimentResult:
             name, bound = f"z by {APPROACHES[approach]}, all loads", f"<= {paper}, aim <= 0.5"
             rows.append(row(f"{name}, median", "cm", errors, "median", paper=paper))
             rows.append(row(f"{name}, worst", "cm", errors, "max", paper=paper, bound=bound))
-    rows += _time_rows(found[FORCES, max(LOADS_N)], loaded)
+    rows += _time_rows(found[FORCES, LARGEST_N], loaded)
     every = [one for some in found.values() for one in some] + loaded
     panels = _approach_panels(found, loaded, trials.seeds[0])
     return _result(trials.seeds, rows, every, panels=panels, columns=2)
@@ -284,7 +283,7 @@ def _approach(robot: RobotLoop, approach: str, load_N: float, quick: bool, seed:
 
 def _time_rows(asked: Sequence[IdentificationTrial], loaded: Sequence[IdentificationTrial]) -> list[TableRow]:
     """Return how soon (c) is near and stays there, Fig. 6."""
-    name, begin = f"(c), {max(LOADS_N):g} N, within 2 mm to stay", "from the recursion's begin, worst seed"
+    name, begin = f"(c), {LARGEST_N:g} N, within 2 mm to stay", "from the recursion's begin, worst seed"
     rows = []
     if loaded:
         end, start = np.array([(one.settled(NEAR_M), one.begins) for one in loaded]).T
@@ -303,11 +302,11 @@ def _time_rows(asked: Sequence[IdentificationTrial], loaded: Sequence[Identifica
 
 def _approach_panels(found: ByCase, loaded: Sequence[IdentificationTrial], seed: int) -> list[Panel]:
     """Return the centre of mass over time, first seed, largest load (T Fig. 6)."""
-    c = (loaded or found[FORCES, max(LOADS_N)])[0].columns
+    c = (loaded or found[FORCES, LARGEST_N])[0].columns
     since = f"time since {'the load came' if loaded else 'the request'} [s]"
     panels = []
     for axis in "xy":
-        title = f"(c), {max(LOADS_N):g} N, {axis}, seed {seed}"
+        title = f"(c), {LARGEST_N:g} N, {axis}, seed {seed}"
         curves = (
             ("true", c["time"], c[axis], "reference"),
             ("identified", c["time"], c[f"{axis}_hat"], "line", 0),
@@ -315,23 +314,23 @@ def _approach_panels(found: ByCase, loaded: Sequence[IdentificationTrial], seed:
         panels.append(over_time(title, "centre of mass [m]", *curves, x_label=since))
     far, heights = [], []
     for (approach, load), some in found.items():
-        if load == max(LOADS_N):
+        if load == LARGEST_N:
             name, time, error_cm = APPROACHES[approach], some[0].columns["time"], 1e2 * some[0].error_L
             far.append((name, time, np.hypot(*error_cm[:, :2].T)))
             heights.append((name, time, error_cm[:, 2]))
     asked, near = "time since the request [s]", (Level(1e2 * NEAR_M, "2 mm"),)
-    title, label = f"{max(LOADS_N):g} N, x and y", "|delta| [cm]"
+    title, label = f"{LARGEST_N:g} N, x and y", "|delta| [cm]"
     return [
         *panels,
         over_time(title, label, *far, x_label=asked, levels=near, log=True),
-        over_time(f"{max(LOADS_N):g} N, z", "error [cm]", *heights, x_label=asked),
+        over_time(f"{LARGEST_N:g} N, z", "error [cm]", *heights, x_label=asked),
     ]
 
 
-TABLE_THREE_CM = {  # by slope [deg], by load
-    0.0: (0.082, 0.104, 0.864),
-    10.0: (0.294, 0.621, 0.904),
-    15.0: (0.429, 0.528, 0.773),
+TABLE_THREE_CM = {  # by slope [deg] and load [N]
+    0.0: {0.0: 0.082, 50.0: 0.104, 100.0: 0.864},
+    10.0: {0.0: 0.294, 50.0: 0.621, 100.0: 0.904},
+    15.0: {0.0: 0.429, 50.0: 0.528, 100.0: 0.773},
 }
 PARALLEL, LEVEL = "trunk parallel", "trunk level"
 DESCRIPTION, PERTURBED = "starts from the URDF", "starts with an error of 6 cm"
@@ -357,16 +356,16 @@ def slopes(trials: Trials) -> ExperimentResult:
         _Case(slope, load, trunk, start)
         for trunk in (PARALLEL, LEVEL)
         for start in robots
-        for slope in TABLE_THREE_CM
-        for load in LOADS_N
+        for slope, by_load in TABLE_THREE_CM.items()
+        for load in by_load
         if slope or trunk == LEVEL
     ]
     if trials.quick:
-        cases = [_Case(max(TABLE_THREE_CM), LOADS_N[0], PARALLEL, PERTURBED)]
+        cases = [_Case(max(TABLE_THREE_CM), 0.0, PARALLEL, PERTURBED)]
     found = trials.by_case({case: partial(_slope, robots[case.start], case, trials.quick) for case in cases})
     rows = []
     for case, some in found.items():
-        paper = TABLE_THREE_CM[case.slope_deg][LOADS_N.index(case.load_N)]
+        paper = TABLE_THREE_CM[case.slope_deg][case.load_N]
         rows += horizontal_rows(f"|delta|, {case}", some, paper, 0.904)
     return _result(trials.seeds, rows, [one for some in found.values() for one in some])
 

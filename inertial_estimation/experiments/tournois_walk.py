@@ -91,15 +91,19 @@ def _published(loop: ClosedLoop) -> LinkInertia | None:
 
 WITHOUT, WITH = "without identification", "with identification"
 CASES = {WITHOUT: _Case(identifies=False), WITH: _Case()}
-CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md
 FASTER = {"crawl.swing_duration": 0.3, "crawl.acceleration": 2.0, "crawl.dwell": 0.3}
 OTHERS = {
     "faster": _Case(stride=0.4, overrides={CONTROLLER_NODE: FASTER}),  # nearer to the paper's 0.1 m/s
     "with model errors": _Case(model_errors=True),
-    "50 N": _Case(50.0),
-    "50 N, without": _Case(50.0, identifies=False),
-    "100 N at the hind end": _Case(point=CORNER_L),
-    "100 N at the hind end, without": _Case(point=CORNER_L, identifies=False),
+    **{
+        f"{load}{'' if identifies else ', without'}": case._replace(identifies=identifies)
+        for load, case in {
+            "50 N": _Case(50.0),
+            # where the weight is on the real robot in Table V; docs/experiments.md
+            "100 N at the hind end": _Case(point=(-0.36, 0.07, 0.1)),
+        }.items()
+        for identifies in (True, False)
+    },
 }
 
 

@@ -29,7 +29,7 @@ from inertial_estimation.models.robot_config import contact_points
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.config import GroundConfig, SimulationConfig
-from inertial_estimation.simulation.ground import Terrain, ground_axes, terrain_from_config
+from inertial_estimation.simulation.ground import ground_axes, terrain_from_config
 from inertial_estimation.simulation.robot_build import BuiltRobot
 
 MAX_SOLVES = 6
@@ -113,30 +113,35 @@ def _trial_forces(hbA: Array, right: Array, sticks: Flags, slips: Flags, mu_dire
     return trial
 
 
-class ContactPoints:
-    """All contact points of a robot above, on and in the ground.
+class GroundContact:
+    """The contact points of a robot with their anchors, and the forces of the ground on them.
 
     Vectors "in ground axes" are in two tangents and the normal of the ground at each point.
 
     Attributes:
+        stiffness: Stiffness of each point [N/m].
         position_W: Points in the world [m], shape (n, 3).
         depth: Depths below the ground along the normal [m], shape (n,).
         jacobian: Jacobian of the points in ground axes, shape (3 n, nv).
     """
 
-    def __init__(self, model: Any, bodies: Sequence[int], points_B: Array, terrain: Terrain) -> None:
-        """Attach n points to their bodies in MuJoCo's model, in whose frames they are [m], shape (n, 3)."""
+    def __init__(
+        self, model: Any, bodies: Sequence[int], points_B: Array, config: GroundConfig, seed: int
+    ) -> None:
+        """Attach n points to their bodies in MuJoCo's model, in whose frames they are [m], shape (n, 3).
+
+        The seed is that of random heights.
+        """
         n = len(bodies)
-        self._model, self._terrain = model, terrain
+        self._model, self._terrain = model, terrain_from_config(config, seed)
+        self.stiffness, self._damping, self._mu = config.stiffness, config.damping, config.friction
         self._bodies = np.array(bodies, dtype=int)
         self._points_B = np.reshape(points_B, (n, 3, 1))
         self._axes: Array | None = None  # of the ground at the points; None: those of the world
         self._rows = np.zeros((n, 3, model.nv))
-        self.position_W, self.depth = np.zeros((n, 3)), np.zeros(n)
+        self.position_W, self._anchor_W, self._slip_force = np.zeros((3, n, 3))
+        self.depth, self._slipping = np.zeros(n), np.zeros(n, dtype=bool)
         self.jacobian = self._rows.reshape(-1, model.nv)
-
-    def __len__(self) -> int:
-        return len(self._bodies)
 
     def ground_below(self, p_W: Array) -> tuple[float, Array]:
         """Return height [m] and normal of the ground below a point, shape (3,)."""
@@ -155,61 +160,29 @@ class ContactPoints:
             self.depth, self._axes = (height - p[:, 2]) * normals[:, 2], ground_axes(normals)
             self.jacobian = (self._axes @ self._rows).reshape(-1, self._model.nv)
 
-    def velocity(self, data: Any) -> Array:
-        """Return the velocities of the points in ground axes [m/s], shape (n, 3)."""
-        velocity: Array = (self.jacobian @ data.qvel).reshape(-1, 3)
-        return velocity
-
-    def displacement(self, origin_W: Array) -> Array:
-        """Return the displacements from given points to these in ground axes [m], shape (n, 3)."""
-        moved: Array = self.position_W - origin_W
-        return moved if self._axes is None else (self._axes @ moved[:, :, None])[:, :, 0]
-
-    def in_world(self, vectors: Array) -> Array:
-        """Transform vectors at the points from ground axes to world axes, shape (n, 3)."""
-        return vectors if self._axes is None else np.einsum("kji,kj->ki", self._axes, vectors)
-
-
-class GroundContact:
-    """The forces of the ground on contact points, with the anchors of the touching points.
-
-    Attributes:
-        points: The contact points.
-        stiffness: Stiffness of each point [N/m].
-    """
-
-    def __init__(self, points: ContactPoints, config: GroundConfig) -> None:
-        """Start with every anchor at the origin; `anchor_here` moves them to the points."""
-        n = len(points)
-        self.points, self.stiffness = points, config.stiffness
-        self._damping, self._mu = config.damping, config.friction
-        self._anchor_W, self._slip_force = np.zeros((2, n, 3))
-        self._slipping = np.zeros(n, dtype=bool)
-
     def anchor_here(self) -> None:
         """Set every anchor to the position of its point."""
-        self._anchor_W[:] = self.points.position_W
+        self._anchor_W[:] = self.position_W
         self._slipping[:] = False
 
     def follow(self, data: Any) -> None:
         """Move the anchors of free points with the points, and drag those of slipping points."""
-        points = self.points
-        free = points.depth <= 0.0
-        self._anchor_W[free] = points.position_W[free]
+        free = self.depth <= 0.0
+        self._anchor_W[free] = self.position_W[free]
         slips = self._slipping & ~free
         if any(slips.tolist()):
-            stretch = (self._slip_force + self._damping * points.velocity(data)) * (1.0, 1.0, 0.0)
-            dragged = points.position_W + points.in_world(stretch) / self.stiffness
+            stretch = (self._slip_force + self._damping * self._velocity(data)) * (1.0, 1.0, 0.0)
+            dragged = self.position_W + self.in_world(stretch) / self.stiffness
             self._anchor_W[slips] = dragged[slips]
 
     def resting_forces(self) -> Array:
         """Return the spring forces on the points of a robot at rest [N], shape (n, 3)."""
-        return self._springs() * (self.points.depth > 0.0)[:, None]
+        return self._springs() * (self.depth > 0.0)[:, None]
 
     def forces(self, data: Any) -> Array:
         """Return the forces on the points at this instant, in ground axes [N], shape (n, 3)."""
-        trial = self._springs() - self._damping * self.points.velocity(data)
-        return friction_cone_forces(trial, self.points.depth > 0.0, self._mu)
+        trial = self._springs() - self._damping * self._velocity(data)
+        return friction_cone_forces(trial, self.depth > 0.0, self._mu)
 
     def end_of_step_forces(self, h: float, u: Array, u_free: Array, A: Array) -> Array:
         """Return the forces on the points over a step of length h, by the contact law at its end.
@@ -223,21 +196,32 @@ class GroundContact:
         Returns:
             Forces [N], shape (3 n,).
         """
-        depth = self.points.depth
+        depth = self.depth
         candidates = np.maximum(depth, depth - h * np.minimum(u[2::3], u_free[2::3])) > 0.0  # before its end
         self._slipping[:] = False
         if not any(candidates.tolist()):
             return np.zeros(len(u))
         b = self._damping + h * self.stiffness
         right = self._springs().ravel() - b * u_free
-        force, self._slipping = end_of_step_forces(h * b * A, right, candidates, self._mu)
-        self._slip_force = force
-        return force.ravel()
+        self._slip_force, self._slipping = end_of_step_forces(h * b * A, right, candidates, self._mu)
+        return self._slip_force.ravel()
+
+    def in_world(self, vectors: Array) -> Array:
+        """Transform vectors at the points from ground axes to world axes, shape (n, 3)."""
+        return vectors if self._axes is None else np.einsum("kji,kj->ki", self._axes, vectors)
+
+    def _velocity(self, data: Any) -> Array:
+        """Return the velocities of the points in ground axes [m/s], shape (n, 3)."""
+        velocity: Array = (self.jacobian @ data.qvel).reshape(-1, 3)
+        return velocity
 
     def _springs(self) -> Array:
         """K times depth along the normal, minus K times the displacement from the anchor, shape (n, 3)."""
-        springs: Array = -self.stiffness * self.points.displacement(self._anchor_W)
-        springs[:, 2] = self.stiffness * self.points.depth
+        moved = self.position_W - self._anchor_W
+        if self._axes is not None:
+            moved = (self._axes @ moved[:, :, None])[:, :, 0]
+        springs: Array = -self.stiffness * moved
+        springs[:, 2] = self.stiffness * self.depth
         return springs
 
 
@@ -250,13 +234,13 @@ class ContactPatch(NamedTuple):
     points_F: Array  # its points in the wrench frame [m], shape (k, 3)
 
 
-def make_contact_points(
+def make_contact(
     robot: RobotModel, contacts: Sequence[ContactFrames], built: BuiltRobot, config: SimulationConfig
-) -> tuple[ContactPoints, tuple[ContactPatch, ...]]:
+) -> tuple[GroundContact, tuple[ContactPatch, ...]]:
     """Place the contact points of a robot: the corners of its soles, or the origins of its contact frames.
 
     Returns:
-        All points, and for each contact which of them are its own.
+        The contact of all points, and for each contact which of them are its own.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If the stance and the contacts are inconsistent.
@@ -272,5 +256,5 @@ def make_contact_points(
         patches.append(ContactPatch(contact.name, contact.wrench_frame, where, points_F))
         bodies += [built.bodies[frame.parentJoint]] * len(points)
         points_B += [frame.placement.act(point) for point in points]
-    terrain = terrain_from_config(config.ground, config.seed)
-    return ContactPoints(built.model, bodies, np.reshape(points_B, (-1, 3)), terrain), tuple(patches)
+    ground = GroundContact(built.model, bodies, np.array(points_B), config.ground, config.seed)
+    return ground, tuple(patches)

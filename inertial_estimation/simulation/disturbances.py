@@ -221,36 +221,18 @@ def parse_disturbance(text: str) -> Disturbance:
         raise ConfigurationError(f"{error} in {shown}") from error
 
 
-def _number(value: Any) -> float:
-    """A number, also as text: YAML 1.1 reads 1e3 as text."""
-    if isinstance(value, bool):
-        raise TypeError
-    return float(value)
-
-
-def _vector(value: Any) -> Vector:
-    x, y, z = map(_number, value if isinstance(value, list) else ())
-    return x, y, z
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-_READERS: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
-    str: (_text, "text"),
-    float: (_number, "a number"),
-    Vector: (_vector, "three numbers"),
-}
-"""Parser and expected form of a value, by the type of the argument."""
-
-
 def _read(key: str, value: Any, argument: inspect.Parameter) -> Any:
-    read, expected = _READERS[argument.annotation]
+    """Return text, a number (YAML 1.1 reads 1e3 as text), or three of them, as the argument wants."""
+    of_text, count = argument.annotation is str, 3 if argument.annotation is Vector else 1
+    given = value if count == 3 and isinstance(value, list) else [value]
+    if of_text and isinstance(value, str):
+        return value
     try:
-        return read(value)
+        if of_text or len(given) != count or any(isinstance(one, bool) for one in given):
+            raise TypeError
+        numbers = tuple(map(float, given))
     except (TypeError, ValueError, OverflowError):
         shown = one_line(repr(value), limit=80)
+        expected = "text" if of_text else {1: "a number", 3: "three numbers"}[count]
         raise ConfigurationError(f"'{key}' is {shown}, expected {expected}") from None
+    return numbers if count == 3 else numbers[0]

@@ -10,7 +10,7 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.simulation.actuators import JointActuators
 from inertial_estimation.simulation.config import SimulationConfig
-from inertial_estimation.simulation.contact import GroundContact, make_contact_points
+from inertial_estimation.simulation.contact import make_contact
 from inertial_estimation.simulation.robot_build import build_robot
 from inertial_estimation.spatial import linear_algebra
 
@@ -32,7 +32,7 @@ class RobotPhysics:
         data: MuJoCo's state.
         actuators: The joints' actuators.
         patches: For each contact, which of the contact points are its own.
-        ground: Forces of the ground on the contact points.
+        ground: The contact points, and the forces of the ground on them.
         tau_link: Torques on the links as of the last `accelerate` or `rest` [Nm], shape (n_joints,).
     """
 
@@ -49,8 +49,7 @@ class RobotPhysics:
         self.data: Any = mujoco.MjData(self.built.model)
         friction = config.robot.nominal_friction
         self.actuators = JointActuators(self.robot, config.actuators, config.step, friction)
-        points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
-        self.ground = GroundContact(points, config.ground)
+        self.ground, self.patches = make_contact(self.robot, setup.contacts, self.built, config)
         self.tau_link = np.zeros(self.robot.n_joints)
         self._pushes = np.zeros(self.model.nv)
         self._armature = np.zeros(0)  # last values written to MuJoCo's model
@@ -101,7 +100,7 @@ class RobotPhysics:
             self.model.dof_armature[self.built.dof] = self._armature
         mujoco.mj_fwdPosition(self.model, data)
         mujoco.mj_fwdVelocity(self.model, data)
-        self.ground.points.locate(data)
+        self.ground.locate(data)
 
     def push(self, body: int, point_W: Array, force_W: Array) -> None:
         """Add a force [N] on a point [m] of a MuJoCo body that acts during the next step."""
@@ -132,7 +131,7 @@ class RobotPhysics:
 
     def _end_of_step_acceleration(self, qvel: Array) -> Array:
         """Acceleration with the ground forces at the end of the step, shape (nv,)."""
-        h, J = self.model.opt.timestep, self.ground.points.jacobian
+        h, J = self.model.opt.timestep, self.ground.jacobian
         solved = self._solve(np.concatenate([J, self._driving_force()[None]]))
         MinvJt = solved[:-1]
         acceleration: Array = solved[-1]
@@ -151,11 +150,11 @@ class RobotPhysics:
             Forces of the ground on the contact points [N], world axes, shape (n, 3).
         """
         force = self.ground.forces(self.data)
-        driving = self._driving_force() + force.ravel() @ self.ground.points.jacobian
+        driving = self._driving_force() + force.ravel() @ self.ground.jacobian
         self.data.qacc[:] = self._solve(driving[None])[0]
         self.tau_link = self.actuators.on_links(self.data.qacc[self.built.dof])
         mujoco.mj_rnePostConstraint(self.model, self.data)
-        return self.ground.points.in_world(force)
+        return self.ground.in_world(force)
 
     def rest(self) -> Array:
         """Set accelerations to zero and joint torques to those of the static equilibrium.
@@ -164,12 +163,12 @@ class RobotPhysics:
             Forces of the ground on the contact points [N], world axes, shape (n, 3).
         """
         force = self.ground.resting_forces()
-        carried = self.data.qfrc_bias - force.ravel() @ self.ground.points.jacobian
+        carried = self.data.qfrc_bias - force.ravel() @ self.ground.jacobian
         self.data.qacc[:] = 0.0
         self.tau_link = carried[self.built.dof]
         self.actuators.rest(self.tau_link)
         mujoco.mj_rnePostConstraint(self.model, self.data)
-        return self.ground.points.in_world(force)
+        return self.ground.in_world(force)
 
     def _solve(self, rows: Array) -> Array:
         """Return M^-1 of each row."""
@@ -198,7 +197,7 @@ def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
     physics.actuators.release()
     physics.clear_pushes()
     physics.data.qpos[physics.built.qpos] = q
-    on_ground = physics.robot.floating_base and len(physics.ground.points) > 0
+    on_ground = physics.robot.floating_base and len(physics.ground.depth) > 0
     if on_ground:
         _put_on_ground(physics)
     physics.refresh()
@@ -209,26 +208,25 @@ def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
 
 def _put_on_ground(physics: RobotPhysics) -> None:
     """Place the base upright at the origin, with the lowest contact point on the surface."""
-    points = physics.ground.points
-    height, normal = points.ground_below(np.zeros(3))
+    ground = physics.ground
+    height, normal = ground.ground_below(np.zeros(3))
     w = np.sqrt(0.5 * (1.0 + normal[2]))  # the rotation that takes the vertical to the normal
     qpos: Any = physics.data.qpos
     qpos[:7] = [0.0, 0.0, height, w, -normal[1] / (2.0 * w), normal[0] / (2.0 * w), 0.0]
     physics.refresh()
-    lowest = float((points.position_W @ normal).min()) - height * normal[2]
+    lowest = float((ground.position_W @ normal).min()) - height * normal[2]
     qpos[:3] -= (lowest + 1e-3) * normal  # a millimetre deep, where the springs have begun to carry
 
 
 def _balance(physics: RobotPhysics) -> None:
     """Find the base pose at which the springs carry the resting robot, by Newton's method."""
     ground, data = physics.ground, physics.data
-    points = ground.points
     for _ in range(MAX_ITERATIONS):
-        J = points.jacobian[:, :6]
+        J = ground.jacobian[:, :6]
         pull = ground.resting_forces().ravel() @ J - data.qfrc_bias[:6]
         if np.abs(pull).max() < FORCE_TOLERANCE * max(1.0, float(np.abs(data.qfrc_bias[:3]).max())):
             return
-        J = J[np.repeat(points.depth > 0.0, 3)]
+        J = J[np.repeat(ground.depth > 0.0, 3)]
         stiffness = ground.stiffness * (J.T @ J + 1e-9 * np.eye(6))
         move = np.zeros(physics.model.nv)
         move[:6] = np.clip(linear_algebra.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)
@@ -237,5 +235,5 @@ def _balance(physics: RobotPhysics) -> None:
     raise ModelError(
         "the robot cannot stand still in its stance: its centre of mass is at "
         f"{np.round(data.subtree_com[0], 3).tolist()}, expected above the contact points "
-        f"{np.round(points.position_W, 3).tolist()}"
+        f"{np.round(ground.position_W, 3).tolist()}"
     )

@@ -261,7 +261,7 @@ class Simulation:
         physics, data = self._physics, self._physics.data
         forces = self._instant()
         mujoco.mj_subtreeVel(physics.model, data)
-        points, places = physics.ground.points, {patch.name: patch.where for patch in physics.patches}
+        ground, places = physics.ground, {patch.name: patch.where for patch in physics.patches}
         return GroundTruth(
             self.stamp_ns,
             physics.base_state(self.stamp_ns),
@@ -271,8 +271,8 @@ class Simulation:
             physics.actuators.tau,
             physics.tau_link,
             self._true.wrenches(forces),
-            {name: points.depth[where].copy() for name, where in places.items()},
-            {name: points.position_W[where].copy() for name, where in places.items()},
+            {name: ground.depth[where].copy() for name, where in places.items()},
+            {name: ground.position_W[where].copy() for name, where in places.items()},
             {link: self._disturbed.link_inertia(link) for link in links},
             data.subtree_com[0],
             data.subtree_linvel[0],

@@ -53,7 +53,7 @@ def test_rank_is_that_of_the_leg_at_any_states(leg: RobotModel, result: Experime
 
 
 def test_identifiable_parameters_are_found_where_the_sensors_are_perfect(result: ExperimentResult) -> None:
-    quiet = [row for row in result.rows if "without noise" in row.quantity and row.bound is not None]
+    quiet = [row for row in result.rows if "without noise" in row.quantity and row.bound]
     assert len(quiet) == 2
     assert all(row.bound_met for row in quiet)
     assert all(math.isfinite(row.ours) for row in result.rows)
