@@ -66,8 +66,7 @@ NO_VECTOR = np.array([])
 class ControlResult(NamedTuple):
     """Torques, with the quantities that show whether they can be trusted.
 
-    Positions are relative to the base origin, in world axes. It holds the Jacobians of the tasks: keep
-    what is needed of it, not all of them.
+    Positions are relative to the base origin, in world axes.
     """
 
     stamp_ns: int  # stamp of the joint state answered [ns]
@@ -78,7 +77,6 @@ class ControlResult(NamedTuple):
     wrenches_C: (
         Array  # wanted wrench of each contact, in its frame (a point: world axes) [N, Nm], shape (m, 6)
     )
-    tasks: tuple[Task, ...] = ()  # what was wanted
     qp_status: str = "not run"  # as the solver reported it
     qp_iterations: int = 0
     height_ref: float = 0.0  # reference of the height of the base [m]
@@ -280,7 +278,7 @@ class WholeBodyController:
         motions: Sequence[MotionRows],
     ) -> list[Task]:
         config, z, tilt = self.config, self.references.height, self.references.tilt
-        contacts, (rate, acceleration) = self._builder.contacts, target.support_motion
+        rate, acceleration = target.support_motion
         error = float(z.position[0]) + target.support_height
         height = Reference(error, float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
         angles, stiffness = (*tilt.position.tolist(), target.yaw), config.base_orientation.stiffness
@@ -289,12 +287,12 @@ class WholeBodyController:
             height_task(state, height, config.base_height.stiffness),
             orientation_task(state, angles, tilt.rate, tilt.acceleration, stiffness),
         ]
-        for contact, motion, capacity in zip(contacts, motions, target.capacity, strict=True):
-            if capacity > 0.0:
-                tasks.append(rest_task(contact.name, motion))
+        tasks += [
+            rest_task(m) for m, capacity in zip(motions, target.capacity, strict=True) if capacity > 0.0
+        ]
         if target.swing is not None:
             i, wanted = target.swing
-            tasks.append(foot_task(state.frames[i], wanted, turn=contacts[i].is_sole))
+            tasks.append(foot_task(state.frames[i], wanted, turn=self._builder.contacts[i].is_sole))
         return tasks
 
     def _posture_task(self, state: DynamicsState) -> Task:
@@ -302,7 +300,7 @@ class WholeBodyController:
         k, wanted = self._stiffness, self.references.joints
         v = state.v[len(state.v) - len(state.q) :]
         pull = k * (wanted.position - state.q) + 2.0 * np.sqrt(k) * (wanted.rate - v)
-        return Task("posture", self._joint_rows, wanted.acceleration + pull, self._posture_weights)
+        return Task(self._joint_rows, wanted.acceleration + pull, self._posture_weights)
 
     def _solve(
         self,
@@ -312,8 +310,7 @@ class WholeBodyController:
         motions: Sequence[MotionRows] = (),
         loads: Sequence[ContactLoad] = (),
     ) -> ControlResult:
-        wanted = (self._posture_task(state), *tasks)
-        program = self._builder.build(state, wanted, motions, loads)
+        program = self._builder.build(state, (self._posture_task(state), *tasks), motions, loads)
         solution = self._solver.solve(program)
         if not solution.solved:
             raise NumericalError(f"the quadratic program is not solved: {solution.status}")
@@ -325,7 +322,6 @@ class WholeBodyController:
             np.clip(program.torques(x), -self.tau_max, self.tau_max),
             x[: self.dynamics.nv],
             self._builder.wrenches(x),
-            wanted,
             solution.status,
             solution.iterations,
             float(self.references.height.position[0]),

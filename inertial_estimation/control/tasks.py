@@ -26,7 +26,6 @@ BASE_WEIGHT, FOOT_WEIGHT, REST_WEIGHT = 20.0, 100.0, 1000.0
 class Task(NamedTuple):
     """Rows w |A a - b|^2 on the acceleration a of base and joints."""
 
-    name: str
     A: Array  # shape (m, nv)
     b: Array  # wanted acceleration less the drift J'v, shape (m,)
     weight: Array | float  # of each row, shape (m,), or of all
@@ -50,22 +49,22 @@ class FootReference(NamedTuple):
 
 
 def following(
-    name: str, motion: FrameMotion, rows: slice, reference: Reference, stiffness: float, weight: float
+    motion: FrameMotion, rows: slice, reference: Reference, stiffness: float, weight: float
 ) -> Task:
     """Return the task that some rows of a motion follow a reference, critically damped."""
     J, rate = motion.jacobian[rows], motion.velocity[rows]
     pull = stiffness * reference.error + 2.0 * math.sqrt(stiffness) * (reference.rate - rate)
-    return Task(name, J, reference.acceleration + pull - motion.drift[rows], weight)
+    return Task(J, reference.acceleration + pull - motion.drift[rows], weight)
 
 
 def com_task(state: DynamicsState, acceleration: Array) -> Task:
     """Return the task of the horizontal acceleration of the centre of mass [m/s^2], shape (2,)."""
-    return Task("com", state.com_motion.jacobian[:2], acceleration - state.com_motion.drift[:2], BASE_WEIGHT)
+    return Task(state.com_motion.jacobian[:2], acceleration - state.com_motion.drift[:2], BASE_WEIGHT)
 
 
 def height_task(state: DynamicsState, reference: Reference, stiffness: float) -> Task:
     """Return the task of the height of the base above the support, which is at rest."""
-    return following("base_height", state.base, slice(2, 3), reference, stiffness, BASE_WEIGHT)
+    return following(state.base, slice(2, 3), reference, stiffness, BASE_WEIGHT)
 
 
 def orientation_task(
@@ -87,17 +86,17 @@ def orientation_task(
     R, yaw = rotation_from_roll_pitch_yaw(*angles), angles[2]
     axes = np.array([R[:, 0], (-math.sin(yaw), math.cos(yaw), 0.0)])  # of roll and pitch
     reference = Reference(log_so3(R @ state.base.R_WF.T), rate @ axes, acceleration @ axes)
-    return following("base_orientation", state.base, slice(3, 6), reference, stiffness, BASE_WEIGHT)
+    return following(state.base, slice(3, 6), reference, stiffness, BASE_WEIGHT)
 
 
-def rest_task(contact: str, motion: MotionRows) -> Task:
+def rest_task(motion: MotionRows) -> Task:
     """Return the task that brings a contact to rest: J a + J'v = -d J v.
 
     With a large weight, not an equality, the program keeps a solution in every state: a robot that falls gets
     the torques nearest to what was wanted.
     """
     wanted = -2.0 * math.sqrt(FOOT_STIFFNESS) * motion.velocity - motion.drift
-    return Task(f"{contact} at rest", motion.jacobian, wanted, REST_WEIGHT)
+    return Task(motion.jacobian, wanted, REST_WEIGHT)
 
 
 def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:
@@ -111,11 +110,11 @@ def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:
     error = wanted.p_BF_W - foot.p_BF_W
     if not turn:
         reference = Reference(error, wanted.velocity, wanted.acceleration)
-        return following("swing_foot", foot, slice(0, 3), reference, FOOT_STIFFNESS, FOOT_WEIGHT)
+        return following(foot, slice(0, 3), reference, FOOT_STIFFNESS, FOOT_WEIGHT)
     still = np.zeros(3)
     reference = Reference(
         np.concatenate((error, log_so3(wanted.R_WF @ foot.R_WF.T))),
         np.concatenate((wanted.velocity, still)),
         np.concatenate((wanted.acceleration, still)),
     )
-    return following("swing_foot", foot, slice(None), reference, FOOT_STIFFNESS, FOOT_WEIGHT)
+    return following(foot, slice(None), reference, FOOT_STIFFNESS, FOOT_WEIGHT)

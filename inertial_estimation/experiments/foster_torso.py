@@ -27,7 +27,6 @@ from inertial_estimation.experiments.result import ExperimentResult, Trials, ove
 from inertial_estimation.figures import Level
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
-from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import MassWaveform
 from inertial_estimation.spatial import linear_algebra
@@ -74,15 +73,12 @@ def pelvis_run(
     wave = MassWaveform(TORSO, "square", MEAN_KG, amplitude=5.0, frequency=0.2)
     loop = robot.build(disturbances=[wave], seed=seed, adaptation=adaptation, true_urdf=true_urdf)
     loop.release(hoist_s)
-    model, still = loop.simulation.robot, np.zeros(loop.simulation.robot.n_joints)
-    dynamics = WholeBodyDynamics(model, list(loop.controller.config.robot.contact_frames))
     walk = ScheduledWalk(WalkCommand(16, 0.1), 1.0, duration_s)
 
     def look(loop: ClosedLoop) -> dict[str, float]:
         walk.command(loop)
         truth = loop.simulation.truth((TORSO,))
-        base = BaseMotion(truth.base.quaternion_xyzw, np.zeros(3), np.zeros(3))
-        heights = [-frame.p_BF_W[2] for frame in dynamics.compute(base, truth.q, still).frames]
+        heights = [truth.base.p_WB[2] - points[:, 2].mean() for points in truth.points_W.values()]
         weights = np.maximum(0.0, [wrench[2] for wrench in truth.wrenches_C.values()])
         assert loop.inertias is not None
         return {

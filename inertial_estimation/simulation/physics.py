@@ -62,12 +62,12 @@ class RobotPhysics:
     @property
     def q(self) -> Array:
         """Joint positions in the robot's order, shape (n_joints,)."""
-        return np.array(self.data.qpos[self.built.qpos])
+        return np.asarray(self.data.qpos[self.built.qpos])
 
     @property
     def v(self) -> Array:
         """Joint velocities in the robot's order, shape (n_joints,)."""
-        return np.array(self.data.qvel[self.built.dof])
+        return np.asarray(self.data.qvel[self.built.dof])
 
     @property
     def R_WB(self) -> Array:

@@ -30,8 +30,8 @@ class BuiltRobot:
     model: Any  # the MuJoCo model
     bodies: tuple[int, ...]  # MuJoCo body of each Pinocchio joint (0: the world)
     n_base: int  # number of base velocity coordinates, 6 or 0
-    qpos: slice | NDArray[np.intp]  # where each joint's position is, in the order of `RobotModel.joint_names`
-    dof: slice | NDArray[np.intp]  # where each joint's velocity is
+    qpos: NDArray[np.int64]  # where each joint's position is, in the order of `RobotModel.joint_names`
+    dof: NDArray[np.int64]  # where each joint's velocity is
 
 
 def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
@@ -54,8 +54,8 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     for j in range(1, model.njoints):
         set_body_inertia(compiled, ids[j], InertialParameters.from_pinocchio(model.inertias[j]))
     names = robot.joint_names
-    qpos = _index([compiled.joint(name).qposadr[0] for name in names])
-    dof = _index([compiled.joint(name).dofadr[0] for name in names])
+    qpos = np.array([compiled.joint(name).qposadr[0] for name in names], dtype=int)
+    dof = np.array([compiled.joint(name).dofadr[0] for name in names], dtype=int)
     return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
 
 
@@ -110,13 +110,6 @@ def set_body_inertia(model: Any, body: int, inertia: InertialParameters) -> None
         model.body_subtreemass[body] += added
         body = model.body_parentid[body]
     model.body_subtreemass[0] += added
-
-
-def _index(addresses: list[int]) -> slice | NDArray[np.intp]:
-    """Return a slice if the addresses are consecutive, which selects a view instead of a copy."""
-    index = np.array(addresses, dtype=int)
-    consecutive = len(index) > 0 and (np.diff(index) == 1).all()
-    return slice(index[0], index[-1] + 1) if consecutive else index
 
 
 def _add_joint(body: Any, model: Any, j: int) -> None:

@@ -53,10 +53,8 @@ class ProgramScene:
         """Return tasks of joints, centre of mass and contacts."""
         n, nv = self.robot.n_joints, self.dynamics.nv
         wanted = 100.0 * demand * rng.standard_normal(n) - 20.0 * state.v[nv - n :]
-        rests = [
-            rest_task(c.name, motion) for c, motion in zip(self.contacts, self.motions(state), strict=True)
-        ]
-        posture = Task("posture", np.eye(nv)[nv - n :], wanted, np.ones(n))
+        rests = map(rest_task, self.motions(state))
+        posture = Task(np.eye(nv)[nv - n :], wanted, np.ones(n))
         return [posture, com_task(state, 30.0 * demand * rng.standard_normal(2)), *rests]
 
     def loads(self, force: float, limit: float):
