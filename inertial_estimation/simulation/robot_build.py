@@ -29,7 +29,6 @@ class BuiltRobot:
 
     model: Any  # the MuJoCo model
     bodies: tuple[int, ...]  # MuJoCo body of each Pinocchio joint (0: the world)
-    n_base: int  # number of base velocity coordinates, 6 or 0
     qpos: NDArray[np.int64]  # where each joint's position is, in the order of `RobotModel.joint_names`
     dof: NDArray[np.int64]  # where each joint's velocity is
 
@@ -56,7 +55,7 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     names = robot.joint_names
     qpos = np.array([compiled.joint(name).qposadr[0] for name in names], dtype=int)
     dof = np.array([compiled.joint(name).dofadr[0] for name in names], dtype=int)
-    return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
+    return BuiltRobot(compiled, ids, qpos, dof)
 
 
 def robot_spec(robot: RobotModel, step: float) -> tuple[Any, list[Any]]:
