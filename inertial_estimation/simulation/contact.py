@@ -119,7 +119,7 @@ class GroundContact:
     Vectors "in ground axes" are in two tangents and the normal of the ground at each point.
 
     Attributes:
-        stiffness: Stiffness of each point [N/m].
+        config: Shape, stiffness, damping and friction of the ground.
         position_W: Points in the world [m], shape (n, 3).
         depth: Depths below the ground along the normal [m], shape (n,).
         jacobian: Jacobian of the points in ground axes, shape (3 n, nv).
@@ -134,14 +134,13 @@ class GroundContact:
         """
         n = len(bodies)
         self._model, self._terrain = model, terrain_from_config(config, seed)
-        self.stiffness, self._damping, self._mu = config.stiffness, config.damping, config.friction
+        self.config = config
         self._bodies = np.array(bodies, dtype=int)
         self._points_B = np.reshape(points_B, (n, 3, 1))
         self._axes: Array | None = None  # of the ground at the points; None: those of the world
-        self._rows = np.zeros((n, 3, model.nv))
         self.position_W, self._anchor_W, self._slip_force = np.zeros((3, n, 3))
         self.depth, self._slipping = np.zeros(n), np.zeros(n, dtype=bool)
-        self.jacobian = self._rows.reshape(-1, model.nv)
+        self.jacobian = np.zeros((3 * n, model.nv))
 
     def ground_below(self, p_W: Array) -> tuple[float, Array]:
         """Return height [m] and normal of the ground below a point, shape (3,)."""
@@ -152,13 +151,15 @@ class GroundContact:
         """Find points, depths and Jacobians of a state whose kinematics are known."""
         R = data.xmat.reshape(-1, 3, 3)[self._bodies]
         p = self.position_W = data.xpos[self._bodies] + (R @ self._points_B)[:, :, 0]
-        for rows, point, body in zip(self._rows, p, self._bodies.tolist(), strict=True):
+        jacobians = np.zeros((len(p), 3, self._model.nv))
+        for rows, point, body in zip(jacobians, p, self._bodies.tolist(), strict=True):
             mujoco.mj_jac(self._model, data, rows, None, point, body)
         self.depth = -p[:, 2]
         if not self._terrain.level:
             height, normals = self._terrain.surface(p[:, :2])
             self.depth, self._axes = (height - p[:, 2]) * normals[:, 2], ground_axes(normals)
-            self.jacobian = (self._axes @ self._rows).reshape(-1, self._model.nv)
+            jacobians = self._axes @ jacobians
+        self.jacobian = jacobians.reshape(-1, self._model.nv)
 
     def anchor_here(self) -> None:
         """Set every anchor to the position of its point."""
@@ -171,8 +172,8 @@ class GroundContact:
         self._anchor_W[free] = self.position_W[free]
         slips = self._slipping & ~free
         if any(slips.tolist()):
-            stretch = (self._slip_force + self._damping * self._velocity(data)) * (1.0, 1.0, 0.0)
-            dragged = self.position_W + self.in_world(stretch) / self.stiffness
+            stretch = (self._slip_force + self.config.damping * self._velocity(data)) * (1.0, 1.0, 0.0)
+            dragged = self.position_W + self.in_world(stretch) / self.config.stiffness
             self._anchor_W[slips] = dragged[slips]
 
     def resting_forces(self) -> Array:
@@ -181,8 +182,8 @@ class GroundContact:
 
     def forces(self, data: Any) -> Array:
         """Return the forces on the points at this instant, in ground axes [N], shape (n, 3)."""
-        trial = self._springs() - self._damping * self._velocity(data)
-        return friction_cone_forces(trial, self.depth > 0.0, self._mu)
+        trial = self._springs() - self.config.damping * self._velocity(data)
+        return friction_cone_forces(trial, self.depth > 0.0, self.config.friction)
 
     def end_of_step_forces(self, h: float, u: Array, u_free: Array, A: Array) -> Array:
         """Return the forces on the points over a step of length h, by the contact law at its end.
@@ -201,9 +202,11 @@ class GroundContact:
         self._slipping[:] = False
         if not any(candidates.tolist()):
             return np.zeros(len(u))
-        b = self._damping + h * self.stiffness
+        b = self.config.damping + h * self.config.stiffness
         right = self._springs().ravel() - b * u_free
-        self._slip_force, self._slipping = end_of_step_forces(h * b * A, right, candidates, self._mu)
+        self._slip_force, self._slipping = end_of_step_forces(
+            h * b * A, right, candidates, self.config.friction
+        )
         return self._slip_force.ravel()
 
     def in_world(self, vectors: Array) -> Array:
@@ -220,8 +223,8 @@ class GroundContact:
         moved = self.position_W - self._anchor_W
         if self._axes is not None:
             moved = (self._axes @ moved[:, :, None])[:, :, 0]
-        springs: Array = -self.stiffness * moved
-        springs[:, 2] = self.stiffness * self.depth
+        springs: Array = -self.config.stiffness * moved
+        springs[:, 2] = self.config.stiffness * self.depth
         return springs
 
 

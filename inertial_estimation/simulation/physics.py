@@ -227,7 +227,7 @@ def _balance(physics: RobotPhysics) -> None:
         if np.abs(pull).max() < FORCE_TOLERANCE * max(1.0, float(np.abs(data.qfrc_bias[:3]).max())):
             return
         J = J[np.repeat(ground.depth > 0.0, 3)]
-        stiffness = ground.stiffness * (J.T @ J + 1e-9 * np.eye(6))
+        stiffness = ground.config.stiffness * (J.T @ J + 1e-9 * np.eye(6))
         move = np.zeros(physics.model.nv)
         move[:6] = np.clip(linear_algebra.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)
         mujoco.mj_integratePos(physics.model, data.qpos, move, 1.0)
