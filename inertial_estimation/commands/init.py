@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import math
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -39,12 +40,11 @@ def run(args: argparse.Namespace) -> int:
     urdf = read_urdf(source)
     if source != args.urdf:
         print(f"{args.urdf} is {source}")
-    path = Path(source)
-    beside = [path.parent, *path.parents[1:3]] if path.is_absolute() else []  # where meshes may be
+    urdf = _with_meshes(urdf, Path(source))
     names = (_names(given) for given in (args.soles, args.links, args.lock, args.unlock))
     wishes = Wishes(args.kind, args.imu, *names)
     _step("looking for sensors, soles, locked joints and a posture to stand in")
-    survey = survey_robot(urdf, [*mesh_folders(), *beside], wishes, np.random.default_rng(0))
+    survey = survey_robot(urdf, mesh_folders(), wishes, np.random.default_rng(0))
     print("\n".join(findings(survey)), flush=True)
     _step("examining masses and inertias")
     for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot, np.random.default_rng(0))]:
@@ -58,6 +58,24 @@ def run(args: argparse.Namespace) -> int:
     write_text(output, text)
     print(f"written:   {output}\n\nnext:      {_next(simulated, args.output)}")
     return 0
+
+
+def _with_meshes(urdf: str, path: Path) -> str:
+    """Return a description whose meshes are named by their paths where they lie in a folder above the file.
+
+    A clone of a package need not have the package's name, and no package path leads to it.
+    """
+
+    def placed(match: re.Match[str]) -> str:
+        package, inside = match[2] or "", match[3]
+        names = [f"{package}/{inside}", inside] if package else [inside]
+        places = (folder / name for folder in path.parents for name in names)
+        return match[1] + next((str(place) for place in places if place.is_file()), match[0][len(match[1]) :])
+
+    meshes = re.compile(
+        r"""(<mesh\b[^>]*\bfilename\s*=\s*["'])(?:package://([^/"']*)/)?(?:file://)?([^"']+)"""
+    )
+    return meshes.sub(placed, urdf) if path.is_absolute() else urdf
 
 
 def _step(what: str) -> None:

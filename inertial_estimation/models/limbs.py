@@ -1,8 +1,8 @@
 """Limbs of a robot, and postures found from the model alone.
 
 A limb is the chain of moving joints from the base to an end of the tree. Legs stand by bounded least squares
-on their joints: the feet are level, below their places in the zero posture, at one height, and their middle
-is below the centre of mass; left and right are mirror images.
+on their joints: the feet are level, below their places in the zero posture or, where that cannot be, of
+stretched legs, at one height, and their middle is below the centre of mass; left and right are mirror images.
 """
 
 from collections.abc import Callable, Sequence
@@ -104,10 +104,15 @@ class _Legs:
         self.bounds = (limits.lower + margin)[self.joints], (limits.upper - margin)[self.joints]
         self.start = np.clip(self.rest[self.joints], *self.bounds)
         self.height = 0.0
-        R_BF, self._home, _origins, _com = self._at(np.zeros(robot.n_joints))
+        R_BF, self._home, origins, _com = self._at(np.zeros(robot.n_joints))
+        self.hips = max(float(chain[0, 2]) for chain in origins)  # above the base [m]
         self._forward = [_along(R) for R in R_BF]
         pairs = _mirrored_pairs(self._home)
         self._pairs = [(i, j) for i, j in pairs if len(self._chains[i]) == len(self._chains[j])]
+
+    def stand_below(self, x: Array) -> None:
+        """Take the places of the feet in a posture of the legs as those below which they stand."""
+        self._home = self._at(self.posture(x))[1]
 
     def posture(self, x: Array) -> Array:
         q: Array = self.rest.copy()
@@ -186,13 +191,17 @@ def standing_posture(
     problem = _Legs(robot, legs, feet, soles=soles)
     stretched = problem.search(problem.depth, problem.start).x
     reached = -float(problem.errors(stretched)[: len(feet)].max())  # of height zero
+    top = max(problem.hips, 0.0)  # above the base, whose frame may lie at the feet
     tried = []
-    for share in HEIGHTS if soles else HEIGHTS[::-1]:
-        problem.height = share * reached
-        x = problem.best(rng)
-        tried.append((float(np.abs(problem.errors(x)).max()), x))
-        if tried[-1][0] < TOLERANCE:
-            return problem.posture(x), ""
+    for place in (None, stretched):
+        if place is not None:
+            problem.stand_below(place)
+        for share in HEIGHTS if soles else HEIGHTS[::-1]:
+            problem.height = share * (reached + top) - top
+            x = problem.best(rng)
+            tried.append((float(np.abs(problem.errors(x)).max()), x))
+            if tried[-1][0] < TOLERANCE:
+                return problem.posture(x), ""
     worst, x = min(tried, key=lambda item: item[0])
     wrong = f"within the joints' limits the feet miss level ground below the robot by {worst:.2g} (m, rad)"
     return problem.posture(x), wrong

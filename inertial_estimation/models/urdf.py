@@ -37,6 +37,9 @@ _INFINITE_LIMIT = re.compile(
 )
 
 
+_LIMIT = re.compile(r"<limit\b([^>]*?)(\s*/?>)")
+
+
 @dataclass(frozen=True)
 class XmlDocument:
     """An XML text whose elements can be changed; comments, prefixes and the order of attributes stay."""
@@ -146,10 +149,16 @@ def plain_numbers(urdf: str) -> str:
     """Return a URDF whose numbers parsers take as they are meant.
 
     Exporters write infinite limits (``lower="-Inf"``), which become huge ones, efforts and speeds of -1 for
-    none, which become zero, and blanks behind a number, for which the parser drops the whole inertia.
+    none, which become zero, limits without an effort or a speed, which the parser refuses, and blanks behind
+    a number, for which it drops the whole inertia.
     """
     text = _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", _PADDED.sub(r"=\1\2\1", urdf))
-    return _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", text)
+    return _LIMIT.sub(_completed, _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", text))
+
+
+def _completed(limit: re.Match[str]) -> str:
+    lacking = (name for name in ("effort", "velocity") if not re.search(rf"\b{name}\s*=", limit[1]))
+    return "<limit" + limit[1] + "".join(f' {name}="0"' for name in lacking) + limit[2]
 
 
 def check_urdf(urdf: str, where: str = "the robot description") -> Element:

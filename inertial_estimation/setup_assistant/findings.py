@@ -46,7 +46,10 @@ def _wrenches(survey: Survey) -> str:
     if survey.forces_by_torques:
         return f"{NO_SENSOR}: contact forces come from the joint torques (contact.source: joint_torques)"
     topics = listing(f"{contact.name}/wrench" for contact in survey.contacts)
-    return f"{NO_SENSOR}, and the legs have too few joints for forces from torques: publish {topics}"
+    return (
+        f"{NO_SENSOR}, and torques give the forces of legs with 3 to 5 joints on points, with 6 or more on "
+        f"soles: publish {topics}"
+    )
 
 
 def _joint_table(survey: Survey) -> list[str]:

@@ -40,7 +40,7 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
         nodes[TILT_NODE] = _tilt(survey)
     nodes[INERTIAL_NODE] = _inertial(survey)
     least = min((len(leg.joints) for leg in survey.decision.legs), default=0)
-    if survey.decision.kind is Kind.QUADRUPED and least >= FORCE:  # torques determine the foot's force
+    if survey.decision.kind is Kind.QUADRUPED and FORCE <= least < WRENCH:  # torques determine its force
         nodes[PAYLOAD_NODE] = (Entry("trunk", survey.trunk),)
     nodes[IDENTIFICATION] = (_identified(survey),)
     if survey.can_stand:
@@ -130,12 +130,12 @@ def _controller(survey: Survey) -> tuple[Entry, ...]:
     ]
     if not survey.legged:
         return tuple(entries)
-    stiffness = min(STIFFEST, max(STIFFNESS, STIFFNESS * (SHORT / survey.height) ** 2))
+    stiffness = min(STIFFEST, max(STIFFNESS, STIFFNESS * (SHORT / survey.leg_height) ** 2))
     if stiffness > STIFFNESS:
         gains = {"stiffness": _rounded(stiffness)}
         entries.append(Entry("base_orientation", gains, "stiffer, since the robot is small"))
     if any(contact.sole for contact in survey.contacts):
-        height = _rounded(min(0.05, STEP_HEIGHT * survey.height))
+        height = _rounded(min(0.05, STEP_HEIGHT * survey.leg_height))
         entries.append(Entry("walking", {"swing_height": height}))
     return tuple(entries)
 

@@ -13,7 +13,8 @@ from inertial_estimation.setup_assistant.name_words import ARM, FOOT, LEG, count
 from inertial_estimation.signals import Array
 
 LOW_BAND, LOW_SHARE = 0.15, 0.25  # of the robot's height: ends count as equally low; as below the base
-MIRRORED = 0.1  # of the robot's extent, between a leg and the mirror image of another
+SAME_PLACE = 0.1  # of the robot's extent, within which legs end alike
+ALIKE = "equally low and far from the base's vertical (z must be upwards)"
 LEVEL_FRAMES = 0.005  # [m], frames of a foot within it count as equally low
 LEAST_LEG_JOINTS = 2
 HUMANOID_LEGS, QUADRUPED_LEGS = 2, 4
@@ -41,8 +42,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     """Decide what kind of robot a description is of.
 
     Limbs are legs if joints and links are named like those of a leg, or if their ends are the lowest and
-    nothing is named like an arm; and if each has a mirror image across the base's xz plane. Joints that lie
-    before several legs belong to the trunk.
+    nothing is named like an arm; and if each has another that ends as low and as far from the base's vertical.
+    Joints that lie before several legs belong to the trunk.
 
     Raises:
         ConfigurationError: If the robot does not have the legs that the wanted kind stands on.
@@ -58,17 +59,17 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         if len(limb.joints) >= LEAST_LEG_JOINTS and (named[i] > armed[i] or (low[i] and not armed[i]))
     ]
     like_legs = _one_end_each(limbs, ends, like_legs)
-    legs = _mirrored(ends, like_legs)
+    legs = _placed_alike(ends, like_legs)
     if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
         said = "as asked" if wanted else _no_legs(limbs, [i for i in like_legs if named[i] > armed[i]])
         doubt = f"kind: {said}" if like_legs and not wanted else ""
         return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
-    if wanted and len(legs) != needed:
-        legs = _mirrored(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())
+    if len(legs) < needed or (wanted == Kind.HUMANOID.value and len(legs) > needed):
+        legs = _placed_alike(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())
     if len(legs) < needed:
         raise ConfigurationError(
-            f"--kind {wanted}: expected {needed} legs that are mirror images, got the limbs "
+            f"--kind {wanted}: expected {needed} legs that end {ALIKE}, got the limbs "
             f"{listing(limb.end for limb in limbs)}"
         )
     kind = Kind.HUMANOID if len(legs) == HUMANOID_LEGS else Kind.QUADRUPED
@@ -76,7 +77,7 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     chosen = _apart(robot, [limbs[i] for i in ordered])
     by_name = all(named[i] > armed[i] for i in ordered)
     how = "named like legs" if by_name else "that reach furthest down"
-    reason = f"{len(chosen)} limbs {how}, mirror images of {len(chosen[0].joints)} joints each"
+    reason = f"{len(chosen)} limbs {how}, of {len(chosen[0].joints)} joints each"
     trunk = [joint for joint in limbs[ordered[0]].joints if joint not in chosen[0].joints]
     reason += f", behind {listing(trunk, limit=4)}" if trunk else ""
     return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason)
@@ -95,7 +96,7 @@ def _one_end_each(limbs: Sequence[Limb], ends: Array, legs: Sequence[int]) -> li
 
     def same_leg(i: int, j: int) -> bool:
         shared = (set(limbs[i].joints) & set(limbs[j].joints)) - of_all
-        return bool(shared) and float(ends[i, 1] * ends[j, 1]) > 0.0
+        return bool(shared) and float(ends[i, 1] * ends[j, 1]) > -(LEVEL_FRAMES**2)
 
     return [i for i in legs if not any(j != i and same_leg(i, j) and foot(j) > foot(i) for j in legs)]
 
@@ -115,10 +116,9 @@ def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
 def _no_legs(limbs: Sequence[Limb], like_legs: Sequence[int]) -> str:
     ends = listing((limbs[i].end for i in like_legs), limit=4)
     if len(like_legs) == 1:
-        return f"{ends} looks like a leg, but no other limb is its mirror image"
+        return f"{ends} looks like a leg, but it is the only one"
     if like_legs:
-        plane = "the base's xz plane (z must be upwards)"
-        return f"{ends} look like legs, but are no mirror images across {plane}"
+        return f"{ends} look like legs, but do not end {ALIKE} (--kind says what it is)"
     many = f"none of its {len(limbs)} limbs reaches down like a leg"
     return many if len(limbs) > 1 else "it has a single limb"
 
@@ -143,12 +143,8 @@ def _are_low(robot: RobotModel, ends: Array) -> list[bool]:
     return low
 
 
-def _mirrored(ends: Array, legs: Sequence[int]) -> list[int]:
-    """Return the legs that have a mirror image among the others."""
-    extent = float(np.ptp(ends, axis=0).max()) if len(ends) else 0.0
-    image = ends * [1.0, -1.0, 1.0]
-    return [
-        i
-        for i in legs
-        if any(j != i and float(np.abs(image[i] - ends[j]).max()) < MIRRORED * extent for j in legs)
-    ]
+def _placed_alike(ends: Array, legs: Sequence[int]) -> list[int]:
+    """Return the legs that end as low and as far from the base's vertical as another: mirrored or turned."""
+    near = SAME_PLACE * float(np.ptp(ends, axis=0).max()) if len(ends) else 0.0
+    place = np.column_stack((np.hypot(ends[:, 0], ends[:, 1]), ends[:, 2]))
+    return [i for i in legs if any(j != i and float(np.abs(place[i] - place[j]).max()) < near for j in legs)]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
+from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.bodies import has_usable_prior
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
@@ -112,7 +113,7 @@ def _posture(
     return standing_posture(model, legs, [c.frame for c in contacts], rng, soles=soles)
 
 
-WHEELS = "wheels and rotors"  # reason to lock them
+WHEELS, HANDS = "wheels and rotors", "grippers and hands"  # reasons to lock them
 SMALL_HAND = 0.08  # of the robot's mass, up to which a branching end of a limb counts as a hand
 WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
 
@@ -136,14 +137,14 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
             reasons[joint.name] = "it follows another joint"
         elif count_of([joint.name, *([joint.child] if joint.kind == "continuous" else [])], WHEEL):
             reasons[joint.name] = WHEELS
-        elif count_of([joint.name], GRIPPER) and _is_gripper(joint.name, described):
-            reasons[joint.name] = "grippers and hands"
     if not any(described.masses.values()):
         raise ModelError(
             f"no link of '{described.name}' has a mass: there is nothing to compare with what is measured; "
             "expected a description with <inertial>"
         )
     if len(reasons) < len(described.joints):
+        hands = _behind_wrists(RobotModel.from_urdf(urdf, locked_joints=list(reasons)))
+        reasons |= dict.fromkeys((name for name in hands if name not in kept), HANDS)
         robot = RobotModel.from_urdf(urdf, locked_joints=list(reasons))
         masses = subtree_masses(robot)
         massless = [name for name in robot.joint_names if not masses[name] > 0.0 and name not in kept]
@@ -157,10 +158,17 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
     return reasons
 
 
-def _is_gripper(name: str, described: Description) -> bool:
-    """Return whether a finger belongs to a gripper, not to a robot that is all fingers."""
-    others = [joint.name for joint in described.joints if joint.name != name]
-    return count_of(others, GRIPPER) < len(others)
+def _behind_wrists(robot: RobotModel) -> list[str]:
+    """Return the joints of grippers and hands that another joint carries: all that begins beside a finger.
+
+    A robot that is all fingers has no wrist before them.
+    """
+    model, first = robot.model, robot.model.njoints - robot.n_joints
+    fingers = {j for j in range(first, model.njoints) if count_of([str(model.names[j])], GRIPPER)}
+    palms = {int(model.parents[j]) for j in fingers} - fingers
+    palms -= set(range(first))
+    chains = ([int(j) for j in model.supports[k]] for k in range(first, model.njoints))
+    return [str(model.names[chain[-1]]) for chain in chains if palms & set(chain[:-1])]
 
 
 def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
@@ -181,7 +189,7 @@ def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
             found |= dict.fromkeys(limb.joints[rod:], "a rod beside the foot")
         elif len(shared) >= WRIST_DEPTH and masses[shared[-1]] < small:
             wrist = _first_branching(limb, others, masses, small)
-            found |= dict.fromkeys(limb.joints[wrist:], "grippers and hands")
+            found |= dict.fromkeys(limb.joints[wrist:], HANDS)
     return found
 
 
@@ -226,7 +234,11 @@ def links_to_estimate(
 
     Loads are carried there, and the torques of an arm's joints tell a load in the hand from one on the trunk.
     The small inertias behind a wrist are no aid to balance: their estimates would shake the wrist's joints.
-    A body without a usable inertia in the URDF is no prior; the link before it is taken.
+    A body without a usable inertia in the URDF is no prior; the link before it is taken. Of an arm on a fixed
+    base without such a limb it is the heaviest body.
+
+    Raises:
+        ModelError: If no body that moves has a usable inertia.
     """
     masses = subtree_masses(robot)
     chosen = [trunk] if trunk else []
@@ -246,6 +258,11 @@ def links_to_estimate(
                 chosen += [_named(robot, described, body.joint_id)] if body.joint_id not in taken else []
                 taken.add(body.joint_id)
                 break
+    if not chosen:
+        usable = [link for link in identifiable_links(robot) if has_usable_prior(robot, link)]
+        if not usable:
+            raise ModelError("no link that moves has a usable inertia, expected one to estimate")
+        chosen = [max(usable, key=lambda link: float(robot.link_body(link).nominal_J.mass))]
     return tuple(chosen[: MOST_LIMBS + 1])
 
 
@@ -288,14 +305,27 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
 def wrench_frames(
     robot: RobotModel, described: Description, contacts: Sequence[FootContact]
 ) -> tuple[str, ...]:
-    """Return the frame of the force sensor of every foot; none unless every foot has one."""
-    found = []
-    for contact in contacts:
-        body = robot.link_body(contact.link).joint_id
-        found += [n for n in described.force_sensors if robot.link_body(n).joint_id == body][:1]
-    return tuple(found) if len(found) == len(contacts) else ()
+    """Return the frame of the force sensor of every foot; none unless every foot has exactly one."""
+    found = foot_sensors(robot, described, contacts)
+    return tuple(of_foot[0] for of_foot in found) if all(len(of_foot) == 1 for of_foot in found) else ()
 
 
+def foot_sensors(
+    robot: RobotModel, described: Description, contacts: Sequence[FootContact]
+) -> list[list[str]]:
+    """Return a frame of each force sensor of each foot; frames that are near one another are of one sensor."""
+    sensors, found = described.force_sensors, []
+    places = dict(zip(sensors, robot.frame_poses(np.zeros(robot.n_joints), sensors), strict=True))
+    for body in [robot.link_body(contact.link).joint_id for contact in contacts]:
+        of_foot: list[str] = []
+        for name in (name for name in sensors if robot.link_body(name).joint_id == body):
+            away = [float(np.linalg.norm(places[name][1] - places[other][1])) for other in of_foot]
+            of_foot += [name] if min(away, default=np.inf) > SAME_SENSOR else []
+        found.append(of_foot)
+    return found
+
+
+SAME_SENSOR = 0.02  # between frames of one force sensor [m]
 FORCE, WRENCH = 3, 6  # components on a point foot and on a sole: a leg has as many joints to determine them
 
 
@@ -339,8 +369,15 @@ class Survey:
         """Whether no foot has a force sensor and the torques of every leg determine the force on its foot."""
         if not self.legged or self.wrench_frames:
             return False
-        unknowns = WRENCH if any(contact.sole for contact in self.contacts) else FORCE
-        return min(len(leg.joints) for leg in self.decision.legs) >= unknowns
+        least = min(len(leg.joints) for leg in self.decision.legs)
+        return least >= WRENCH if any(contact.sole for contact in self.contacts) else FORCE <= least < WRENCH
+
+    @property
+    def leg_height(self) -> float:
+        """Height of the base or, where they are higher, of the hips above the ground [m]; zero of an arm."""
+        hips = [leg.bodies[0] for leg in self.decision.legs]
+        poses = self.robot.frame_poses(self.posture, hips)
+        return self.height + max([0.0, *(float(p[2]) for _R, p in poses)])
 
     @property
     def stance_width(self) -> float:
@@ -372,7 +409,12 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     return Survey(
         *(described, feet.robot, decision, locked, imu, reason, feet.posture),
         wishes.links or links_to_estimate(free, described, decision.legs, trunk),
-        (*_imu_doubts(described, imu, reason), *feet.doubts, *_wheel_doubts(locked)),
+        (
+            *_imu_doubts(described, imu, reason),
+            *feet.doubts,
+            *_wheel_doubts(locked),
+            *_sensor_doubts(foot_sensors(feet.robot, described, feet.contacts)),
+        ),
         feet.contacts,
         wrench_frames(feet.robot, described, feet.contacts),
         feet.height,
@@ -413,6 +455,12 @@ def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
     wheels = listing((name for name, reason in locked.items() if reason == WHEELS), limit=4)
     said = f"contacts: a foot on a wheel stands still only while it does not roll ({wheels})"
     return [said] if WHEELS in locked.values() else []
+
+
+def _sensor_doubts(sensors: Sequence[Sequence[str]]) -> list[str]:
+    several = [listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1]
+    said = f"contacts: a foot has several force sensors ({'; '.join(several)}): publish the sum of their wrenches"
+    return [said] if several else []
 
 
 def _joints_asked(described: Description, patterns: Sequence[str], option: str) -> list[str]:

@@ -172,3 +172,23 @@ def test_odd_description_gives_a_readable_file_or_one_line(
     assert len(said) == code, said
     if code == 0:
         assert load_config_file(output).has("inertial_ekf")
+
+
+def test_meshes_are_found_in_a_clone_that_has_not_the_name_of_its_package(tmp_path, capsys) -> None:
+    sphere, mesh = '<sphere radius="0.02"/>', '<mesh filename="package://four_description/meshes/foot.stl"/>'
+    file = tmp_path / "clone" / "urdf" / "four.urdf"
+    foot = tmp_path / "clone" / "meshes" / "foot.stl"
+    for path in (file, foot):
+        path.parent.mkdir(parents=True)
+    file.write_text(quadruped().replace(sphere, mesh))
+    corners = "".join(f"vertex {x} {y} {z}\n" for x, y, z in ((0, 0, -0.03), (0.02, 0, 0), (0, 0.02, 0)))
+    foot.write_text(
+        f"solid foot\nfacet normal 0 0 1\nouter loop\n{corners}endloop\nendfacet\nendsolid foot\n"
+    )
+    assert init(file, "--no-trial") == 0
+    said = capsys.readouterr().out
+    assert "lowest point of the collision shapes" in said
+    assert "-0.280" in said
+    foot.unlink()
+    assert init(file, "--no-trial") == 0
+    assert "CHECK:     the feet have no readable shapes" in capsys.readouterr().out

@@ -180,8 +180,69 @@ def test_joints_are_locked_and_kept_as_asked() -> None:
         survey_of(urdf, unlock=("right_disk",))
 
 
-def test_inplain_numbers_and_negative_efforts_are_none() -> None:
+def test_infinite_negative_and_missing_limits_are_none() -> None:
     urdf = biped().replace('lower="-1" upper="1" effort="50"', 'lower="-Inf" upper="+inf" effort="-1"', 1)
+    urdf = urdf.replace('effort="50" velocity="9"/>', "/>", 1)
     limits = urdf_limits(survey_of(plain_numbers(urdf)).robot)
-    for without in (limits.lower, limits.upper, limits.effort):
-        assert np.isinf(without).sum() == 1
+    counts = [np.isinf(one).sum() for one in (limits.lower, limits.upper, limits.effort, limits.velocity)]
+    assert counts == [1, 1, 2, 1]
+
+
+def joined(*parts: tuple[str, str, str, float, str]) -> str:
+    """A robot of revolute joints, each with its parent, child, mass of the child and origin."""
+    text = [f'<link name="base">{inertial(8)}</link>']
+    for name, parent, child, mass, origin in parts:
+        text.append(
+            f'<link name="{child}">{inertial(mass)}</link><joint name="{name}" type="revolute">'
+            f'<parent link="{parent}"/><child link="{child}"/><origin {origin}/><axis xyz="0 1 0"/>'
+            '<limit lower="-2" upper="2" effort="50" velocity="9"/></joint>'
+        )
+    return f'<robot name="joined">{"".join(text)}</robot>'
+
+
+def test_legs_all_around_the_base_are_legs() -> None:
+    parts = []
+    for k in range(6):
+        yaw = 2.0 * np.pi * k / 6
+        hip = f'xyz="{0.2 * np.cos(yaw)} {0.2 * np.sin(yaw)} 0" rpy="0 0 {yaw}"'
+        parts += [
+            (f"hip_yaw_{k}", "base", f"coxa_{k}", 0.3, hip.replace('rpy="0', f'rpy="{np.pi / 2}')),
+            (f"hip_{k}", f"coxa_{k}", f"thigh_{k}", 0.3, f'xyz="0 0 0" rpy="{-np.pi / 2} 0 0"'),
+            (f"knee_{k}", f"thigh_{k}", f"shank_{k}", 0.3, 'xyz="0.1 0 -0.2"'),
+        ]
+    survey = survey_of(joined(*parts))
+    assert survey.decision.kind.value == "quadruped"
+    assert len(survey.contacts) == 6
+    assert not any("feet miss" in doubt for doubt in survey.doubts)
+    assert len(survey_of(joined(*parts), kind="quadruped").contacts) == 6
+
+
+def test_all_that_branches_off_beside_a_thumb_is_a_hand_if_a_wrist_carries_it() -> None:
+    arm = [
+        (f"joint_{k}", f"link_{k}" if k else "base", f"link_{k + 1}", 1.0, 'xyz="0 0 0.3"') for k in range(5)
+    ]
+    fingers = ("thumb", "index", "ring")
+    hand = [
+        (f"{name}_j", "link_5", f"{name}_tip", 0.4, f'xyz="0 {0.1 * n} 0.1"')
+        for n, name in enumerate(fingers)
+    ]
+    survey = survey_of(joined(*arm, *hand))
+    assert set(survey.locked) == {"thumb_j", "index_j", "ring_j"}
+    assert survey.links == ("link_5",)
+    alone = [(name, "base", child, mass, place) for name, _parent, child, mass, place in hand]
+    assert not survey_of(joined(*alone)).locked
+
+
+def test_a_robot_whose_base_frame_lies_at_its_feet_stands() -> None:
+    survey = survey_of(re.sub(r'xyz="0 (-?0\.1) 0"', r'xyz="0 \1 0.8"', biped(corners=True)))
+    assert survey.height < 0.1
+    assert 0.6 < survey.leg_height < 0.9
+    assert not any("feet miss" in doubt for doubt in survey.doubts)
+
+
+def test_a_foot_with_two_force_sensors_is_named() -> None:
+    names = {"corner0": "front_ft", "corner1": "rear_ft"}
+    urdf = re.sub("corner[01]", lambda match: names[match[0]], biped(corners=True))
+    survey = survey_of(urdf)
+    assert survey.wrench_frames == ()
+    assert any("left_front_ft, left_rear_ft" in doubt and "sum" in doubt for doubt in survey.doubts)
