@@ -42,7 +42,7 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     """Decide what kind of robot a description is of.
 
     Limbs are legs if joints and links are named like those of a leg, or if their ends are the lowest and
-    nothing is named like an arm; and if each has another that ends as low and as far from the base's vertical.
+    nothing is named like an arm; and if another ends as low and as far from the base's vertical.
     Joints that lie before several legs belong to the trunk.
 
     Raises:

@@ -313,7 +313,7 @@ def wrench_frames(
 def foot_sensors(
     robot: RobotModel, described: Description, contacts: Sequence[FootContact]
 ) -> list[list[str]]:
-    """Return a frame of each force sensor of each foot; frames that are near one another are of one sensor."""
+    """Return a frame of each force sensor of each foot; frames near one another are of one sensor."""
     sensors, found = described.force_sensors, []
     places = dict(zip(sensors, robot.frame_poses(np.zeros(robot.n_joints), sensors), strict=True))
     for body in [robot.link_body(contact.link).joint_id for contact in contacts]:
@@ -459,7 +459,7 @@ def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
 
 def _sensor_doubts(sensors: Sequence[Sequence[str]]) -> list[str]:
     several = [listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1]
-    said = f"contacts: a foot has several force sensors ({'; '.join(several)}): publish the sum of their wrenches"
+    said = f"contacts: several force sensors in a foot ({'; '.join(several)}): publish the sum of their wrenches"
     return [said] if several else []
 
 
