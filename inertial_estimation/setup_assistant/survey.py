@@ -458,8 +458,8 @@ def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
 
 
 def _sensor_doubts(sensors: Sequence[Sequence[str]]) -> list[str]:
-    several = [listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1]
-    said = f"contacts: several force sensors in a foot ({'; '.join(several)}): publish the sum of their wrenches"
+    several = "; ".join(listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1)
+    said = f"contacts: several force sensors in a foot ({several}): publish the sum of their wrenches"
     return [said] if several else []
 
 
