@@ -13,7 +13,7 @@ count as one large one.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -28,6 +28,7 @@ from inertial_estimation.spatial import linear_algebra
 
 MASS_PRIOR, MASS_FLOOR = 0.5, 0.02  # deviation of a wrong mass: of the link's, at least of the robot's
 MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
+CRUDE = 1.0, 3.0, 9.0  # sizes of all tolerances: as manufactured, by hand, no more than rough
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
 SPIN_TOLERANCE, SPIN_MATTERS = 0.1, 1.0  # of every rotational inertia, relative; from which one is unusual
 COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
@@ -97,6 +98,7 @@ class Cause:
     sigmas: Array  # their standard deviations; zero of a first moment that is taken as described
     evidence: float  # logarithm of how much more probable the data are with it than without
     explained: float  # share of the unexplained variance that it explains
+    rivalled: float = 0.0  # the same evidence where tolerances of all masses and scales are as large as is probable
     worsens: bool = False  # whether it makes the rows of the base, or those of the joints, agree less
 
     @property
@@ -255,18 +257,50 @@ def problem(rows: ForceRows, robot: Robot) -> Problem:
 
 def fit_forces(of: Problem, assumed: Sequence[Cause] = ()) -> ForceFit:
     """Compare all causes, on what those that were found before (`assumed`) do not explain."""
+    levels = [_compared(of, assumed, crude) for crude in CRUDE]
+    first, most = levels[0], max(level.log for level in levels)
+    logs = np.array([[level.log + cause.evidence for cause in level.causes] for level in levels])
+    causes = [
+        replace(cause, rivalled=float(log) - most)
+        for cause, log in zip(first.causes, logs.max(axis=0), strict=True)
+    ]
+    causes.sort(key=lambda cause: -cause.evidence)
+    return ForceFit(
+        causes=tuple(
+            replace(c, worsens=_worsens(first.before, first.rest(c), of.rows.n_base)) if i < 12 else c
+            for i, c in enumerate(causes)
+        ),
+        unexplained=math.sqrt(first.left),
+        mass_sigma=first.mass_sigma,
+    )
+
+
+class _Level(NamedTuple):
+    """All causes with tolerances of one size."""
+
+    log: float  # logarithm of the probability of the readings without any cause
+    causes: list[Cause]  # in the order of the blocks
+    left: float  # variance of what is left without any cause, over that of the noise
+    before: Array  # what is left without any cause, over the noise, shape (N, m)
+    rest: Callable[[Cause], Array]  # the same with a cause
+    mass_sigma: dict[str, float]
+
+
+def _compared(of: Problem, assumed: Sequence[Cause], crude: float) -> _Level:
+    """Compare all causes with tolerances that are so many times larger."""
     rows, A, G, b, power, weight, count, blocks, nuisance_prior = of
     first = len(nuisance_prior)
     columns, kept = A[:, :, first:], (weight > 0.0).astype(float)
-    known, known_prior = marginalised(nuisance_prior, blocks, assumed)
+    known, known_prior = marginalised(nuisance_prior, blocks, assumed, crude)
     inner = G[np.ix_(known, known)] + np.diag(known_prior**-2.0)
     solved = linear_algebra.solve(inner, np.column_stack((G[known, first:], b[known])))
     S = G[first:, first:] - G[np.ix_(known, np.arange(first, len(b)))].T @ solved[:, :-1]
     g = b[first:] - G[first:, known] @ solved[:, -1]
-    left = max(power - float(b[known] @ solved[:, -1]), 1e-12)
+    explained = float(b[known] @ solved[:, -1])
+    log_det = float(np.linalg.slogdet(inner)[1]) + 2.0 * float(np.log(known_prior).sum())
+    left = max(power - explained, 1e-12)
     full = [_judged(block, S, g, left) for block in blocks]
     causes = [_simpler(cause, S, g, left) for cause in full]
-
     others = A[:, :, known]
     before = (rows.left - others @ solved[:, -1]) * weight
 
@@ -275,23 +309,12 @@ def fit_forces(of: Problem, assumed: Sequence[Cause] = ()) -> ForceFit:
         residual: Array = before - (columns[:, :, own] @ x - others @ (solved[:, own] @ x)) * weight
         return residual
 
-    best = max(causes, key=lambda cause: cause.evidence)
-    independent = _independent(rest(best), kept)
-    causes = sorted(
-        (_tempered(cause, independent, left / count) for cause in causes), key=lambda c: -c.evidence
-    )
-    causes = [
-        replace(c, worsens=_worsens(before, rest(c), rows.n_base)) if i < 12 else c
-        for i, c in enumerate(causes)
-    ]
+    independent = _independent(rest(max(causes, key=lambda cause: cause.evidence)), kept)
     noises = {
         c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK
     }
-    return ForceFit(
-        causes=tuple(causes),
-        unexplained=math.sqrt(left / count),
-        mass_sigma=noises,
-    )
+    causes = [_tempered(cause, independent, left / count) for cause in causes]
+    return _Level(0.5 * (explained - log_det), causes, left / count, before, rest, noises)
 
 
 def _worsens(before: Array, after: Array, n_base: int) -> bool:
@@ -302,13 +325,14 @@ def _worsens(before: Array, after: Array, n_base: int) -> bool:
 
 
 def marginalised(
-    nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause | Block]
+    nuisance: Array, blocks: Sequence[Block], assumed: Sequence[Cause | Block], crude: float = 1.0
 ) -> tuple[Array, Array]:
     """Return the columns that act in any case, with their priors: tolerances, assumed causes."""
     columns, deviations = [np.arange(len(nuisance))], [nuisance]
     found = {(cause.kind, cause.subject) for cause in assumed}
     for block in blocks:
-        deviation = block.prior if (block.kind, block.subject) in found else block.tolerance
+        allowed = None if block.tolerance is None else np.minimum(crude * block.tolerance, block.prior)
+        deviation = block.prior if (block.kind, block.subject) in found else allowed
         if deviation is not None:
             columns.append(len(nuisance) + np.arange(block.columns.start, block.columns.stop))
             deviations.append(deviation)

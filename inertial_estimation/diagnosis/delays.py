@@ -153,6 +153,7 @@ def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterat
             Fix(parameters={name: setting}) if name else NO_FIX,
             mild=abs(delay.seconds) < LATE_S,
             leaves=LEAVES,
+            least=0.0,
         )
 
 

@@ -39,7 +39,7 @@ AWAY = 0.15  # rms position, or difference of two, from which a sign or an excha
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
 GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
 COMMON, MOST_COMMON = 1.6, 3000.0  # factors of all efforts
-UNIT = 0.35  # logarithm of a fitted factor, within which it is that of a unit
+UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
 GUESSES = 15  # of these, where friction is all that efforts show
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
@@ -68,6 +68,7 @@ class Hypothesis:
     exact: bool = True  # whether masses can be judged after it
     rough: bool = False  # whether it is a guess of efforts, after which they tell nothing more
     leaves: float = 0.6  # share of the disagreement that it may leave where it is true
+    least: float = 0.15  # share of what efforts show from which it may be a cause; friction leaves less
 
 
 def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis]:
@@ -80,10 +81,12 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
     said = (
         f"all positions were in degrees ({int((beyond > BEYOND).sum())} of {n} joints outside their limits)"
     )
-    remedy = "degrees? The driver must send radians, or name deg in joint_states.units"
-    radians = Change(position=np.diag(np.where(turning, 1.0 / DEGREES, 1.0)))
-    fix = Fix(parameters={"joint_states.units": ["deg"]})
-    yield Hypothesis("joint positions", JOINTS, said, remedy, radians, 1.0, float(np.abs(q).max()), fix=fix)
+    radians, largest = np.diag(np.where(turning, 1.0 / DEGREES, 1.0)), float(np.abs(q).max())
+    for also, units in (("", ["deg"]), (" and all velocities in deg/s", ["deg", "deg/s"])):
+        change = Change(position=radians, velocity=radians if also else None)
+        remedy = f"degrees? The driver must send radians, or name {' and '.join(units)} in joint_states.units"
+        fix = Fix(parameters={"joint_states.units": units})
+        yield Hypothesis("joint positions", JOINTS, said + also, remedy, change, 1.0, largest, fix=fix)
     for j in range(n):
         where = f"{names[j]} ({low[j]:.4g} to {high[j]:.4g} rad)"
         positions = partial(Hypothesis, "joint positions", names[j])
@@ -246,7 +249,9 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
     common = _common_factor(found)
     units = [(f, u) for f, u in ((1e3, "in mNm"), (1e-3, "in kNm")) if abs(math.log(abs(common) / f)) < UNIT]
     for factor, unit in units if found is not None else ((1e3, "in mNm"), (1e-3, "in kNm")):
-        yield _scaled(table, JOINTS, f"all efforts were {unit}", np.full(n, 1.0 / factor), 1.0, factor)
+        near = abs(math.log(abs(common) / factor)) < SAME or found is None  # else masses cannot be judged
+        gains = np.full(n, 1.0 / factor)
+        yield _scaled(table, JOINTS, f"all efforts were {unit}", gains, 1.0, factor, exact=near)
     for j, one in enumerate(np.eye(n)):
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * one, 2.0, -1.0)

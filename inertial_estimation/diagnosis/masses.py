@@ -7,7 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import OF_SCALE, Cause, ForceFit, Kind, Problem, fit_forces, problem
+from inertial_estimation.diagnosis.causes import (
+    OF_SCALE,
+    SCALE_TOLERANCE,
+    Cause,
+    ForceFit,
+    Kind,
+    Problem,
+    fit_forces,
+    problem,
+)
 from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
@@ -26,7 +35,6 @@ UNEXPLAINED = 2.5  # times the noise, beyond which the equation does not hold ..
 MOSTLY = 0.9  # ... unless so much is explained
 LIKELY = 1.5  # standard deviations of a mass that is named with its place
 HEAVIER, HEAVIER_SIGMAS = 0.05, 2.5  # share of the weight beyond tolerances, and its deviations
-TOLD = 0.04  # largest deviation of that share that tells
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 # Least share that a cause explains of what noise and tolerances leave; a wrong geometry explains much.
 EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2, Kind.SPIN: 0.2}
@@ -265,6 +273,8 @@ def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig)
         return Finding("link centre of mass", best.subject, verdict, shift, "mm", said, remedy)
     # A warning suffices where a milder cause explains it as well.
     mild = not _size_matters(best) or any(abs(c.size) <= c.block.wrong for c in group if _matters(c, rows))
+    if best.rivalled < CERTAIN:  # or a description that is crude all over
+        mild, share = True, f"{share}; so do larger errors of all masses and scales"
     verdict = Verdict.WARN if mild else Verdict.WRONG
     said = f"{_sentence(best, rows)} {share}"
     how = WORDS[best.kind]
@@ -280,31 +290,38 @@ def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig)
 
 def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     whole = next(cause for cause in fit.causes if cause.kind is Kind.WHOLE)
-    told = whole.sigma < INFORMS
-    if not told and not _informed_links(fit, rows):
+    known = whole.sigma < INFORMS
+    if not known and not _informed_links(fit, rows):
         why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
         return cannot_tell("masses", "description", why)
     amount = "the sum of the masses is not determined"
-    if told:
+    if known:
         amount = f"all masses together {100 * whole.size:+.2g} % (sigma {100 * whole.sigma:.1g} %)"
-    if told and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
+    if known and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
         why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
         return cannot_tell("masses", "description", why)
     said = f"no single change of the {rows.masses.sum():.4g} kg explains the forces better; {amount}"
-    return Finding("masses", "description", Verdict.OK, whole.size if told else 0.0, "", said)
+    return Finding("masses", "description", Verdict.OK, whole.size if known else 0.0, "", said)
 
 
 def _weighed(fit: ForceFit, rows: ForceRows) -> Finding | None:
-    """Return the finding that the robot weighs more or less than its description, wherever that is."""
+    """Return the finding that the robot weighs more or less than its description, wherever that is.
+
+    Contacts with force sensors weigh it within the tolerance of their scales; efforts by way of the fit.
+    """
     whole = next(cause for cause in fit.causes if cause.kind is Kind.WHOLE)
-    told = rows.n_base and whole.sigma < TOLD and not whole.worsens
-    if not told or abs(whole.size) < max(HEAVIER, HEAVIER_SIGMAS * whole.sigma):
+    share, sigma = whole.size, whole.sigma
+    if rows.n_base and rows.contacts:
+        needed, left = rows.whole[:, :3], rows.left[:, :3]
+        shares = np.sum(needed * left, axis=1) / np.sum(needed**2, axis=1)
+        share, sigma = float(np.median(shares)), SCALE_TOLERANCE / math.sqrt(len(rows.contacts))
+    if not rows.n_base or whole.worsens or abs(share) < max(HEAVIER, HEAVIER_SIGMAS * sigma):
         return None
-    change = whole.size * float(rows.masses.sum())
-    link = next((cause for cause in fit.causes if cause.kind is Kind.LINK), whole)
+    change = share * float(rows.masses.sum())
+    link = next((c for c in fit.causes if c.kind is Kind.LINK and c.size * share > 0.0), whole)
     place = f", most likely on '{link.subject}'" if link is not whole else ""
-    share = f"({100 * whole.size:+.2g} %, sigma {100 * whole.sigma:.1g} %)"
-    said = f"{change:+.3g} kg {share} by the contact forces{place}"
+    how = f"({100 * share:+.2g} %, sigma {100 * sigma:.1g} %)"
+    said = f"{change:+.3g} kg {how} by the contact forces{place}"
     remedy = (
         "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
     )

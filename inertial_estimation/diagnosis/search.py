@@ -17,6 +17,7 @@ from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, 
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
+    OF_EFFORTS,
     UNLIKE,
     Hypothesis,
     effort_hypotheses,
@@ -38,8 +39,6 @@ MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
 NAMED = 3
 OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
-# Less of what joints show is unexplained by friction, not of one kind; delays are dated, and need none.
-LEAST_SHARE = {"torques": 0.15, "whole body": 0.15}
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",
@@ -167,10 +166,9 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
     """Return whether one is certain, and leaves little of what disagrees and becomes more probable."""
     gains = {name: best.parts[name].log - part.log for name, part in before.items()}
     much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
-    leaves, dated = best.hypothesis.leaves, bool(best.hypothesis.change.later)
-    least_shares = {} if dated else LEAST_SHARE
-    shares = [(least_shares.get(name, 0.0), *_shares(name, best.parts, before)) for name in much]
-    return best.odds > CERTAIN and any(was > least and now < leaves * was for least, was, now in shares)
+    one = best.hypothesis
+    shares = [(one.least * (name in OF_EFFORTS), *_shares(name, best.parts, before)) for name in much]
+    return best.odds > CERTAIN and any(was > least and now < one.leaves * was for least, was, now in shares)
 
 
 def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:

@@ -1,6 +1,7 @@
 """Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated, held values."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ SILENT_S = 1.0  # without readings while others arrive, from which it is said [s
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
 STUCK_S, STUCK_RUNS, FEWEST_EQUAL = 0.3, 10.0, 20  # of one value; times its usual runs; values
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
+STEPS = 4  # loads that are put on or taken off another contact, in which a foot that walks has changed its own
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
@@ -117,26 +119,29 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
 
 
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
-    """Judge the values of every channel, and return the streams without those that are stuck."""
+    """Judge the values of every channel, and return the streams without those that are stuck or dead."""
     n, joints = streams.n_joints, streams.joints
     whole = np.isfinite(joints.values[:, :n]).all(axis=1)  # of joint states in parts, some lack the others
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
     efforts = [f"effort of {name}" for name in joint_names]
     kinds = {"positions": joint_names, "velocities": joint_names, "efforts": efforts}
-    found, stuck = list(_positions(joints, joint_names)), dict[str, Array]()
+    found, kept = list[Finding](), dict[str, Array]()
+    found += _positions(joints, joint_names, kept)
     for k, (plural, names) in enumerate(kinds.items()):
         part = joints.values[:, k * n : (k + 1) * n]
         found += _held(JOINTS, plural, joints.times_ns, part)
         if plural == "efforts":  # at rest they may well stay the same
             moves = (np.diff(joints.values[:, :n], axis=0, prepend=np.nan) != 0.0).any(axis=1)
             found += _judged(JOINTS, names, joints.times_ns[moves], part[moves], {})
+    found += _dead_efforts(joints, joint_names, kept)
     for name, stream in list(streams.by_name.items())[1:]:
         names = IMU_AXES if name == IMU else WRENCH_AXES
         found += _held(name, "readings", stream.times_ns, stream.values)
-        found += _judged(name, names, stream.times_ns, stream.values, stuck)
-    if streams.imu is not None:
-        found += _silent(streams.imu)
-    cleaned = streams.changed(lambda name, s: s.with_values(stuck[name]) if name in stuck else s)
+        found += _judged(name, names, stream.times_ns, stream.values, kept)
+    found += _silent(streams.imu) if streams.imu is not None else []
+    found += _dead_contacts(streams.wrenches, kept)
+    streams = replace(streams, joints=joints) if JOINTS in kept else streams
+    cleaned = streams.changed(lambda name, s: s.with_values(kept[name]) if name in kept else s)
     said = f"no value of {len(streams.by_name)} input(s) is stuck, saturated or missing"
     return found or [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)], cleaned
 
@@ -217,33 +222,69 @@ def _at_largest(values: Array) -> float:
     return count / len(values) if count >= FEWEST_SATURATED and count > usual else 0.0
 
 
-def _positions(joints: Stream, names: Sequence[str]) -> Iterator[Finding]:
-    """Find positions that stay the same while the velocity that is sent says that the joint moves."""
+def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
+    """Find positions that stay the same while the joint moves: by its velocity, or as it does otherwise."""
     n = len(names)
-    t = (joints.times_ns - joints.times_ns[0]) / NANOSECONDS
+    t, Q = (joints.times_ns - joints.times_ns[0]) / NANOSECONDS, joints.values[:, :n]
     new = np.diff(t, prepend=-1.0) > 0.0  # of several at one time the first
+    ranges = np.ptp(Q, axis=0)
     for j, name in enumerate(names):
-        q, v = joints.values[:, j], joints.values[:, n + j]
-        sent = np.sqrt(np.mean(np.nan_to_num(v) ** 2))
-        if not sent > 0.0:
-            continue
-        moved = np.gradient(q[new], t[new]) if np.ptp(q) > 0.0 else np.array([sent])
-        factor = min(1.0, float(np.sqrt(np.nanmean(moved**2))) / sent)
+        q, v = Q[:, j], joints.values[:, n + j]
+        sent = float(np.sqrt(np.mean(np.nan_to_num(v) ** 2)))
+        moved = np.gradient(q[new], t[new]) if ranges[j] > 0.0 else np.array([sent])
+        factor = min(1.0, float(np.sqrt(np.nanmean(moved**2))) / max(sent, 1e-9))  # of another unit
         begins, ends = _runs(q[:, None])
         long = (ends - begins >= FEWEST_EQUAL) & (t[ends - 1] - t[begins] > STUCK_S)
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
-            speed, at = factor * np.nan_to_num(v[begin:end]), t[begin:end]
+            speed, lasts = factor * np.nan_to_num(v[begin:end]), float(t[end - 1] - t[begin])
             mean = float(speed.mean())
-            travel = float(np.ptp(np.cumsum((speed - mean)[1:] * np.diff(at))))
-            if abs(mean) > MOVES or travel > TRAVELS:
-                moves = (
-                    f"its velocity is {abs(mean):.2g} rad/s"
-                    if abs(mean) > MOVES
-                    else f"it moves over {travel:.2g} rad by its velocity"
-                )
-                said = f"its position stays the same for {at[-1] - at[0]:.2g} s while {moves}"
-                yield Finding("stuck", name, Verdict.WRONG, float(at[-1] - at[0]), "s", said, REPEATS)
-                break
+            travel = float(np.ptp(np.cumsum((speed - mean)[1:] * np.diff(t[begin:end]))))
+            others = np.ptp(Q[begin:end], axis=0) > np.maximum(TRAVELS, 0.5 * ranges)
+            if abs(mean) > max(MOVES, factor * sent):
+                moves = f"its velocity is {abs(mean):.2g} rad/s"
+            elif travel > max(TRAVELS, 0.1 * ranges[j]):
+                moves = f"it moves over {travel:.2g} rad by its velocity"
+            elif ranges[j] > TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * n:
+                moves = "most others move over half their range"
+            else:
+                continue
+            said = f"its position stays the same for {lasts:.2g} s while {moves}"
+            yield Finding("stuck", name, Verdict.WRONG, lasts, "s", said, REPEATS)
+            kept.setdefault(JOINTS, joints.values.copy())[begin:end] = np.nan
+            break
+
+
+def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
+    """Find efforts that never change while the joint moves and others change."""
+    n = len(names)
+    q, tau = joints.values[:, :n], joints.values[:, 2 * n :]
+    sent = np.isfinite(tau).any(axis=0)
+    still = sent & (np.ptp(np.nan_to_num(tau), axis=0) == 0.0)
+    for j in np.flatnonzero(still & (np.ptp(q, axis=0) > TRAVELS)).tolist() if (sent & ~still).any() else ():
+        said = f"its effort is {np.nan_to_num(tau[0, j]):.3g} in all readings"
+        remedy = "is it measured? Check the driver, or leave it out of torque_rows"
+        yield Finding("effort silent", names[j], Verdict.WARN, 0.0, "", said, remedy)
+        kept.setdefault(JOINTS, joints.values.copy())[:, 2 * n + j] = np.nan
+
+
+def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> Iterator[Finding]:
+    """Find contacts whose force never changes, or not for a while in which the others step."""
+    loads = {name: np.linalg.norm(stream.values[:, :3], axis=1) for name, stream in wrenches.items()}
+    middles = {name: 0.5 * float(np.nanmax(load) + np.nanmin(load)) for name, load in loads.items()}
+    for name, stream in wrenches.items():
+        begins, ends = _runs(stream.values)
+        k = int(np.argmax(ends - begins))
+        first, last = stream.times_ns[begins[k]], stream.times_ns[ends[k] - 1]
+        lasts = seconds(int(last - first))
+        while_still = [
+            load[(wrenches[other].times_ns >= first) & (wrenches[other].times_ns <= last)] > middles[other]
+            for other, load in loads.items()
+            if other != name and np.nanmax(load) > np.nanmin(load)
+        ]
+        if lasts > SILENT_S and any(np.count_nonzero(np.diff(up)) >= STEPS for up in while_still):
+            said = f"its readings do not change for {lasts:.3g} s, while other contacts are put down and lifted"
+            yield Finding("stuck", f"{name}/wrench", Verdict.WRONG, lasts, "s", said, REPEATS)
+            kept.setdefault(f"{name}/wrench", stream.values.copy())[begins[k] : ends[k]] = np.nan
 
 
 def _silent(imu: Stream) -> Iterator[Finding]:
