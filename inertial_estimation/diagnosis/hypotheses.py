@@ -43,6 +43,7 @@ UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that 
 GUESSES = 15  # of these, where friction is all that efforts show
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
+HALF = math.sqrt(0.5)  # rms of what is left where half of the power is explained
 OF_FORCES = ("wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
 OFFSET = "calibrate it (command calibrate), and set joint_offsets of it"
@@ -67,7 +68,7 @@ class Hypothesis:
     mild: bool = False  # whether it is only unusual
     exact: bool = True  # whether masses can be judged after it
     rough: bool = False  # whether it is a guess of efforts, after which they tell nothing more
-    leaves: float = 0.6  # share of the disagreement that it may leave where it is true
+    leaves: float = HALF  # share of the disagreement that it may leave where it is true
     least: float = 0.15  # share of what efforts show from which it may be a cause; friction leaves less
 
 
@@ -234,7 +235,7 @@ def _scaled(
     remedy = remedy or f"correct the driver of joint_states, or set drive_gains of {subject}"
     check = "effort sign" if value == -1.0 else "effort unit"
     change, fix = Change(effort=np.diag(gains)), Fix(drive_gains=drive)
-    leaves = 1.0 if value == -1.0 else 0.6  # friction tells a sign, whatever else is wrong with the torque
+    leaves = 1.0 if value == -1.0 else HALF  # friction tells a sign, whatever else is wrong with the torque
     return Hypothesis(
         check, subject, words, remedy, change, price, value, "", OF_EFFORTS, fix, leaves=leaves, **more
     )

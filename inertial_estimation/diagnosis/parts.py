@@ -35,8 +35,8 @@ STRONG = 0.04  # share of the effort limit above which a predicted torque stands
 STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
 LEVER = 0.3  # at which moments count as much as forces [m]
 ZERO, BALANCE_FLOOR = 0.03, 0.01  # of a force sensor's channel, and of what never balances [weights]
-RATE_FLOOR, RATE_BIAS = 0.05, 0.02  # of the rotation; bias of a gyroscope [rad/s]
-TURNING = 0.01  # rms rotation of the base that tells [rad/s]
+RATE_FLOOR = 0.05  # of the rotation
+RATE_BIAS = 0.02  # of a gyroscope; rotations below tell nothing of it [rad/s]
 STANDING, LOADED = 0.05, 0.12  # speed along the line of two standing feet [m/s]; share of the load of each
 SIZE, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; most log odds of one sentence
 MOUNTED = math.radians(7.0)  # deviation of the ground's normal from the vertical, slope and posture
@@ -188,7 +188,7 @@ def rotation(table: Table) -> Part | None:
     p = np.einsum("rij,rj->ri", A, w)
     size = math.sqrt(3.0 * float(np.mean(np.sum(A**2, axis=(1, 2)))) / 9.0)
     a, b = (float(np.sqrt(np.sum((weight[:, None] * x) ** 2) / max(np.sum(weight**2), 1e-9))) for x in (y, p))
-    if max(a, b) < TURNING * size:
+    if max(a, b) < RATE_BIAS * size:
         return None
     distance = np.linalg.norm((y - p) * weight[:, None], axis=1)
     kept = distance <= np.quantile(distance, 0.9)  # feet that slip, single times
@@ -223,12 +223,12 @@ def turn_of_gravity(table: Table) -> Part | None:
     mean_f, mean_w = 0.5 * (f[1:] + f[:-1])[near] / size, 0.5 * (w[1:] + w[:-1])[near]
     turned = -np.cross(mean_w, mean_f)
     a, b = float(rms(slope, None)), float(rms(turned, None))
-    if max(a, b) < TURNING:
+    if max(a, b) < RATE_BIAS:
         return None
     left = float(rms(slope - turned, None))
     # Accelerations change the force more than rotations: only a rate that is far too large stands out.
     share = min(left / max(math.hypot(a, b), 1e-12), 2.0)
-    return one(log_share(left / max(a, TURNING), float(near.sum()), 0.3), share)
+    return one(log_share(left / max(a, RATE_BIAS), float(near.sum()), 0.3), share)
 
 
 def gravity_size(table: Table) -> Part | None:

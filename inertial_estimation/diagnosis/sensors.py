@@ -22,7 +22,7 @@ SILENT_S = 1.0  # without readings while others arrive, from which it is said [s
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
 STUCK_S, STUCK_RUNS, FEWEST_EQUAL = 0.3, 10.0, 20  # of one value; times its usual runs; values
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
-STEPS = 4  # loads that are put on or taken off another contact, in which a foot that walks has changed its own
+STEPS, LIFTED = 8, 0.25  # times that a walking foot is put down or lifted; share of its largest load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
@@ -268,21 +268,21 @@ def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) 
 
 
 def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> Iterator[Finding]:
-    """Find contacts whose force never changes, or not for a while in which the others step."""
+    """Find contacts whose readings do not change for a while in which another one is put down and lifted."""
     loads = {name: np.linalg.norm(stream.values[:, :3], axis=1) for name, stream in wrenches.items()}
-    middles = {name: 0.5 * float(np.nanmax(load) + np.nanmin(load)) for name, load in loads.items()}
     for name, stream in wrenches.items():
         begins, ends = _runs(stream.values)
         k = int(np.argmax(ends - begins))
         first, last = stream.times_ns[begins[k]], stream.times_ns[ends[k] - 1]
         lasts = seconds(int(last - first))
-        while_still = [
-            load[(wrenches[other].times_ns >= first) & (wrenches[other].times_ns <= last)] > middles[other]
+        others = [
+            load[(wrenches[other].times_ns >= first) & (wrenches[other].times_ns <= last)] / np.nanmax(load)
             for other, load in loads.items()
-            if other != name and np.nanmax(load) > np.nanmin(load)
+            if other != name and np.nanmax(load) > 0.0
         ]
-        if lasts > SILENT_S and any(np.count_nonzero(np.diff(up)) >= STEPS for up in while_still):
-            said = f"its readings do not change for {lasts:.3g} s, while other contacts are put down and lifted"
+        stands = [load[(load < LIFTED) | (load > 1.0 - LIFTED)] > 0.5 for load in others]
+        if lasts > SILENT_S and any(np.count_nonzero(np.diff(down)) >= STEPS for down in stands):
+            said = f"its readings do not change for {lasts:.3g} s, while others are put down and lifted"
             yield Finding("stuck", f"{name}/wrench", Verdict.WRONG, lasts, "s", said, REPEATS)
             kept.setdefault(f"{name}/wrench", stream.values.copy())[begins[k] : ends[k]] = np.nan
 

@@ -221,7 +221,8 @@ def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> tuple[float, Arra
         return pushed
 
     sent = carried(halves)
-    gain, R = float(sent @ left.ravel()) / max(float(sent @ sent), 1e-12), np.eye(3)
+    forces, R = sent.reshape(left.shape)[:, :3], np.eye(3)  # moments about the base say little of a gain
+    gain = float(np.sum(forces * left[:, :3])) / max(float(np.sum(forces**2)), 1e-12)
     for _ in range(6):
         turned = halves @ R.T
         C = np.column_stack([carried(np.cross(axis, turned)) for axis in ONE])
