@@ -244,7 +244,7 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
                 moves = f"its velocity is {abs(mean):.2g} rad/s"
             elif travel > max(TRAVELS, 0.1 * ranges[j]):
                 moves = f"it moves over {travel:.2g} rad by its velocity"
-            elif ranges[j] > TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * n:
+            elif ranges[j] > TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * (n - 1):
                 moves = "most others move over half their range"
             else:
                 continue

@@ -54,6 +54,10 @@ def mirrored(j):
     return lambda streams: of_joints(1, of_one(j, -1.0))(of_joints(0, of_one(j, -1.0))(streams))
 
 
+def in_degrees(streams):
+    return of_joints(1, lambda v: v * DEGREES)(of_joints(0, lambda q: q * DEGREES)(streams))
+
+
 def of_imu(force=None, rate=None):
     """Turn specific force and angular rate."""
 
@@ -105,7 +109,10 @@ def test_a_sound_recording_is_silent(robot, request):
         (of_joints(1, of_one(2, -1.0)), "joint velocities", "panda_joint3"),
         (of_joints(0, of_one(4, plus=2.0 * np.pi)), "joint positions", "panda_joint5"),
         (of_joints(0, lambda q: q * DEGREES), "joint positions", "joint_states"),
+        (in_degrees, "joint positions", "joint_states"),
         (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states"),
+        (of_joints(2, lambda tau: np.roll(tau, 3, axis=0)), "effort delay", "joint_states"),
+        (of_joints(2, of_one(3, 0.0)), "effort silent", "panda_joint4"),
         (of_joints(2, lambda tau: 34.0 * tau), "effort unit", "joint_states"),
         (exchanged(0, 1, 2), "joint order", "panda_joint3"),
         (exchanged(2), "effort order", "panda_joint3"),
@@ -185,6 +192,14 @@ def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, li
     assert (found.check, found.subject) == ("load change", "recording")
     assert found.value == pytest.approx(5.44, abs=0.4)
     assert "at 4.0 s" in found.sentence
+
+
+def test_a_mass_of_the_trunk_that_only_the_vertical_force_shows_is_named(talos):
+    light = talos.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
+    (named,) = [one for one in talos.diagnosis(urdf=light).findings if one.failed]
+    assert (named.check, named.verdict) == ("masses", Verdict.WARN)
+    assert named.value == pytest.approx(7.0, abs=1.0)
+    assert "'torso_2_link'" in named.sentence
 
 
 def test_efforts_of_the_legs_show_a_mass_of_the_trunk_without_force_sensors(talos):

@@ -73,6 +73,23 @@ def test_a_position_that_stays_while_its_velocity_moves_it_is_stuck():
     assert failed(streams(joints=joints)) == [("stuck", "knee")]
 
 
+def test_a_position_that_stays_while_all_others_move_is_stuck_without_velocities():
+    joints = streams().joints.values.copy()
+    joints[1000:, 1], joints[:, 2:4] = joints[1000, 1], np.nan
+    given = streams(joints=joints)
+    assert failed(given) == [("stuck", "knee")]
+    assert np.isnan(value_findings(given, NAMES)[1].joints.values[1000:]).all()
+
+
+def test_a_foot_that_does_not_change_while_the_other_steps_is_stuck():
+    left, right = np.zeros((2, 2500, 6))
+    right[:, 2] = 50.0 * (1.0 + np.sin(0.05 * np.arange(2500)))
+    left[:, 2] = np.round(100.0 - right[:, 2])
+    assert failed(streams(left=left, right=right)) == []
+    left[800:, 2] = left[800, 2]
+    assert failed(streams(left=left, right=right)) == [("stuck", "left/wrench")]
+
+
 def test_values_that_are_held_are_named_with_their_rate():
     held = np.repeat(np.random.default_rng(5).standard_normal((100, 6)), 25, axis=0)
     (found,) = [one for one in value_findings(streams(imu=held), NAMES)[0] if one.check == "held values"]
