@@ -1,11 +1,9 @@
-"""Tournois et al., V-B, Table IV: torque offsets and misplaced feet against approaches (b) and (c).
+"""Tournois et al., V-B, Table IV: torque offsets and misplaced feet against approach (c).
 
 The paper adds constant Gaussian errors to "the joint torque measurements and feet positions" and does not say
 where else they act, which decides the result (docs/experiments.md). So both readings of each error are run.
 """
 
-import math
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +15,6 @@ from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, row
 from inertial_estimation.experiments.tournois_standing import (
     FORCES,
-    ORIENTATION,
     ROBOT,
     IdentificationTrial,
     Scene,
@@ -31,16 +28,14 @@ from inertial_estimation.experiments.tournois_standing import (
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.simulation.config import SimulationConfig
 
-LETTERS = {ORIENTATION: "(b)", FORCES: "(c)"}
-
 
 class _Kind(NamedTuple):
-    """A reading of the paper's errors, and the paper's results of it by approach [cm]."""
+    """A reading of the paper's errors, and the paper's results of it [cm]."""
 
     name: str
     of_torques: bool  # else of the feet's positions
-    shared: bool  # whether it acts alike on all: controller, (b) and (c); else it gives the paper's pattern
-    paper: Mapping[str, tuple[float, ...]]
+    shared: bool  # whether it acts alike on controller and identification
+    paper: tuple[float, ...] = ()
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -53,54 +48,36 @@ class _Kind(NamedTuple):
         return f"{self.name}, {noise}"
 
 
-TORQUES = {ORIENTATION: (0.410, 1.114, 2.098), FORCES: (0.073, 0.190, 0.255)}
-FEET = {ORIENTATION: (0.001, 0.060, 0.202)}  # our copy of the paper lacks the row of (c)
+TORQUES = (0.073, 0.190, 0.255)  # our copy of the paper lacks those of misplaced feet
 KINDS = (
     _Kind("torques off, sensors do not see it", of_torques=True, shared=True, paper=TORQUES),
     _Kind("torques off, sensors see it", of_torques=True, shared=False, paper=TORQUES),
-    _Kind("feet misplaced for all", of_torques=False, shared=True, paper=FEET),
-    _Kind("feet misplaced for the identification", of_torques=False, shared=False, paper=FEET),
+    _Kind("feet misplaced for all", of_torques=False, shared=True),
+    _Kind("feet misplaced for the identification", of_torques=False, shared=False),
 )
 
 
 def run(trials: Trials) -> ExperimentResult:
     """Identify with every error, for every seed of errors and sensor noise."""
-    robot, approaches = RobotLoop(ROBOT), tuple(LETTERS)
+    robot = RobotLoop(ROBOT)
     cases = [(kind, level) for kind in range(len(KINDS)) for level in range(3)]
     if trials.quick:
-        cases, approaches = [(0, 1)], (FORCES,)
-    found = trials.by_case(
-        {case: partial(_identified, robot, *case, trials.quick, approaches) for case in cases}
-    )
-    rows, apart, refusals = list[TableRow](), list[float](), set[str]()
-    for (number, level), every in found.items():
+        cases = [(0, 1)]
+    found = trials.by_case({case: partial(_identified, robot, *case, trials.quick) for case in cases})
+    rows, refusals = list[TableRow](), set[str]()
+    for (number, level), some in found.items():
         kind, text = KINDS[number], KINDS[number].text(KINDS[number].levels[level])
-        by_approach = dict(zip(approaches, zip(*every, strict=True), strict=True))
-        for approach, some in by_approach.items():
-            paper = kind.paper[approach][level] if approach in kind.paper else None
-            bound = f"<= {2.0 * paper}" if paper is not None and not kind.shared else ""
-            name = f"{LETTERS[approach]}, {text}, median"
-            rows.append(row(name, "cm", errors_cm(some), "median", paper=paper, bound=bound))
-            refusals |= {f"Given up: {LETTERS[approach]}, {text}: {t.refusal}" for t in some if t.refusal}
-        if kind.shared and ORIENTATION in by_approach:
-            pairs = zip(*by_approach.values(), strict=True)
-            apart += [1e2 * math.hypot(*(b.error_L[-1] - c.error_L[-1])[:2]) for b, c in pairs]
-    if apart:
-        name = "(b) and (c) apart, where torques and kinematics are the same for both, worst"
-        rows.append(row(name, "cm", apart, "max"))
-    rows.append(unfinished_row([one for every in found.values() for some in every for one in some]))
-    return ExperimentResult(
-        trials.seeds,
-        rows,
-        facts=("(b) first, from a start that is off; then (c) in the same loop.", *sorted(refusals)),
-        caveat="our copy of the paper lacks the row of (c) for misplaced feet",
-    )
+        paper = kind.paper[level] if kind.paper else None
+        bound = f"<= {2.0 * paper}" if paper is not None and not kind.shared else ""
+        rows.append(row(f"(c), {text}, median", "cm", errors_cm(some), "median", paper=paper, bound=bound))
+        refusals |= {f"Given up: {text}: {trial.refusal}" for trial in some if trial.refusal}
+    rows.append(unfinished_row([one for some in found.values() for one in some]))
+    caveat = "our copy of the paper lacks the row of (c) for misplaced feet"
+    return ExperimentResult(trials.seeds, rows, facts=sorted(refusals), caveat=caveat)
 
 
-def _identified(
-    robot: RobotLoop, number: int, level: int, quick: bool, approaches: Sequence[str], seed: int
-) -> list[IdentificationTrial]:
-    """Identify by one approach after the other in the same loop.
+def _identified(robot: RobotLoop, number: int, level: int, quick: bool, seed: int) -> IdentificationTrial:
+    """Identify with an error.
 
     The hind legs mirror the front ones, so hips and knees turn the other way: torques of mirrored sign bend
     all legs equally.
@@ -124,4 +101,4 @@ def _identified(
         identified = model.believing(urdf_with_moved_links(model.urdf, moves))
         model = identified if kind.shared else model
     loop = standing_loop(model, Scene(), seed, quick=quick, overrides=overrides, identified=identified)
-    return [identification(loop, approach) for approach in approaches]
+    return identification(loop, FORCES)

@@ -1,6 +1,6 @@
 """Centre of mass of the trunk from forces: by a recursion (T III-C), or by static poses (T III-A).
 
-A method is pure and fed only while the robot is at rest. The third one is in `orientation_error`.
+A method is pure and fed only while the robot is at rest.
 """
 
 import math
@@ -27,7 +27,7 @@ TILT_RAD = 0.15  # roll and pitch of the base that are asked for to find the hei
 
 TOLERANCE_M = 5e-4  # distance at which a centre of mass has converged (T V)
 COARSE_TOLERANCE_M = 4.0 * TOLERANCE_M  # of what is seen less well: the height, or through much noise
-SHORT_SHARE = 0.25  # of the settling time: of the mean compared with the recursion, and to stay near it
+SHORT_S = 0.25 * SETTLING_S  # settling time of the mean compared with the recursion, and to stay near it
 PATIENCE_SETTLING_TIMES = 2.0  # until the noise decides
 
 AVERAGE_S = 0.5  # over which the mass, and the measurement of one static pose, are averaged
@@ -45,7 +45,6 @@ class ComStep(NamedTuple):
     done: bool = False  # whether it has converged
     refusal: str = ""  # why it gives up; empty while it does not
     tilt: tuple[float, float] | None = None  # roll and pitch the base is asked for [rad]; None: of before
-    to_controller: bool = False  # whether `com_B` must reach the controller now: the method works through it
 
 
 class ComMethod(ABC):
@@ -55,10 +54,10 @@ class ComMethod(ABC):
         com_B: Centre of mass of the trunk, base frame [m], shape (3,).
     """
 
-    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
-        """Begin from a centre of mass [m], with a time to settle [s] and the trunk's mass known [kg]."""
+    def __init__(self, com_B: Array, trunk_mass: float) -> None:
+        """Begin from a centre of mass [m], with the trunk's mass known [kg]."""
         self.com_B: Array = np.array(com_B, dtype=float)
-        self._settling_time, self._trunk_mass = settling_time, trunk_mass
+        self._trunk_mass = trunk_mass
 
     @abstractmethod
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
@@ -130,16 +129,15 @@ class ContactForceRecursion(ComMethod):
     gravity.
     """
 
-    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
-        super().__init__(settling_time, com_B, trunk_mass)
+    def __init__(self, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(com_B, trunk_mass)
         self._elapsed = self._inside = 0.0
         self._scatter, self._recent = SampleScatter(), SampleScatter()
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest."""
-        t_a = self._settling_time
-        h = min(max(h, 0.0), SHORT_SHARE * t_a)
-        gain, recent_gain = recursion_gain(t_a, h), recursion_gain(SHORT_SHARE * t_a, h)
+        h = min(max(h, 0.0), SHORT_S)
+        gain, recent_gain = recursion_gain(SETTLING_S, h), recursion_gain(SHORT_S, h)
         shift_B = self._shift(measurement)
         self._scatter.add(self.com_B + shift_B, gain)
         self._recent.add(self.com_B + shift_B, recent_gain)
@@ -149,9 +147,9 @@ class ContactForceRecursion(ComMethod):
         self._inside = self._inside + h if distance < TOLERANCE_M else 0.0
         hidden = measurement.R_WB[2] ** 2 > UNOBSERVED_COS_SQUARED
         variance = np.diag(self._scatter.filtered_covariance(gain))
-        sigma = np.where(hidden | (self._elapsed < SHORT_SHARE * t_a), math.inf, np.sqrt(variance))
-        done, refusal = self._inside >= SHORT_SHARE * t_a, ""
-        if not done and self._elapsed >= PATIENCE_SETTLING_TIMES * t_a:
+        sigma = np.where(hidden | (self._elapsed < SHORT_S), math.inf, np.sqrt(variance))
+        done, refusal = self._inside >= SHORT_S, ""
+        if not done and self._elapsed >= PATIENCE_SETTLING_TIMES * SETTLING_S:
             noise = math.sqrt(float(np.trace(self._recent.filtered_covariance(recent_gain))))
             done = distance < NOISE_SIGMAS * noise and noise < COARSE_TOLERANCE_M
             if not done and self._elapsed >= PATIENCE_S:
@@ -248,8 +246,8 @@ class StaticPoses(ComMethod):
         poses: One line for each pose.
     """
 
-    def __init__(self, settling_time: float, com_B: Array, trunk_mass: float) -> None:
-        super().__init__(settling_time, com_B, trunk_mass)
+    def __init__(self, com_B: Array, trunk_mass: float) -> None:
+        super().__init__(com_B, trunk_mass)
         t = TILT_RAD
         self._asked = [(0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t)]
         self.poses: list[PoseLine] = []

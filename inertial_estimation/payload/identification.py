@@ -25,7 +25,6 @@ from inertial_estimation.payload.com_methods import (
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
-from inertial_estimation.payload.orientation_error import OrientationError
 from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
@@ -36,9 +35,9 @@ MOST_PASSES = 3  # a result that leads to another posture is refined there at mo
 TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
 
 Tilt = tuple[float, float]  # roll and pitch of the base [rad]
-MethodFactory = Callable[[float, Array, float], ComMethod]
+MethodFactory = Callable[[Array, float], ComMethod]
 COM_METHODS: Mapping[str, MethodFactory] = dict(
-    zip(METHODS, (StaticPoses, OrientationError, ContactForceRecursion), strict=True)
+    zip(METHODS, (StaticPoses, ContactForceRecursion), strict=True)
 )
 
 
@@ -302,7 +301,7 @@ class _Weighing(PhaseState):
         sigma = math.sqrt(variance * n / (n - 1) / independent) if n > 1 else math.inf
         before_B = run.fallback[0].com_B
         run.trunk.value = TrunkValue(mass, before_B, sigma)
-        method = run.methods[run.method](SETTLING_S, before_B, mass)
+        method = run.methods[run.method](before_B, mass)
         return _ComIdentification(run, method, reading.tilt)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
@@ -335,10 +334,8 @@ class _ComIdentification(PhaseState):
         reading = observation.reading
         if reading is None:
             return self._wait_for_rest(observation)
-        about_to_move = self._since_request is not None and self._since_request < SETTLING_S
-        handing_over = self._step.to_controller and not observation.arrived
-        if about_to_move or handing_over:
-            return self
+        if self._since_request is not None and self._since_request < SETTLING_S:
+            return self  # about to move
         self._waited = 0.0
         return self._take(self._method.update(reading.measurement, observation.dt), reading)
 
@@ -352,10 +349,9 @@ class _ComIdentification(PhaseState):
         self._step = step
         trunk = run.trunk
         trunk.value = trunk.found(step, reading.measurement.R_WB[2])
-        if step.to_controller or step.done:
-            trunk.target = trunk.value
         if not step.done:
             return self
+        trunk.target = trunk.value
         run.passes += 1
         run.posture.ask(None)
         return _Returning(run, reading.tilt, self.weighed_at)

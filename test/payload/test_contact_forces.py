@@ -25,15 +25,15 @@ def run(method, measured, duration, h=H):
     return step
 
 
-def started(com=(0.0, 0.0, 0.0), settling_time=1.0) -> ContactForceRecursion:
-    return ContactForceRecursion(settling_time, np.array(com), SCENE.mass)
+def started(com=(0.0, 0.0, 0.0)) -> ContactForceRecursion:
+    return ContactForceRecursion(np.array(com), SCENE.mass)
 
 
 @given(steps=st.lists(st.floats(1e-3, 0.2), min_size=3, max_size=12))
 @settings(max_examples=30, deadline=None)
 def test_what_is_left_of_an_error_depends_on_time_alone(steps) -> None:
     measurement = LEVEL
-    method, once = started(settling_time=1.0), started(settling_time=1.0)
+    method, once = started(), started()
     for h in steps:
         irregular = method.update(measurement, h)
     for _ in range(100):
@@ -52,7 +52,7 @@ def test_fixed_point_has_no_bias(tilt) -> None:
 
 def test_settles_in_the_time_asked_for_and_says_so() -> None:
     measurement = LEVEL
-    method = started(settling_time=1.0)
+    method = started()
     start = np.linalg.norm(SCENE.com[:2])
     step = run(method, measurement, 1.0)
     assert np.linalg.norm(step.com_B[:2] - SCENE.com[:2]) == pytest.approx(math.exp(-3.0) * start, rel=0.01)
@@ -73,8 +73,8 @@ def test_stated_deviation_is_the_scatter_of_repeated_runs() -> None:
     rng = np.random.default_rng(3)
     errors, sigmas = [], []
     for _ in range(40):
-        method = started(SCENE.com, settling_time=0.5)
-        for _ in range(250):
+        method = started(SCENE.com)
+        for _ in range(500):
             step = method.update(noisy(rng, 2.0), H)
         errors.append((step.com_B - SCENE.com)[:2])
         sigmas.append(step.sigma_B[:2])
@@ -105,9 +105,9 @@ def sliding(speed):
 
 
 def test_slow_drift_is_in_the_stated_deviation() -> None:
-    speed, times = 0.02, []
+    speed, times = 0.01, []
     moving = sliding(speed)
-    method = started(SCENE.com, settling_time=0.5)
+    method = started(SCENE.com)
     step = run(method, lambda t: times.append(t) or moving(t), 8.0)
     assert step.done
     whole = (SCENE.mass + LEVEL.legs_mass) / SCENE.mass
@@ -115,13 +115,13 @@ def test_slow_drift_is_in_the_stated_deviation() -> None:
     assert 1e-3 < lag < 2.0 * step.sigma_B[0]
 
 
-@pytest.mark.parametrize("speed", [0.1, 0.3])
+@pytest.mark.parametrize("speed", [0.05, 0.15])
 def test_moving_measurement_is_given_up(speed) -> None:
-    step = run(started(SCENE.com, settling_time=0.5), sliding(speed), 12.0)
+    step = run(started(SCENE.com), sliding(speed), 12.0)
     assert "still moves" in step.refusal
 
 
 def test_noise_that_hides_the_answer_is_refused() -> None:
     rng = np.random.default_rng(5)
-    step = run(started(settling_time=0.5), lambda _t: noisy(rng, 40.0), 12.0)
+    step = run(started(), lambda _t: noisy(rng, 40.0), 12.0)
     assert "scatters by" in step.refusal

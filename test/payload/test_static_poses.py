@@ -13,7 +13,7 @@ H = 0.1
 def follow(scene, tau_sigma=0.0, seed=0, tilts=None, offset=(0.0, 0.0), start=None):
     """Run the method on a robot that takes the tilts asked for, or those given one after the other."""
     rng, statics = np.random.default_rng(seed), scene.statics()
-    method = StaticPoses(1.0, np.zeros(3) if start is None else start, scene.mass)
+    method = StaticPoses(np.zeros(3) if start is None else start, scene.mass)
     tilt, asked = (0.0, 0.0), [None]
     for k in range(600):
         taken = tilt if tilts is None else tilts[min(k // 20, len(tilts) - 1)]
@@ -70,7 +70,7 @@ def test_base_that_does_not_tilt_is_refused_and_keeps_what_it_could_not_see() ->
 
 def test_samples_while_it_tilts_make_no_pose_of_their_own() -> None:
     scene, statics = Standing(), Standing().statics()
-    method = StaticPoses(1.0, np.zeros(3), scene.mass)
+    method = StaticPoses(np.zeros(3), scene.mass)
     for k in range(25):
         method.update(scene.measure(statics, (0.02 * k, 0.0)), H)
     assert method.poses == []

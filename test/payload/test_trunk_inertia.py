@@ -84,7 +84,7 @@ def identified(load, point, tilt, rng, torque_noise=0.3):
     scene = Standing(HYQ, load, point)
     size = BodyReference.of_link(scene.robot, scene.trunk).length
     nominal = TrunkValue(scene.nominal.mass, np.array(scene.nominal.com_F))
-    method = ContactForceRecursion(1.0, scene.nominal.com_F, scene.mass)
+    method = ContactForceRecursion(scene.nominal.com_F, scene.mass)
     R_WB, read = scene.readings(tilt)
     statics = scene.statics()
     for _ in range(round(3.0 / STEP)):
