@@ -17,7 +17,7 @@ from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.inertial_parameters import transfer_matrix
+from inertial_estimation.spatial.inertial_parameters import second_moments, transfer_matrix
 from inertial_estimation.spatial.rotations import skews
 
 LOAD_COLUMNS = 4  # mass and first moment
@@ -156,7 +156,6 @@ def _spread(inertia: pin.Inertia) -> Array:
     """Return the second moments of a body's mass over the mass, 1/2 tr(I) 1 - I, without negative ones."""
     if inertia.mass <= 0.0:
         return np.zeros((3, 3))
-    I_cm = np.array(inertia.inertia) / inertia.mass
-    values, axes = linear_algebra.eigh(0.5 * np.trace(I_cm) * np.eye(3) - I_cm)
+    values, axes = linear_algebra.eigh(second_moments(np.array(inertia.inertia)) / inertia.mass)
     spread: Array = (axes * np.maximum(values, 0.0)) @ axes.T
     return spread

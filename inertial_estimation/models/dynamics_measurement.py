@@ -103,6 +103,9 @@ class EquationTerms:
     """Terms at one configuration after the other: `move_to` comes before all others.
 
     Attributes:
+        mass_matrix: M(q) of the robot as it is believed to be, shape (nv, nv). An error of an acceleration
+            reaches the generalized forces through it: a load on a hand makes the effect of a joint's
+            acceleration on the arm's torques several times as large.
         size: Number of columns of the bodies, ten for each.
         nominal: Their nominal parameters about the joint frames, Pinocchio's order, shape (size,).
         n_wrenches: Number of components of all contact wrenches.
@@ -124,23 +127,37 @@ class EquationTerms:
             imu: IMU that senses the acceleration of a floating base; None if that is given directly.
         """
         self._imu = imu if robot.floating_base else None
-        self._whole = robot.model.copy()  # whose bodies have the parameters that are believed
+        self._model = robot.model.copy()  # whose bodies have the parameters that are believed
         if robot.floating_base:  # its proper acceleration stands for gravity
-            self._whole.gravity.linear = np.zeros(3)
-        self._rest = self._whole.copy()
+            self._model.gravity.linear = np.zeros(3)
+        self._data = self._model.createData()
         self._joints = [body.joint_id for body in bodies]
         self._inertias = [robot.model.inertias[joint].copy() for joint in self._joints]
-        for joint in self._joints:
-            self._rest.inertias[joint] = pin.Inertia.Zero()
-        self._data, self._mass_data = self._rest.createData(), self._whole.createData()
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
-        self._phi: Array | None = None
         self.size, self.n_wrenches = 10 * len(bodies), 6 * len(contacts)
         self.nominal = np.array([body.nominal_J.vector for body in bodies]).ravel()
+        self._believe(None)
 
-    def move_to(self, q: Array) -> None:
-        """Compute the Jacobians at a configuration, shape (nq,)."""
-        pin.computeJointJacobians(self._rest, self._data, q)
+    def _believe(self, phi: Array | None) -> None:
+        self._phi, used = phi, np.empty(self.size)
+        for k, (joint, nominal) in enumerate(zip(self._joints, self._inertias, strict=True)):
+            pi = None if phi is None else phi[10 * k : 10 * k + 10]
+            inertia = pin.Inertia.FromDynamicParameters(pi) if pi is not None and pi[0] > 0.0 else nominal
+            self._model.inertias[joint] = inertia
+            used[10 * k : 10 * k + 10] = inertia.toDynamicParameters()
+        self._believed = used
+
+    def move_to(self, q: Array, phi: Array | None = None) -> None:
+        """Compute mass matrix and Jacobians.
+
+        Args:
+            q: Configuration, shape (nq,).
+            phi: Parameters of the bodies, as `nominal`; what follows them is not read. None: nominal. A body
+                without a positive mass, which a linear filter may estimate, counts as nominal.
+        """
+        if phi is not self._phi:
+            self._believe(phi)
+        self.mass_matrix: Array = pin.crba(self._model, self._data, q, pin.Convention.WORLD)
 
     def columns(self, q: Array, v: Array, a: Array, width: int) -> tuple[Array, Array]:
         """Return the columns of the bodies, then zeros, (nv, width), and the torques of all others, (nv,).
@@ -151,44 +168,26 @@ class EquationTerms:
             a: Generalized acceleration, shape (nv,); of a floating base the proper one, gravity included.
             width: Number of columns, at least `size`.
         """
-        rest: Array = pin.rnea(self._rest, self._data, q, v, a)
+        model, data = self._model, self._data
+        whole: Array = pin.rnea(model, data, q, v, a)
         A = np.zeros((len(v), width))
         for i, joint in enumerate(self._joints):
-            J = pin.getJointJacobian(self._rest, self._data, joint, pin.LOCAL)
-            A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(self._rest, self._data, joint)
-        return A, rest
+            J = pin.getJointJacobian(model, data, joint, pin.LOCAL)
+            A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(model, data, joint)
+        return A, whole - A[:, : self.size] @ self._believed
 
     def contact_jacobians(self) -> Array:
         """Return the Jacobians of the contacts in the axes of their wrench frames, shape (n_wrenches, nv)."""
-        J = np.empty((self.n_wrenches, self._rest.nv))
+        J = np.empty((self.n_wrenches, self._model.nv))
         for i, frame in enumerate(self._frames):
-            J[6 * i : 6 * i + 6] = pin.getFrameJacobian(self._rest, self._data, frame, pin.LOCAL)
+            J[6 * i : 6 * i + 6] = pin.getFrameJacobian(self._model, self._data, frame, pin.LOCAL)
         return J
 
-    def mass_matrix(self, q: Array, phi: Array | None = None) -> Array:
-        """Return M(q) of the robot as it is believed to be, shape (nv, nv).
-
-        An error of an acceleration reaches the generalized forces through it: a load on a hand makes the
-        effect of a joint's acceleration on the arm's torques several times as large.
-
-        Args:
-            q: Configuration, shape (nq,).
-            phi: Parameters of the bodies, as `nominal`; what follows them is not read. None: nominal. A body
-                without a positive mass, which a linear filter may estimate, counts as nominal.
-        """
-        if phi is not self._phi:
-            for k, (joint, nominal) in enumerate(zip(self._joints, self._inertias, strict=True)):
-                pi = None if phi is None else phi[10 * k : 10 * k + 10]
-                given = pi is not None and pi[0] > 0.0
-                self._whole.inertias[joint] = pin.Inertia.FromDynamicParameters(pi) if given else nominal
-            self._phi = phi
-        M: Array = pin.crba(self._whole, self._mass_data, q, pin.Convention.WORLD)  # both triangles
-        return M
-
     @property
-    def R_BI(self) -> Array:
-        """Rotation from the axes of the IMU to those of the base, shape (3, 3); identity without an IMU."""
-        return np.eye(3) if self._imu is None else np.array(self._pose(self._imu).rotation)
+    def T_BI(self) -> pin.SE3:
+        """Pose of the IMU in the base; identity without one."""
+        imu = self._imu
+        return pin.SE3.Identity() if imu is None else self._data.oMi[imu.joint_id] * imu.T_JI
 
     def by_sensed(self, inertia: Array) -> Array:
         """Return the effect of an error of each sensed acceleration on rows of the mass matrix, (m, nv).
@@ -203,13 +202,9 @@ class EquationTerms:
             return inertia
         of_base, moving = inertia[:, :6], list(self._imu.moving)
         sensed: Array = inertia.copy()
-        sensed[:, :6] = of_base @ self._pose(self._imu).toActionMatrix()
+        sensed[:, :6] = of_base @ self.T_BI.toActionMatrix()
         sensed[:, moving] -= of_base @ self._data.J[:, moving]
         return sensed
-
-    def _pose(self, imu: ImuMount) -> pin.SE3:
-        T_BI: pin.SE3 = self._data.oMi[imu.joint_id] * imu.T_JI
-        return T_BI
 
 
 class _RowCovariance:
@@ -315,20 +310,16 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         terms, picked = self._terms, self._rows.picked
-        terms.move_to(q)
-        inertia, known = terms.mass_matrix(q, phi)[picked], np.zeros(3)
+        terms.move_to(q, phi)
+        inertia, known = terms.mass_matrix[picked], np.zeros(3)
         if state.accelerometer is not None:
             assert state.f_B is not None
-            known = terms.R_BI @ state.accelerometer[:3] + state.accelerometer[3] * state.f_B
+            known = terms.T_BI.rotation @ state.accelerometer[:3] + state.accelerometer[3] * state.f_B
             a[:3] -= known
         A, rest = terms.columns(q, v, a, self._n_parameters)
         J_C = terms.contact_jacobians()
-        measured = self._applied(state, J_C)
-        value = measured - rest
-        self._add_friction(A, value, state)
-        A, value, measured = A[picked], value[picked], measured[picked]
-        if state.accelerometer is not None:
-            value = value - inertia[:, :3] @ known
+        A, value, measured = self._picked(A, rest, J_C, state)
+        value = value - inertia[:, :3] @ known if known.any() else value
         sensed, of_contacts = terms.by_sensed(inertia), J_C[:, picked]
         noise, N = self._covariance.at(sensed, of_contacts), None
         if self._projects:
@@ -376,10 +367,7 @@ class DynamicsMeasurement:
             self._terms.move_to(q)
             A[i], rest[i] = self._terms.columns(q, v, a, self._n_parameters)
             jacobians[i] = self._terms.contact_jacobians()
-        applied = self._applied(states, jacobians)
-        unexplained = applied - rest
-        self._add_friction(A, unexplained, states)
-        A, value, measured = (part[:, self._rows.picked] for part in (A, unexplained, applied))
+        A, value, measured = self._picked(A, rest, jacobians, states)
         if not self._projects:
             return MeasuredRows(A, value, measured)
         N = np.array([self._rows.projection(J_C) for J_C in jacobians])
@@ -387,33 +375,33 @@ class DynamicsMeasurement:
         value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (value, measured))
         return MeasuredRows(P @ A, value, measured, N)
 
-    def _add_friction(self, A: Array, unexplained: Array, state: MeasuredState) -> None:
-        """Write the columns of estimated friction, and subtract the known one from what it explains.
+    def _picked(self, A: Array, rest: Array, J_C: Array, state: MeasuredState) -> tuple[Array, Array, Array]:
+        """Return regressor with friction, dtau and S' tau + sum J' lambda in the picked rows.
 
         Args:
-            A: Regressor, shape (..., nv, n); changed.
-            unexplained: What acts less the torques of the rest of the robot, shape (..., nv); changed.
-            state: The measurements.
+            A: Columns of the bodies, then room for those of friction, shape (..., nv, n); changed.
+            rest: Torques of all other bodies, shape (..., nv).
+            J_C: Contact Jacobians, shape (..., 6 n_contacts, nv).
+            state: One or many measured states.
         """
         joints, load = slice(self._robot.n_base, None), None
+        applied = np.zeros_like(rest)
+        if state.tau is not None:
+            applied[..., joints] = state.tau
+        if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
+            wrenches = state.wrenches.reshape(*J_C.shape[:-2], 1, -1)
+            applied += (wrenches @ J_C)[..., 0, :]
+        value = applied - rest
         if self._needs_load:
-            load = (A[..., : self._terms.size] @ self._terms.nominal - unexplained)[..., joints]
+            load = (A[..., : self._terms.size] @ self._terms.nominal - value)[..., joints]
             load = load if state.tau is None else load + state.tau
         signals = state.q, state.v, state.a, state.sign, load
         if self._friction is not None:
             A[..., joints, self._terms.size :] = self._friction.regressor(*signals)
         if self._known_friction is not None:
-            unexplained[..., joints] -= self._known_friction.torques(*signals)
-
-    def _applied(self, states: MeasuredState, J_C: Array) -> Array:
-        """Return S' tau + sum J' lambda of one or many states, shape (..., nv)."""
-        applied = np.zeros((*J_C.shape[:-2], self._robot.model.nv))
-        if states.tau is not None:
-            applied[..., self._robot.n_base :] = states.tau
-        if self._rows.contacts is ContactMode.MEASURED and states.wrenches is not None:
-            wrenches = states.wrenches.reshape(*J_C.shape[:-2], 1, -1)
-            applied += (wrenches @ J_C)[..., 0, :]
-        return applied
+            value[..., joints] -= self._known_friction.torques(*signals)
+        picked = self._rows.picked
+        return A[..., picked, :], value[..., picked], applied[..., picked]
 
     def _generalized(self, states: MeasuredState) -> tuple[Array, Array, Array]:
         """Return configuration, velocity and proper acceleration of one or many states.

@@ -6,7 +6,7 @@ import numpy as np
 
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA
+from inertial_estimation.spatial.inertial_parameters import TO_PSEUDO_INERTIA, second_moments
 
 
 class HandOver:
@@ -77,8 +77,7 @@ def published_defect(names: Sequence[str], published: Array) -> str:
     if not np.isfinite(published).all():
         return "a published inertia is not finite"
     mass, inertia = published[:, 0], published[:, 4:].reshape(-1, 3, 3)
-    moments = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
-    real = (mass > 0.0) & (linear_algebra.eigvalsh(moments)[:, 0] > 0.0)
+    real = (mass > 0.0) & (linear_algebra.eigvalsh(second_moments(inertia))[:, 0] > 0.0)
     if real.all():
         return ""
     worst = int(real.argmin())

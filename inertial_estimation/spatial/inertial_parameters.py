@@ -15,11 +15,15 @@ from numpy.typing import ArrayLike
 from inertial_estimation.errors import InconsistentInertiaError, MeasurementError
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import skew
 
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-_MOMENT_INDEX = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
 SMALLEST_RADIUS = 1e-3  # share of the gyration radius; its square bounds second moments of repaired inertias
+# pi @ it holds the entries of J, shape (10, 16)
+TO_PSEUDO_INERTIA = np.array(
+    [pin.PseudoInertia.FromDynamicParameters(pi).toMatrix().ravel() for pi in np.eye(10)]
+)
+# B with pi_a = sum B_aij J_ij, symmetric in its last two, shape (10, 4, 4); of halves and ones
+PSEUDO_INERTIA_BASIS = np.round(np.linalg.pinv(TO_PSEUDO_INERTIA).T, 12).reshape(10, 4, 4)
 
 
 def pseudo_inertia(pi: Array) -> Array:
@@ -64,12 +68,24 @@ def transfer_matrix(T_AB: pin.SE3) -> Array:
     return X
 
 
+def second_moments(inertia: Array) -> Array:
+    """Return Sigma = tr(I) / 2 1 - I of a rotational inertia, symmetric, shape (..., 3, 3)."""
+    inertia = 0.5 * (inertia + np.swapaxes(inertia, -1, -2))
+    half_trace = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
+    Sigma: Array = half_trace * np.eye(3) - inertia
+    return Sigma
+
+
+def rotational_inertia(Sigma: Array) -> Array:
+    """Return I = tr(Sigma) 1 - Sigma of second moments, shape (3, 3), the inverse of `second_moments`."""
+    return np.trace(Sigma) * np.eye(3) - Sigma
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class InertialParameters:
     """Mass distribution of a rigid body up to second order, in a frame F.
 
-    The value may be physically inconsistent, for example the difference of two bodies; see `violations` and
-    `checked`.
+    The value may be physically inconsistent, for example the difference of two bodies; see `violations`.
 
     Attributes:
         mass: Mass [kg].
@@ -98,9 +114,7 @@ class InertialParameters:
         """
         m, h = float(pi[0]), pi[1:4]
         com = h / m if m != 0.0 else np.zeros(3)
-        # Parallel axes: I_origin = I_cm - m S(c)^2, and S(c) S(c) = c c' - c'c 1.
-        inertia = _moment_matrix(pi) + m * (np.outer(com, com) - float(com @ com) * np.eye(3))
-        return cls(m, com, inertia)
+        return cls(m, com, rotational_inertia(pseudo_inertia(pi)[:3, :3] - m * np.outer(com, com)))
 
     @classmethod
     def from_pinocchio(cls, inertia: pin.Inertia) -> "InertialParameters":
@@ -110,10 +124,10 @@ class InertialParameters:
     @property
     def vector(self) -> Array:
         """Parameters about the frame's origin in Pinocchio's order, shape (10,)."""
-        c = self.com_F
-        inertia = self.inertia_Fcm - self.mass * skew(c) @ skew(c)
-        moments = [inertia[i, j] for i, j in _MOMENT_INDEX]
-        return np.array([self.mass, *(self.mass * c), *moments])
+        J, c = np.empty((4, 4)), np.append(self.com_F, 1.0)
+        J[:] = self.mass * np.outer(c, c)
+        J[:3, :3] += second_moments(self.inertia_Fcm)
+        return parameters_from_pseudo_inertia(J)
 
     def expressed_in(self, T_AF: pin.SE3) -> "InertialParameters":
         """Return the same body in another frame.
@@ -150,24 +164,9 @@ class InertialParameters:
         It is the most negative second moment about the centre of mass over the sum of the magnitudes of all
         three; a plate whose normal moment is twice as large as it may be has 0.25.
         """
-        inertia = 0.5 * (self.inertia_Fcm + self.inertia_Fcm.T)
-        second_moments = linear_algebra.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-        total = float(np.abs(second_moments).sum())
-        return max(0.0, -float(second_moments[0]) / total) if total > 0.0 else 0.0
-
-    def checked(self, name: str) -> "InertialParameters":
-        """Return this value if it is fully physically consistent.
-
-        Args:
-            name: Of the body, for the message.
-
-        Raises:
-            InconsistentInertiaError: Otherwise; every violated condition is listed.
-        """
-        violations = self.violations()
-        if violations:
-            raise InconsistentInertiaError(f"inertia of '{name}': " + "; ".join(violations))
-        return self
+        principal = linear_algebra.eigvalsh(second_moments(self.inertia_Fcm))
+        total = float(np.abs(principal).sum())
+        return max(0.0, -float(principal[0]) / total) if total > 0.0 else 0.0
 
     def made_consistent(self, name: str) -> "InertialParameters":
         """Return the nearest consistent value with the same mass and centre of mass.
@@ -185,44 +184,10 @@ class InertialParameters:
             raise InconsistentInertiaError(f"inertia of '{name}': mass {self.mass:.6g} kg is not positive")
         if not self.violations():
             return self
-        inertia = 0.5 * (self.inertia_Fcm + self.inertia_Fcm.T)
-        sigma, V = linear_algebra.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-        floor = max(SMALLEST_RADIUS**2 * float(np.abs(sigma).sum()), self.mass * SMALLEST_RADIUS**2)
+        sigma, V = linear_algebra.eigh(second_moments(self.inertia_Fcm))
+        floor = SMALLEST_RADIUS**2 * max(float(np.abs(sigma).sum()), self.mass)
         Sigma = (V * np.maximum(sigma, floor)) @ V.T
-        return InertialParameters(self.mass, self.com_F, np.trace(Sigma) * np.eye(3) - Sigma)
-
-
-def _moment_matrix(pi: Array) -> Array:
-    xx, xy, yy, xz, yz, zz = pi[4:]
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def _to_pseudo_inertia() -> Array:
-    basis = np.zeros((10, 4, 4))
-    for k, pi in enumerate(np.eye(10)):
-        inertia = _moment_matrix(pi)
-        basis[k, :3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-        basis[k, :3, 3] = basis[k, 3, :3] = pi[1:4]
-        basis[k, 3, 3] = pi[0]
-    return basis
-
-
-def _from_pseudo_inertia() -> Array:
-    """Return B, shape (10, 4, 4), symmetric in its last two, with pi_a = sum B_aij J_ij."""
-    basis = np.zeros((10, 4, 4))
-    basis[0, 3, 3] = 1.0
-    for i in range(3):
-        basis[1 + i, i, 3] = basis[1 + i, 3, i] = 0.5
-    for (i, j), row in _MOMENT_INDEX.items():  # I = tr(Sigma) 1 - Sigma
-        basis[row, i, j] -= 0.5
-        basis[row, j, i] -= 0.5
-        if i == j:
-            basis[row, [0, 1, 2], [0, 1, 2]] += 1.0
-    return basis
-
-
-TO_PSEUDO_INERTIA = _to_pseudo_inertia().reshape(10, 16)  # pi @ it holds the entries of J
-PSEUDO_INERTIA_BASIS = _from_pseudo_inertia()
+        return InertialParameters(self.mass, self.com_F, rotational_inertia(Sigma))
 
 
 _ROWS, _COLUMNS = np.triu_indices(len(PARAMETER_NAMES))
