@@ -120,7 +120,7 @@ class MotionRows:
     @property
     def condition(self) -> float:
         """Condition number of the regressor without what is zero but for round-off."""
-        s = linear_algebra.singular_values(self.equation.R)
+        s = linear_algebra.svd(self.equation.R)[1]
         return float(s[0] / s[s > ROUND_OFF * s[0]][-1])
 
     def costs(self, x: Array | float = 0.0) -> Array:

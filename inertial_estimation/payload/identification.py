@@ -25,8 +25,8 @@ from inertial_estimation.payload.com_methods import (
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
-from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
+from inertial_estimation.payload.statics import TrunkObservation, TrunkReading
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.signals import Array, BaseReference
 

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.payload.estimate import LoadChange
-from inertial_estimation.payload.readings import TrunkReading
 from inertial_estimation.payload.rest import DURATION_S, has_lasted
-from inertial_estimation.payload.statics import REACH_M, across_gravity
+from inertial_estimation.payload.statics import REACH_M, TrunkReading, across_gravity
 from inertial_estimation.signals import Array, frozen_array
 
 MOVING_FACTOR = 2.0  # in motion, of limit and duration at rest: HyQ crawling is weighed to 0.6 kg, half of it

@@ -16,10 +16,9 @@ from inertial_estimation.payload.com_methods import PATIENCE_S
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
 from inertial_estimation.payload.identification import Identification
-from inertial_estimation.payload.readings import FEWEST_FEET, TrunkMeasurer, TrunkObservation
 from inertial_estimation.payload.report import payload_health
 from inertial_estimation.payload.rest import WINDOW_S, MeanState, StateWindow, has_lasted
-from inertial_estimation.payload.statics import TrunkStatics
+from inertial_estimation.payload.statics import FEWEST_FEET, TrunkMeasurer, TrunkObservation, TrunkStatics
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
 from inertial_estimation.signals import BaseState, Health, seconds
 

@@ -7,7 +7,7 @@ from math import isfinite
 from inertial_estimation.errors import listing
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.payload.identification import Identification
-from inertial_estimation.payload.readings import TrunkMeasurer
+from inertial_estimation.payload.statics import TrunkMeasurer
 from inertial_estimation.signals import Array, Health, HealthLevel
 
 NAME = "payload"  # part of the node whose health is reported

@@ -11,12 +11,12 @@ from inertial_estimation.models.hand_over import HandOver
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import NEGLIGIBLE_MASS
 from inertial_estimation.payload.com_methods import UNOBSERVED_COS_SQUARED, ComStep
-from inertial_estimation.payload.readings import implausible_mass
 from inertial_estimation.payload.statics import REACH_M, across_gravity
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
+LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
 HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
 
 
@@ -46,7 +46,14 @@ class IdentifiedTrunk:
 
     def implausible(self, mass: float) -> str:
         """Say why the trunk cannot have a mass [kg]; empty if it can."""
-        return implausible_mass(mass, self.nominal.mass)
+        nominal = self.nominal.mass
+        if mass > LARGEST_FACTOR * nominal:
+            cause = "check unit and sign of torques or wrenches, and the masses of the robot description"
+        elif mass < nominal / LARGEST_FACTOR:
+            cause = "does a stand or a hoist carry the robot, or does a foot's sensor read nothing?"
+        else:
+            return ""
+        return f"the trunk would weigh {mass:.2f} kg, nominal {nominal:.2f} kg: {cause}"
 
     def completed_along_gravity(self, com_B: Array, R_WB: Array) -> Array:
         """Return a centre of mass [m] whose part along gravity, which no force shows, is the estimate's."""

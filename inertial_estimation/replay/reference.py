@@ -26,7 +26,6 @@ from inertial_estimation.replay.metrics import (
     yaws,
 )
 from inertial_estimation.signals import NANOSECONDS, Array, OrientationSample, PoseSample, seconds
-from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
@@ -254,8 +253,7 @@ def _aligned_verticals(estimated: Array, quaternions: Array, trusted: Flags) -> 
         difference: Array = (estimated[trusted] - aligned(angles, trusted)).ravel()
         return difference
 
-    with linear_algebra.naming_failures("aligning the reference with the estimates"):
-        best = least_squares(residual, np.zeros(5), loss="soft_l1", f_scale=ROBUST_SCALE)
+    best = least_squares(residual, np.zeros(5), loss="soft_l1", f_scale=ROBUST_SCALE)
     return aligned(np.asarray(best.x, dtype=np.float64), slice(None))
 
 

@@ -1,12 +1,11 @@
 """Factorisations that raise an error of this package for any matrix on which they fail.
 
 The results are those of `numpy.linalg`, except that a failure raises a `NumericalError` that describes the
-matrix. LAPACK's divide and conquer (`gesdd` in numpy's svd, `gelsd` in its lstsq) fails on some finite, well
-scaled matrices, depending on processor and number of threads; QR iteration (`gesvd`) solves these.
+matrix. LAPACK's divide and conquer (`gesdd` in numpy's svd) fails on some finite, well scaled matrices,
+depending on processor and number of threads; QR iteration (`gesvd`) solves these.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,17 +75,10 @@ def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     try:
         U, s, Vt = np.linalg.svd(A, full_matrices=full_matrices)
     except LinAlgError as error:
-        return _by_qr_iteration(np.asarray(A, dtype=np.float64), full_matrices, error)
+        if not np.isfinite(A).all():
+            raise _failure("the singular value decomposition", A, error) from error
+        return _by_qr_iteration(A, full_matrices)
     return U, s, Vt
-
-
-def singular_values(A: Array) -> Array:
-    """Return the singular values of A, largest first, shape (..., min(m, n)); raises as `svd` does."""
-    try:
-        s = np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
-    except LinAlgError:
-        s = svd(A, full_matrices=False)[1]
-    return s
 
 
 def lstsq(A: Array, b: Array) -> Array:
@@ -102,10 +94,8 @@ def lstsq(A: Array, b: Array) -> Array:
     Raises:
         NumericalError: If the decomposition of A fails.
     """
-    try:
-        x = np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
-    except LinAlgError:
-        x = pinv(A, EPSILON * max(A.shape)) @ b
+    U, s, Vt = _range(A, EPSILON * max(A.shape))
+    x: Array = Vt.T @ ((U.T @ b).T / s).T
     return x
 
 
@@ -119,12 +109,8 @@ def pinv(A: Array, rcond: float = 1e-15) -> Array:
     Raises:
         NumericalError: If the decomposition of A fails.
     """
-    try:
-        inverse = np.asarray(np.linalg.pinv(A, rcond=rcond), dtype=np.float64)
-    except LinAlgError:
-        U, s, Vt = svd(A, full_matrices=False)
-        kept = s > rcond * s.max(initial=0.0)
-        inverse = Vt[kept].T @ (U[:, kept].T / s[kept, None])
+    U, s, Vt = _range(A, rcond)
+    inverse: Array = (Vt.T / s) @ U.T
     return inverse
 
 
@@ -143,38 +129,25 @@ def null_space(A: Array) -> Array:
     return basis
 
 
-@contextmanager
-def naming_failures(what: str) -> Iterator[None]:
-    """Convert the exceptions of a SciPy solver whose factorisation fails into a `NumericalError`.
-
-    Args:
-        what: Name of the computation, for the message.
-
-    Raises:
-        NumericalError: If a factorisation inside fails.
-    """
-    try:
-        yield
-    except LinAlgError as error:
-        raise NumericalError(f"{what} failed: {error}") from error
+def _range(A: Array, rcond: float) -> tuple[Array, Array, Array]:
+    """Return the part of the decomposition whose singular values are above a share of the largest."""
+    U, s, Vt = svd(A, full_matrices=False)
+    kept = s > rcond * s.max(initial=0.0)
+    return U[:, kept], s[kept], Vt[kept]
 
 
-def _by_qr_iteration(A: Array, full_matrices: bool, first: LinAlgError) -> tuple[Array, Array, Array]:
+def _by_qr_iteration(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """Decompose the matrices of a stack one by one by `gesvd`."""
     import scipy.linalg  # imported on first use: it lengthens the start of a node by a third
 
-    what, (m, n) = "the singular value decomposition", A.shape[-2:]
-    if not np.isfinite(A).all():
-        raise _failure(what, A, first) from first
-    rank = min(m, n)
-    left, right = (m, n) if full_matrices else (rank, rank)
-    U, s, Vt = (np.empty((*A.shape[:-2], *size)) for size in ((m, left), (rank,), (right, n)))
-    for i in np.ndindex(A.shape[:-2]):
-        try:
-            parts = scipy.linalg.svd(A[i], full_matrices=full_matrices, lapack_driver="gesvd")
-        except LinAlgError as error:
-            raise _failure(what, A, error) from error
-        U[i], s[i], Vt[i] = parts
+    try:
+        parts = [
+            scipy.linalg.svd(one, full_matrices=full_matrices, lapack_driver="gesvd")
+            for one in A.reshape(-1, *A.shape[-2:])
+        ]
+    except LinAlgError as error:
+        raise _failure("the singular value decomposition", A, error) from error
+    U, s, Vt = (np.array(part).reshape(*A.shape[:-2], *part[0].shape) for part in zip(*parts, strict=True))
     return U, s, Vt
 
 

@@ -11,8 +11,7 @@ from inertial_estimation.payload.com_methods import ComStep
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.payload.identification import Identification
-from inertial_estimation.payload.readings import TrunkObservation, TrunkReading
-from inertial_estimation.payload.statics import StaticMeasurement
+from inertial_estimation.payload.statics import StaticMeasurement, TrunkObservation, TrunkReading
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.payload.load_change import LoadChangeDetector
-from inertial_estimation.payload.readings import TrunkReading
-from inertial_estimation.payload.statics import StaticMeasurement
+from inertial_estimation.payload.statics import StaticMeasurement, TrunkReading
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 COM = np.array([0.05, 0.02, 0.1])

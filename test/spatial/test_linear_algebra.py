@@ -24,12 +24,10 @@ def test_the_svd_is_numpys_and_another_where_that_gives_up(shape, full_matrices,
     wanted = np.linalg.svd(A, full_matrices=full_matrices)
     for ours, numpys in zip(linear_algebra.svd(A, full_matrices=full_matrices), wanted, strict=True):
         np.testing.assert_array_equal(ours, numpys)
-    np.testing.assert_array_equal(linear_algebra.singular_values(A), np.linalg.svd(A, compute_uv=False))
     monkeypatch.setattr(np.linalg, "svd", refuse)
     U, s, Vt = linear_algebra.svd(A, full_matrices=full_matrices)
     assert [x.shape for x in (U, s, Vt)] == [x.shape for x in wanted]
     np.testing.assert_allclose(s, wanted[1], rtol=1e-12)
-    np.testing.assert_allclose(linear_algebra.singular_values(A), wanted[1], rtol=1e-12)
     k = s.shape[-1]
     np.testing.assert_allclose((U[..., :k] * s[..., None, :]) @ Vt[..., :k, :], A, atol=1e-12)
     for basis in (U, np.swapaxes(Vt, -1, -2)):
@@ -48,11 +46,11 @@ def test_pseudo_inverse_and_least_squares_where_numpys_give_up(right, monkeypatc
     given = (matrix(right, seed=2),) if right else ()
     wanted = np.linalg.lstsq(A, *given, rcond=None)[0] if right else np.linalg.pinv(A)
     np.testing.assert_allclose(ours(A, *given), wanted, atol=1e-14)
-    monkeypatch.setattr(np.linalg, name, refuse)
+    monkeypatch.setattr(np.linalg, "svd", refuse)
     np.testing.assert_allclose(ours(A, *given), wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["svd", "singular_values", "pinv", "null_space", "lstsq"])
+@pytest.mark.parametrize("name", ["svd", "pinv", "null_space", "lstsq"])
 def test_nan_is_counted_in_the_error(name):
     A = matrix((5, 3))
     A[1, 2], A[4, 0] = np.nan, np.inf
@@ -89,14 +87,6 @@ def test_eigenvalues_that_do_not_converge_are_named(name, monkeypatch):
     monkeypatch.setattr(np.linalg, name, fail)
     with pytest.raises(NumericalError, match=r"eigenvalues of a matrix .* did not converge"):
         getattr(linear_algebra, name)(np.eye(2))
-
-
-def test_a_solver_of_scipys_is_named() -> None:
-    with (
-        pytest.raises(NumericalError, match=r"the step failed: .*singular"),
-        linear_algebra.naming_failures("the step"),
-    ):
-        scipy.linalg.inv(np.zeros((2, 2)))
 
 
 @pytest.mark.parametrize("shape", [(7, 3), (3, 3), (2, 3)])
