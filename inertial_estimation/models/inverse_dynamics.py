@@ -8,11 +8,10 @@ import pinocchio as pin
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.imu import ImuMount
+from inertial_estimation.models.measurement_rows import CONTACT_LEVER
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
-
-TORQUE_ARM = 0.1  # lever at which contact torques weigh as much as forces in their distribution [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ class IdealSensors:
         self._data = self._model.createData()
         self._imu = imu.frame_id if imu is not None else None
         self._contacts = [robot.frame_id(frame) for frame in contact_frames]
-        levers = [0.0 if frame in point_contacts else TORQUE_ARM for frame in contact_frames]
+        levers = [0.0 if frame in point_contacts else CONTACT_LEVER for frame in contact_frames]
         self._scale = np.array([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers]).ravel()
 
     def read(self, state: MotionState, pushes: Sequence[PointForce] = ()) -> IdealReadings:
@@ -90,7 +89,7 @@ class IdealSensors:
 
         Joints and contacts together produce the generalised force M a + c. Its base rows determine the sum
         of the contact wrenches, which is distributed over the contacts with the least squared norm (moments
-        are divided by the lever `TORQUE_ARM`). The joint torques are the joint rows minus J' of the wrenches.
+        are divided by `CONTACT_LEVER`). The joint torques are the joint rows minus J' of the wrenches.
 
         Args:
             state: Configuration, velocity and acceleration.

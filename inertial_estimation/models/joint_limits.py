@@ -7,12 +7,13 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf import NO_LIMIT
 from inertial_estimation.signals import Array
 
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
 LIMIT_ROUNDING = 0.1  # by which limits of +-3.1 rad fall short of a turn [rad]
-_LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # larger values count as no limit
+_LARGEST_RANGE, _LARGEST_SPEED = 50.0, 1e3  # larger values count as no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def urdf_limits(robot: RobotModel) -> JointLimits:
         np.where(ranged, lower, -np.inf),
         np.where(ranged, upper, np.inf),
         np.where((velocity > 0.0) & (velocity < _LARGEST_SPEED), velocity, np.inf),
-        np.where((effort > 0.0) & (effort < _LARGEST_EFFORT), effort, np.inf),
+        np.where((effort > 0.0) & (effort < float(NO_LIMIT)), effort, np.inf),
     )
 
 

@@ -102,7 +102,7 @@ class ResolvedRows:
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
 STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
 DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque": 0.5}
-CONTACT_LEVER = 0.1  # of errors of a contact's force, for its moments; half a foot of that robot [m]
+CONTACT_LEVER = 0.1  # at which moments of a contact count as forces: half a foot of that robot [m]
 
 
 @dataclass(frozen=True)

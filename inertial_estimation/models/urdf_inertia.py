@@ -13,11 +13,16 @@ from numpy.random import Generator
 from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf import MOMENTS, XmlDocument, numbers_of, numbers_text, set_child
+from inertial_estimation.models.urdf import (
+    MOMENTS,
+    ROUND_OFF,
+    XmlDocument,
+    numbers_of,
+    numbers_text,
+    set_child,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
-
-TRACE = 1e-6  # of the inertias of links fixed to one whose estimate leaves them none
 
 
 def urdf_with_bodies(
@@ -27,7 +32,7 @@ def urdf_with_bodies(
 
     A body is a link with all that is fixed to it. The named link takes the difference: its own inertia
     plus the body's estimate less the body's nominal. Where that is no possible body by itself, it takes
-    the whole estimate but for a trace, which is left to the links fixed to it; the sum is the estimate.
+    the whole estimate but for `ROUND_OFF`, which is left to the links fixed to it; the sum is the estimate.
 
     Args:
         urdf: XML text.
@@ -47,10 +52,10 @@ def urdf_with_bodies(
         others = body.to_link @ body.nominal_C - _read(link)
         own = InertialParameters.from_vector(whole - others)
         if own.violations():
-            own = InertialParameters.from_vector(whole - TRACE * others)
+            own = InertialParameters.from_vector(whole - ROUND_OFF * others)
             for name in {*robot.body_links(body.joint_id)} - {body.link}:
                 if name in links and (pi := _read(links[name]))[0] > 0.0:
-                    _write(links[name], InertialParameters.from_vector(TRACE * pi))
+                    _write(links[name], InertialParameters.from_vector(ROUND_OFF * pi))
         _write(link, own)
     return document.text()
 

@@ -119,6 +119,32 @@ def test_a_robot_at_rest_shows_its_environment_at_once(robot: RobotModel) -> Non
     np.testing.assert_allclose(residual, environment(robot, q), atol=1e-9)
 
 
+def test_a_step_of_the_environment_is_followed_by_the_implicit_rule_whatever_the_time_step(robot: RobotModel):
+    """At rest r += K dt / (1 + K dt) (J'f - r): half way after a step of 1/K, ten elevenths after ten."""
+    q, still = joints_at(0.3, robot.n_joints)[0], np.zeros(robot.n_joints)
+    gravity = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), robot.configuration(q))
+    held, forces = gravity[robot.n_base :], environment(robot, q)
+    base = (np.array([0.0, 0.0, 9.81]), np.zeros(3), P_BI) if robot.floating_base else None
+    for steps, share in ((1.0, 0.5), (10.0, 10.0 / 11.0)):
+        observer = MomentumObserver(robot, gain=GAIN)
+        first = [observer.update(q, still, held, steps / GAIN, base) for _ in range(3)]
+        np.testing.assert_allclose(first, 0.0, atol=1e-9)
+        found = observer.update(q, still, held - forces, steps / GAIN, base)
+        np.testing.assert_allclose(found, share * forces, atol=1e-9)
+        observer.reset()
+        np.testing.assert_allclose(observer.update(q, still, held - forces, 1.0, base), forces, atol=1e-9)
+
+
+@pytest.mark.parametrize(("degrees", "known"), [(8.0, False), (10.0, True)])
+def test_a_leg_counts_as_stretched_within_nine_degrees(
+    robot: RobotModel, degrees: float, known: bool
+) -> None:
+    """There the smallest lever of equal thighs and shanks is 3 % of the largest."""
+    q = np.tile(np.radians([0.0, 0.5 * degrees, -degrees]), 4)
+    z = ContactForces(robot, CONTACTS).along(q, environment(robot, q), np.array([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(z, FORCE_B[:, 2] if known else np.full(4, np.nan), atol=1e-9)
+
+
 def test_a_stretched_leg_does_not_tell_the_force_along_it(robot: RobotModel) -> None:
     q, forces = np.zeros(robot.n_joints), ContactForces(robot, CONTACTS)
     x, _y, z = (forces.along(q, environment(robot, q), axis) for axis in np.eye(3))

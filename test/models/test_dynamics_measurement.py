@@ -9,6 +9,7 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.bodies import estimated_bodies
+from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.dynamics_measurement import (
     ANGULAR_ACCELERATION,
@@ -310,6 +311,45 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     np.testing.assert_allclose(R, expected, atol=1e-8 * np.abs(expected).max())
     assert np.abs(measurement.equation(state, nominal).noise - R).max() > 1e-3 * np.abs(R).max()
     assert np.linalg.eigvalsh(R).min() > 0.0
+
+
+@pytest.mark.parametrize("rows", MODES.values(), ids=MODES)
+def test_a_load_in_the_rows_is_what_its_body_takes_more(rows):
+    """Also where rows are projected; at rest it presses as the force of its weight does."""
+    robot, links = talos_with_sensors(), ("torso_2_link", "arm_left_5_link")
+    bodies, candidates = estimated_bodies(robot, links), CandidateColumns(robot, links)
+    measurement = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS)
+    state = random_state(np.random.default_rng(3), robot.n_joints)
+    equation = measurement.equation(state)
+    causes = measurement.causes(candidates, state, equation.paths.projection)
+    down = -9.80665 * state.f_B / np.linalg.norm(state.f_B)
+    for k, body in enumerate(bodies):
+        of_body = equation.regressor[:, 10 * k : 10 * k + 10]
+        ball = pin.Inertia(2.0, np.array(body.nominal_J.com_F), np.zeros((3, 3)))
+        np.testing.assert_allclose(
+            of_body @ ball.toDynamicParameters(), 2.0 * causes.loads[k][:, 0], atol=1e-9
+        )
+        np.testing.assert_allclose(causes.weights[k][:, 0], causes.wrenches[k][:, :3] @ down, atol=1e-9)
+
+
+def test_where_all_bodies_are_estimated_they_explain_all_that_is_measured():
+    robot = talos_with_sensors()
+    measurement = DynamicsMeasurement(robot, every_body(robot), MEASURED, NOISE, CONTACTS)
+    state = random_state(np.random.default_rng(5), robot.n_joints)
+    equation = measurement.equation(state)
+    np.testing.assert_allclose(equation.value, equation.measured, atol=1e-9)
+    hanging = measurement.equation(replace(state, wrenches=None))
+    np.testing.assert_array_equal(hanging.measured, [*np.zeros(6), *state.tau])
+    np.testing.assert_array_equal(measurement.proper_acceleration(state), state.f_B)
+    unmeasured = measurement.equation(replace(state, tau=None))
+    pressed = equation.paths.contacts.T @ state.wrenches.ravel()
+    np.testing.assert_allclose(unmeasured.measured, pressed, atol=1e-9)
+
+
+def test_the_base_of_an_arm_senses_one_g_upwards(panda):
+    measurement = DynamicsMeasurement(panda, every_body(panda), RowsConfig(), MeasurementNoise())
+    state = simulated(panda, (), np.random.default_rng(0))[0]
+    np.testing.assert_allclose(measurement.proper_acceleration(state), [0.0, 0.0, 9.81])
 
 
 def test_a_base_row_s_own_noise_goes_through_the_projection():
