@@ -78,7 +78,8 @@ def second_moments(inertia: Array) -> Array:
 
 def rotational_inertia(Sigma: Array) -> Array:
     """Return I = tr(Sigma) 1 - Sigma of second moments, shape (3, 3), the inverse of `second_moments`."""
-    return np.trace(Sigma) * np.eye(3) - Sigma
+    inertia: Array = np.trace(Sigma) * np.eye(3) - Sigma
+    return inertia
 
 
 @dataclass(frozen=True, slots=True, eq=False)
