@@ -23,7 +23,7 @@ TO_PSEUDO_INERTIA = np.array(
     [pin.PseudoInertia.FromDynamicParameters(pi).toMatrix().ravel() for pi in np.eye(10)]
 )
 # B with pi_a = sum B_aij J_ij, symmetric in its last two, shape (10, 4, 4); of halves and ones
-PSEUDO_INERTIA_BASIS = np.round(np.linalg.pinv(TO_PSEUDO_INERTIA).T, 12).reshape(10, 4, 4)
+PSEUDO_INERTIA_BASIS = np.round(linear_algebra.pinv(TO_PSEUDO_INERTIA).T, 12).reshape(10, 4, 4)
 
 
 def pseudo_inertia(pi: Array) -> Array:
