@@ -236,13 +236,25 @@ class ContactForces:
         for i, (frame, limb) in enumerate(zip(self._frames, self._limbs, strict=True)):
             pin.updateFramePlacement(model, data, frame)
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
-            levers = J.T if len(limb) >= SOLE_JOINTS else J[:3].T
-            U, s, Vt = linear_algebra.svd(levers, full_matrices=False)
-            strong = s > LEAST_LEVER * s[0]
-            reached = Vt[strong, :3] @ direction_B
-            if reached @ reached > IN_REACH**2:
-                forces[i] = reached @ ((residual[limb] @ U[:, strong]) / s[strong])
+            wrench, shown = limb_wrench(J if len(limb) >= SOLE_JOINTS else J[:3], residual[limb])
+            if np.linalg.norm(shown[:, :3] @ direction_B) > IN_REACH:
+                forces[i] = wrench[:3] @ direction_B
         return forces
+
+
+def limb_wrench(J: Array, torques: Array) -> tuple[Array, Array]:
+    """Return the smallest force, or wrench, with J'w = torques, and a basis of what the torques determine.
+
+    Args:
+        J: Jacobian of the contact by the joints of its limb, shape (3, k) or (6, k).
+        torques: Torques of the environment at these joints [Nm], shape (k,).
+
+    Returns:
+        Force or wrench, shape (3,) or (6,), and orthonormal rows: a stretched limb has one less.
+    """
+    U, s, Vt = linear_algebra.svd(J.T, full_matrices=False)
+    strong = s > LEAST_LEVER * s[0]
+    return Vt[strong].T @ ((torques @ U[:, strong]) / s[strong]), Vt[strong]
 
 
 def _limbs(

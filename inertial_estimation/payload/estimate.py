@@ -12,15 +12,15 @@ from inertial_estimation.telemetry import AGE, mass_names, mass_values
 
 
 class Phase(Enum):
-    """What the identification is doing.
+    """What the identification is doing; in all phases but the first the robot is requested to stand still.
 
     Attributes:
         WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest,
-            the mass in motion too.
-        SETTLING: The robot is requested to hold still and is not yet at rest.
-        MASS: The mass is averaged.
-        COM: The centre of mass is identified by the chosen method.
-        RETURNING: Done; what was published moves to the result, the base back to its posture.
+            the mass in motion too. A request or a load change ends it.
+        SETTLING: The robot is not yet at rest.
+        MASS: The mass is averaged; if rest is lost, SETTLING again.
+        COM: The centre of mass is identified by the chosen method, at the tilts that it requests.
+        RETURNING: Done, or given up; what was published moves to the result, the base back to its posture.
     """
 
     WATCHING = "watching"
@@ -28,6 +28,11 @@ class Phase(Enum):
     MASS = "mass"
     COM = "com"
     RETURNING = "returning"
+
+    @property
+    def identifying(self) -> bool:
+        """Whether a result is still to come."""
+        return self in (Phase.SETTLING, Phase.MASS, Phase.COM)
 
 
 PHASES = tuple(phase.value for phase in Phase)  # the number of a phase or a method is its place

@@ -1,7 +1,7 @@
 """The identification procedure: phases that requests, load changes and lost inputs drive (T V-C).
 
-Each phase holds the data that exist only while it lasts. It takes one observation after the other and returns
-the phase that comes next, mostly itself: watching, settling, mass, centre of mass, return, watching.
+`estimate.Phase` says what they do. Each holds the data that exist only while it lasts, takes one observation
+after the other and returns the phase that comes next, mostly itself.
 """
 
 import math
@@ -119,7 +119,7 @@ class Identification:
     @property
     def identifying(self) -> bool:
         """Whether a result is still to come."""
-        return self._phase.identifying
+        return self.phase.identifying
 
     def start(self, method: str = "") -> None:
         """Begin, or begin anew, by a method; empty: the configured one."""
@@ -184,12 +184,10 @@ class PhaseState(ABC):
 
     Attributes:
         phase: Its name.
-        identifying: Whether a result is still to come.
         weighed_at: Tilt at which the centre of mass that is expected was measured; None: at any.
     """
 
     phase: Phase
-    identifying = True
     weighed_at: Tilt | None = None
 
     def __init__(self, run: Identification) -> None:
@@ -199,7 +197,7 @@ class PhaseState(ABC):
     @property
     def invalidated_by_load_change(self) -> bool:
         """Whether a load change restarts the identification."""
-        return self.identifying
+        return self.phase.identifying
 
     @abstractmethod
     def update(self, observation: TrunkObservation) -> "PhaseState":
@@ -242,10 +240,9 @@ class PhaseState(ABC):
 
 
 class _Watching(PhaseState):
-    """Nothing is identified; the trunk is compared with what is expected, at rest and in motion."""
+    """The trunk is compared with what is expected, at rest and in motion."""
 
     phase = Phase.WATCHING
-    identifying = False
 
     def update(self, observation: TrunkObservation) -> PhaseState:
         return self
@@ -269,7 +266,7 @@ class _Watching(PhaseState):
 
 
 class _Weighing(PhaseState):
-    """The robot is requested to hold still; while it then stays at rest, its mass is averaged."""
+    """SETTLING until the robot is at rest, then MASS while it stays so."""
 
     phase = Phase.SETTLING
 
@@ -310,7 +307,7 @@ class _Weighing(PhaseState):
 
 
 class _ComIdentification(PhaseState):
-    """The centre of mass is identified by a method, at the tilts it requests."""
+    """A method takes the measurements at rest."""
 
     phase = Phase.COM
 
@@ -358,10 +355,9 @@ class _ComIdentification(PhaseState):
 
 
 class _Returning(PhaseState):
-    """The base moves to its posture, what is published to the result, found at a tilt (None: of none)."""
+    """Waits for hand-over and posture after a result that was found at a tilt (None: there is none)."""
 
     phase = Phase.RETURNING
-    identifying = False
 
     def __init__(self, run: Identification, found_at: Tilt | None, weighed_at: Tilt | None = None) -> None:
         super().__init__(run)

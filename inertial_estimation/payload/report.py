@@ -14,7 +14,6 @@ NAME = "payload"  # part of the node whose health is reported
 LOAD = "load"  # part of the node whose state an event is
 KIND = "kind"  # key of the kind among the values of a published event
 LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN
-UNCONFIRMED = (Phase.SETTLING, Phase.MASS)  # a load change is seen but its mass not averaged yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class PayloadEvents:
     def take(self, estimate: PayloadEstimate) -> list[PayloadEvent]:
         """Return what happened in one step; mostly nothing."""
         events: list[PayloadEvent] = []
-        if estimate.phase in (*UNCONFIRMED, Phase.COM):
+        if estimate.phase.identifying:
             self._under_way = True
         else:
             kind, message = self._end(estimate)
@@ -129,7 +128,7 @@ def payload_health(
     hindered = f"{doing}: {moving or trouble}" if moving or trouble else doing
     identifying = identification.identifying
     change = "" if unidentified is None else f"{unidentified.kind}, {_masses(unidentified)}"
-    unconfirmed = identifying and change and identification.phase in UNCONFIRMED
+    unconfirmed = identifying and change and identification.phase is not Phase.COM  # not averaged yet
     lone = "" if detector.lone_foot is None else list(measurer.forces)[detector.lone_foot]
     sensor = f"the force at '{lone}' alone has changed, as by no load: check its {measurer.source}"
     refusal = f"identification given up: {identification.refusal}"

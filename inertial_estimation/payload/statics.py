@@ -16,15 +16,14 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.contacts import (
     FALLEN_RAD,
     FOOT_SHARE,
-    LEAST_LEVER,
     SOLE_JOINTS,
     ContactFrames,
+    limb_wrench,
 )
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.payload.rest import MeanState
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew, skews
 
 FEWEST_FEET = 2  # that carry
@@ -188,10 +187,9 @@ class TrunkStatics:
         forces, singular, silent = [], [], []
         for contact, frame, limb in zip(self.contacts, self._points, self._limbs, strict=True):
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:3, 6:][:, limb]
-            U, s, Vt = linear_algebra.svd(J.T, full_matrices=False)
-            weak = s < LEAST_LEVER * s[0]
-            forces.append(Vt.T @ (U.T @ excess[limb] / np.where(weak, np.inf, s)))
-            singular += [contact.name] if weak.any() else []
+            force, shown = limb_wrench(J, excess[limb])
+            forces.append(force)
+            singular += [contact.name] if len(shown) < POINT_JOINTS else []
             silent += [contact.name] if not tau[limb].any() else []
         said = ""
         if singular:
