@@ -31,7 +31,9 @@ from inertial_estimation.spatial.log_cholesky import CONVENTIONS, parameters_fro
 
 POSTERIOR_FILE = "posterior.json"
 STEPS_PER_UNKNOWN = 10  # of the walk between two draws: a step moves along one direction of all
-MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 200, 1e-3
+NEWTON_TOLERANCE = (
+    1e-3  # decrement [1]: standard deviations left to the centre, from which a walk only begins
+)
 INSIDE = 1.0 - 1e-9  # share of the way to the boundary that a step may go
 
 
@@ -133,7 +135,7 @@ class TruncatedPosterior(InertiaPosterior):
         """
         xi = self.start.copy()
         columns = pseudo_inertia(self.factor.T.reshape(len(xi), *self.mean.shape))  # (k, n, 4, 4)
-        for _ in range(MOST_NEWTON_STEPS):
+        while True:
             L_inv = linear_algebra.inv(linear_algebra.cholesky(pseudo_inertia(self._parameters(xi))))
             scaled = (L_inv @ columns @ L_inv.transpose(0, 2, 1)).reshape(len(xi), -1, 16)
             gradient = xi - scaled[:, :, ::5].sum(axis=(1, 2))
@@ -142,9 +144,8 @@ class TruncatedPosterior(InertiaPosterior):
             step = linear_algebra.solve(H, gradient)
             decrement = float(np.sqrt(max(gradient @ step, 0.0)))
             if decrement < NEWTON_TOLERANCE:
-                break
+                return xi, H
             xi = xi - step / (1.0 + decrement)
-        return xi, H
 
     def _next(self, xi: Array, directions: Array, rng: Generator) -> Array:
         direction = directions @ rng.standard_normal(len(xi))
