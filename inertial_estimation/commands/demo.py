@@ -138,7 +138,7 @@ class DemoRun(AbstractContextManager["DemoRun"]):
             self._received_ns, self._progress_s = stamp_ns, now_s
         self.over = self._fallen or self._reached_end or now_s - self._progress_s > PATIENCE_S
         if self.over:
-            if self.simulated_s <= 0.0:
+            if not self._released_ns or self.simulated_s <= 0.0:
                 output = self._processes.output() or "; ".join(self.facts()["complaints"]) or "none"
                 raise RecordingError(f"the simulation did not begin; output of the nodes: {output}")
             self._processes.terminate()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
@@ -28,9 +29,8 @@ class InputCounter:
     malformed: int = 0  # whose fields do not fit together
     _newest_malformed: str = ""
     _silent_periods: int = 0
-    _received_before: int = 0
     _last_sequence: int | None = None
-    _reported: tuple[int, int] = (0, 0)  # lost and malformed
+    _before: tuple[int, int, int] = (0, 0, 0)  # the counts at the last report
 
     def count(self, received: int, sequence: int | None) -> None:
         """Count messages, the last of which has a number of its publisher (None: unknown)."""
@@ -60,13 +60,11 @@ class InputCounter:
 
         The ages of readings are by the clock of the stamps, which shows nothing where it has stopped, too.
         """
-        silent = self.received == self._received_before
-        self._silent_periods = self._silent_periods + 1 if silent else 0
-        self._received_before = self.received
         if self.publishers() > 1:  # sequence numbers of several publishers are mixed and show no loss
-            self.lost, self._last_sequence = self._reported[0], None
-        lost, malformed = self.lost - self._reported[0], self.malformed - self._reported[1]
-        self._reported = (self.lost, self.malformed)
+            self.lost, self._last_sequence = self._before[1], None
+        counts = self.received, self.lost, self.malformed
+        received, lost, malformed = np.subtract(counts, self._before).tolist()
+        self._before, self._silent_periods = counts, 0 if received else self._silent_periods + 1
         values = {name: str(getattr(self, name)) for name in ("received", "lost", "malformed")}
         level, message = HealthLevel.OK, "messages arrive"
         if not self.received:
