@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from inertial_estimation.recordings.recorded_topics import INPUTS as READ
+from inertial_estimation.recordings.recorded_topics import topic_token
 
 CONTACT = "<contact>"
 PRESETS = {
@@ -54,12 +55,6 @@ def combined(own: Iterable[tuple[str, str]], rules: Mapping[str, str]) -> list[t
     """
     renamed = {old: rules.get(new, new) for old, new in own}
     return list({**rules, **renamed}.items())
-
-
-def topic_token(name: str) -> str:
-    """Return a name as a valid part of a topic: letters, digits, underscores, no digit first."""
-    token = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"_{token}" if not token or token[0].isdigit() else token
 
 
 def _preset(name: str, tokens: list[str]) -> dict[str, str]:
