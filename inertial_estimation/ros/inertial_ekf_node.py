@@ -1,7 +1,6 @@
 """Node `inertial_ekf`: physically consistent inertias of links at controller rate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,21 +9,18 @@ from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.files.outputs import output_file, write_text
-from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.link_estimates import parameter_covariance
 from inertial_estimation.inertial.located_events import LocatedEvents
 from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import inertia_to_msg, wrench_to_msg
-from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
 from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import event_to_array, torque_command_to_msg
 from inertial_estimation.ros.outputs import Figures, MarkerOutput, TelemetryOutput
-from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.signals import InertialEstimate, LinkEstimate, StampedInertia, TorqueCommand
 from inertial_estimation.spatial.inertial_parameters import COVARIANCE_NAMES, upper_triangle
@@ -33,19 +29,10 @@ from inertial_estimation.telemetry import InertialTelemetry
 COVARIANCES = "link_covariances"
 
 
-@dataclass(frozen=True)
-class InertialNodeConfig(PipelineNodeConfig):
-    """All parameters of the node."""
-
-    options: InertialNodeOptions = section(InertialNodeOptions, prefix="")
-    pipeline: InertialPipelineConfig = section(InertialPipelineConfig, prefix="")
-
-
-class InertialEkfNode(PipelineNode[InertialNodeConfig]):
+class InertialEkfNode(PipelineNode):
     """Publishes the estimates of the inertial pipeline."""
 
     name = "inertial_ekf"
-    config_class = InertialNodeConfig
     pipeline: InertialPipeline
 
     def _build(self, urdf: str) -> None:

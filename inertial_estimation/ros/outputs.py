@@ -44,7 +44,7 @@ class Figures:
 class TelemetryOutput(Generic[EstimateT]):
     """The telemetry of one node, computed only while it has subscribers."""
 
-    def __init__(self, node: RobotNode[Any], telemetry: Telemetry[EstimateT]) -> None:
+    def __init__(self, node: RobotNode, telemetry: Telemetry[EstimateT]) -> None:
         """Create the publisher of what converts estimates to named figures."""
         self._telemetry, self._clock = telemetry, node.get_clock()
         self._figures = Figures(node.add_output(JointState, TELEMETRY), telemetry.names)
@@ -62,7 +62,7 @@ class TelemetryOutput(Generic[EstimateT]):
 class MarkerOutput:
     """The markers of one node, for RViz and Foxglove, at 10 Hz of the stamps of its estimates."""
 
-    def __init__(self, node: RobotNode[Any]) -> None:
+    def __init__(self, node: RobotNode) -> None:
         """Create the publisher."""
         self._pace, self._publisher = MarkerPace(), node.add_output(MarkerArray, MARKERS)
         self._array, self._new = MarkerArray(), MarkerTypes(Marker, Point)

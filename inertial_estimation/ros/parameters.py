@@ -6,7 +6,7 @@ stops the node. Whole numbers are accepted where a float is declared, in files a
 
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
@@ -24,7 +24,6 @@ from inertial_estimation.parameters import (
 )
 from inertial_estimation.ros.qos import OVERRIDES_PREFIX
 
-ConfigT = TypeVar("ConfigT")
 _OF_RCLPY = ("use_sim_time", "start_type_description_service")
 
 
@@ -46,7 +45,7 @@ def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
     return descriptor
 
 
-class NodeParameters(Generic[ConfigT]):
+class NodeParameters:
     """All parameters of a node, declared from its config dataclass.
 
     Attributes:
@@ -56,7 +55,7 @@ class NodeParameters(Generic[ConfigT]):
     def __init__(
         self,
         node: Node,
-        config_class: type[ConfigT],
+        config_class: type[Any],
         elsewhere: Set[str] = frozenset(),
         on_change: Callable[[str, Any], None] = lambda _name, _value: None,
     ) -> None:

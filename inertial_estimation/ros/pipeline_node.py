@@ -9,39 +9,19 @@ import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from inertial_estimation.configuration.node_options import TIMER, PipelineNodeOptions
-from inertial_estimation.control.config import ControllerConfig
+from inertial_estimation.configuration.node_options import TIMER
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import iterate_parameters
-from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.diagnostics import PERIOD, WAITING_PERIODS
 from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.qos import sensor_input
-from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
+from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import Health, seconds
-from inertial_estimation.tilt.config import TiltPipelineConfig
 
-PipelineConfig: TypeAlias = (
-    TiltPipelineConfig | InertialPipelineConfig | TrunkPayloadConfig | ControllerConfig
-)
-
-
-@dataclass(frozen=True)
-class PipelineNodeConfig(NodeConfig):
-    """All parameters of a node that owns a pipeline."""
-
-    options: PipelineNodeOptions
-    pipeline: PipelineConfig
-
-
-ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 ResultT = TypeVar("ResultT")
 NO_TIME = 0  # of a tick for which nothing is old
 LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
@@ -52,7 +32,7 @@ CODE = (
 )
 
 
-class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
+class PipelineNode(RobotNode):
     """A node that owns one pipeline, polled at the pipeline's rate, or woken by every arrival.
 
     Steps depend on the stamps of the data and the order of the messages, so the trigger does not change the
@@ -79,9 +59,6 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     @abstractmethod
     def _publish(self, results: Sequence[Any]) -> None:
         """Publish the results of one tick, in order."""
-
-    def _robot_config(self, config: ConfigT) -> RobotGeometryConfig:
-        return config.pipeline.robot
 
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}

@@ -3,9 +3,9 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import make_dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
@@ -17,12 +17,11 @@ from rclpy.timer import Timer
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from inertial_estimation.configuration.node_configs import all_parameters
-from inertial_estimation.configuration.node_options import NodeOptions
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.urdf_source import published_urdf, read_urdf
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
-from inertial_estimation.models.robot_config import RobotDescriptionConfig
 from inertial_estimation.models.urdf import urdf_warnings
+from inertial_estimation.parameters import section
 from inertial_estimation.ros.diagnostics import PERIOD, Diagnostics
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import NodeInput, NodeInputs, Take
@@ -35,14 +34,11 @@ ROBOT_NAME = re.compile(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)")
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
-@dataclass(frozen=True)
-class NodeConfig:
-    """All parameters of a node: its options, and those of what it runs."""
-
-    options: NodeOptions
-
-
-ConfigT = TypeVar("ConfigT", bound=NodeConfig)
+def node_config(node: str) -> type[Any]:
+    """Return a dataclass of all parameters of a node: `options`, its own, and `pipeline`, of what it runs."""
+    parts = zip(("pipeline", "options"), NODE_CONFIGS[node], strict=True)
+    fields = [(name, part, section(part, prefix="")) for name, part in parts]
+    return make_dataclass("NodeConfig", fields, frozen=True)
 
 
 class ManagedNode(LifecycleNodeMixin, Node, ABC):
@@ -161,7 +157,7 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
             publisher.publish(message)
 
 
-class RobotNode(ManagedNode, Generic[ConfigT]):
+class RobotNode(ManagedNode):
     """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
 
     A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
@@ -171,13 +167,11 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     Attributes:
         name: Default name of the node.
-        config_class: Dataclass of all its parameters.
         works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
             activation.
     """
 
     name: str
-    config_class: type[Any]
     works_inactive = True
 
     def __init__(self, **node_arguments: Any) -> None:
@@ -187,14 +181,14 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
         """
         super().__init__(self.name, **node_arguments)
-        self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
-            self, self.config_class, all_parameters(), self._on_parameter
+        self._parameters_declared = NodeParameters(
+            self, node_config(self.name), all_parameters(), self._on_parameter
         )
         self._configured = False
         self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(self)
         self.create_timer(PERIOD, self._report, clock=self._steady)
-        self._urdf = self._robot_config(self.config).urdf
+        self._urdf = self.config.pipeline.robot.urdf
         self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
         if self.config.options.managed:
             self.active = False
@@ -204,13 +198,9 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             self.configure()
 
     @property
-    def config(self) -> ConfigT:
+    def config(self) -> Any:
         """Current values of the parameters."""
         return self._parameters_declared.config
-
-    @abstractmethod
-    def _robot_config(self, config: ConfigT) -> RobotDescriptionConfig:
-        """Return the part of the parameters that describes the robot."""
 
     @abstractmethod
     def _start(self, urdf: str) -> None:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
@@ -11,7 +10,6 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
-from inertial_estimation.configuration.node_options import SimulatorOptions
 from inertial_estimation.inputs.messages import (
     base_state_to_msg,
     imu_to_msg,
@@ -21,13 +19,11 @@ from inertial_estimation.inputs.messages import (
 )
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.robot_config import SimulatedRobotConfig
-from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import clock_to_msg, torque_command_from_msg
 from inertial_estimation.ros.qos import RELIABLE
-from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
+from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import NANOSECONDS, Health, StampedInertia, seconds
-from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.simulation.disturbances import parse_disturbance
 from inertial_estimation.simulation.driver import SimulationDriver
 from inertial_estimation.simulation.sensors import SensorReadings
@@ -84,15 +80,7 @@ class SimulatedTopics:
             publisher.publish(inertia_to_msg(inertia, InertiaStamped()))
 
 
-@dataclass(frozen=True)
-class SimulatorConfig(NodeConfig):
-    """All parameters of the node."""
-
-    options: SimulatorOptions = section(SimulatorOptions, prefix="")
-    simulation: SimulationConfig = section(SimulationConfig, prefix="")
-
-
-class SimulatorNode(RobotNode[SimulatorConfig]):
+class SimulatorNode(RobotNode):
     """Runs one simulation: publishes the readings of its sensors and applies the received torques.
 
     In lockstep a tick is executed in the callback of the command it waits for; a timer on the wall clock
@@ -100,13 +88,9 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     """
 
     name = "simulator"
-    config_class = SimulatorConfig
-
-    def _robot_config(self, config: SimulatorConfig) -> SimulatedRobotConfig:
-        return config.simulation.robot
 
     def _start(self, urdf: str) -> None:
-        config = self.config.simulation
+        config = self.config.pipeline
         self._options = self.config.options
         disturbances = [parse_disturbance(text) for text in self._options.disturbances]
         links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))

@@ -1,7 +1,6 @@
 """Node `tilt_observer`: orientation, velocity and position of the base at controller rate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,33 +8,21 @@ from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
 
-from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.inputs.messages import orientation_to_msg
-from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
 from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
-from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.signals import BaseEstimate
 from inertial_estimation.telemetry import TiltTelemetry
-from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
 
-@dataclass(frozen=True)
-class TiltNodeConfig(PipelineNodeConfig):
-    """All parameters of the node."""
-
-    options: TiltNodeOptions = section(TiltNodeOptions, prefix="")
-    pipeline: TiltPipelineConfig = section(TiltPipelineConfig, prefix="")
-
-
-class TiltObserverNode(PipelineNode[TiltNodeConfig]):
+class TiltObserverNode(PipelineNode):
     """Publishes the estimates of the tilt pipeline."""
 
     name = "tilt_observer"
-    config_class = TiltNodeConfig
     pipeline: TiltPipeline
 
     def _build(self, urdf: str) -> None:

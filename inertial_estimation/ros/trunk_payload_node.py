@@ -1,7 +1,6 @@
 """Node `trunk_payload`: mass and centre of mass of a legged robot's trunk, identified at rest."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,10 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, PoseStamped
 from std_msgs.msg import Bool
 
-from inertial_estimation.configuration.node_options import PayloadNodeOptions
 from inertial_estimation.inputs.messages import inertia_to_msg
-from inertial_estimation.parameters import section
-from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
@@ -21,24 +17,15 @@ from inertial_estimation.recordings.marker_messages import MarkerTypes, link_mar
 from inertial_estimation.ros.diagnostics import log_health
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
-from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.signals import BaseReference, StampedInertia
 
 
-@dataclass(frozen=True)
-class PayloadNodeConfig(PipelineNodeConfig):
-    """All parameters of the node."""
-
-    options: PayloadNodeOptions = section(PayloadNodeOptions, prefix="")
-    pipeline: TrunkPayloadConfig = section(TrunkPayloadConfig, prefix="")
-
-
-class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
+class TrunkPayloadNode(PipelineNode):
     """Publishes the estimates and requests of the trunk's identification."""
 
     name = "trunk_payload"
-    config_class = PayloadNodeConfig
     pipeline: TrunkPayloadPipeline
 
     def _build(self, urdf: str) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -11,13 +11,10 @@ from geometry_msgs.msg import InertiaStamped, PoseStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from inertial_estimation.configuration.node_options import ControllerNodeOptions
-from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.control.controller import ControlResult, ControlState
 from inertial_estimation.control.health import StepTimes
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.parameters import section
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import (
     base_reference_from_msg,
@@ -25,24 +22,15 @@ from inertial_estimation.ros.messages import (
     torque_command_to_msg,
     walk_command_from_msg,
 )
-from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import LATCHED, RELIABLE
 from inertial_estimation.signals import Health, HealthLevel, StampedInertia, TorqueCommand
 
 
-@dataclass(frozen=True)
-class ControllerNodeConfig(PipelineNodeConfig):
-    """All parameters of the node."""
-
-    options: ControllerNodeOptions = section(ControllerNodeOptions, prefix="")
-    pipeline: ControllerConfig = section(ControllerConfig, prefix="")
-
-
-class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
+class WholeBodyControllerNode(PipelineNode):
     """Publishes the torques of the controller pipeline."""
 
     name = "whole_body_controller"
-    config_class = ControllerNodeConfig
     works_inactive = False  # its integrators would wind up
     pipeline: ControllerPipeline
 
