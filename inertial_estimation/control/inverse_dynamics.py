@@ -57,13 +57,12 @@ class Contact(NamedTuple):
 
     def motion(self, frame: FrameMotion, R_WG: Array | None = None) -> MotionRows:
         """Return its motion in the axes of its force; R_WG are those of the ground, None: the world's."""
-        if not self.is_sole:
-            J, v, drift = frame.jacobian[:3], frame.velocity[:3], frame.drift[:3]
-            return MotionRows(J, v, drift) if R_WG is None else MotionRows(R_WG.T @ J, v @ R_WG, drift @ R_WG)
-        R, J = frame.R_WF, np.empty_like(frame.jacobian)
-        J[:3], J[3:] = R.T @ frame.jacobian[:3], R.T @ frame.jacobian[3:]
-        velocity, drift = ((part.reshape(2, 3) @ R).ravel() for part in (frame.velocity, frame.drift))
-        return MotionRows(J, velocity, drift)
+        R, n = frame.R_WF if self.is_sole else R_WG, self.dim
+        J, velocity, drift = frame.jacobian[:n], frame.velocity[:n], frame.drift[:n]
+        if R is None:
+            return MotionRows(J, velocity, drift)
+        turned = (R.T @ J.reshape(n // 3, 3, -1)).reshape(n, -1)
+        return MotionRows(turned, *((rows.reshape(-1, 3) @ R).ravel() for rows in (velocity, drift)))
 
 
 def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
@@ -193,15 +192,12 @@ class ProgramBuilder:
             if load.limit > 0.0:
                 motion[:, place] = -one.jacobian.T
         motion[:, nv:] *= self._units
-        count, h = len(self._ground), state.h
-        limits = np.empty((2, count + nv - n_base))
-        limits[:, :count] = [[0.0], [np.inf]]
-        highest = np.array([load.limit for load in loads]) / unit
-        limits[:, count - len(highest) : count] = np.full_like(highest, -np.inf), highest
-        limits[:, count:] = -self._tau_max - h[n_base:], self._tau_max - h[n_base:]
+        tau_offset, n_cones = state.h[n_base:], len(self._ground) - len(loads)
+        highest = [load.limit / unit for load in loads]
+        lower = np.concatenate((np.zeros(n_cones), np.full(len(loads), -np.inf), -self._tau_max - tau_offset))
+        upper = np.concatenate((np.full(n_cones, np.inf), highest, self._tau_max - tau_offset))
         C = np.vstack((self._ground, motion[n_base:]))
-        A, b, (lower, upper) = motion[:n_base], -h[:n_base], limits
-        return QuadraticProgram(H, g, A, b, C, lower, upper, h[n_base:])
+        return QuadraticProgram(H, g, motion[:n_base], -state.h[:n_base], C, lower, upper, tau_offset)
 
     def wrenches(self, x: Array) -> Array:
         """Return the wrench of each contact in a solution, in the axes of its force, shape (m, 6).

@@ -8,7 +8,6 @@ import operator
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -91,15 +90,16 @@ class Trials:
         Returns:
             What they return, for each case in the order of the seeds.
         """
-        calls = {
-            case: [
-                partial(function, seed)
-                for seed in (self.seeds[:1] if case in first_seed_only else self.seeds)
-            ]
+        calls = [
+            (case, partial(function, seed))
             for case, function in cases.items()
-        }
-        found = iter(self.results([call for of_case in calls.values() for call in of_case]))
-        return {case: list(islice(found, len(of_case))) for case, of_case in calls.items()}
+            for seed in (self.seeds[:1] if case in first_seed_only else self.seeds)
+        ]
+        found: dict[CaseT, list[ResultT]] = {case: [] for case in cases}
+        results = self.results([call for _case, call in calls])
+        for (case, _call), result in zip(calls, results, strict=True):
+            found[case].append(result)
+        return found
 
 
 RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -174,6 +174,33 @@ def row(
     each = tuple(array.tolist()) if array.ndim else ()
     must, _, aim = bound.partition("aim ")
     return TableRow(quantity, unit, ours, spread, paper, must.rstrip(", "), aim, each)
+
+
+WORDS = {"mean": "", "median": ", median", "min": ", least", "max": ", largest", "sum": ", sum"}
+
+
+def metric_rows(
+    name: str,
+    trials: Sequence[Mapping[tuple[str, str], float]],
+    rules: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> list[TableRow]:
+    """Return the rows of what trials measured, as their mean over the trials where no rule says otherwise.
+
+    Args:
+        name: Begins the quantities.
+        trials: By quantity and unit, what each trial measured.
+        rules: By quantity, arguments of `row` for each row of it.
+    """
+    return [
+        row(
+            f"{name}: {quantity}{WORDS[rule.get('summary', 'mean')]}",
+            unit,
+            [one[quantity, unit] for one in trials],
+            **rule,
+        )
+        for quantity, unit in trials[0]
+        for rule in rules.get(quantity, ({},))
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,14 @@ from inertial_estimation.experiments.crawl_run import (
     trunk_panels,
     walk_outcome,
 )
-from inertial_estimation.experiments.result import ExperimentResult, TableRow, Trials, over_time, row
+from inertial_estimation.experiments.result import (
+    ExperimentResult,
+    TableRow,
+    Trials,
+    metric_rows,
+    over_time,
+    row,
+)
 from inertial_estimation.experiments.tournois_standing import POINT_B, ROBOT, TRUNK
 from inertial_estimation.figures import Level, Panel, Span, spans_of
 from inertial_estimation.signals import Array, LinkInertia
@@ -217,52 +224,46 @@ def without_stopping(trials: Trials) -> ExperimentResult:
     robot = RobotLoop(ROBOT, SETTINGS)
     cases = {EXACT: EKF_CASES[EXACT]} if trials.quick else EKF_CASES
     runs = trials.by_case({name: partial(_walk, robot, case, trials.quick) for name, case in cases.items()})
-    rows = [one for name in cases for one in _case_rows(name, [_walk_on_outcome(run) for run in runs[name]])]
+    rows = []
+    for name in cases:
+        judged, worst = name == EXACT, {"summary": "max"}
+        goal = f"<= {BOUND_MM}, aim <= {AIM_MM}" if judged else ""
+        rules: dict[str, list[dict[str, Any]]] = {
+            "falls": [{"summary": "sum", "bound": "== 0" if judged else ""}],
+            SECOND: [{**worst, "bound": goal}, {}],
+            f"{SECOND}, in the controller": [worst],
+            "largest error from then on": [worst],
+            f"below {BOUND_MM:g} mm for good after": [worst],
+            "error of the trunk's mass": [worst],
+            SPEED: [{"summary": "min", "bound": "> 0.01" if judged else ""}],
+        }
+        rows += metric_rows(name, [_walk_on_metrics(run) for run in runs[name]], rules)
     return ExperimentResult(trials.seeds, rows, panels=_walk_on_panels(runs[EXACT], trials.seeds), columns=2)
 
 
-def _walk_on_outcome(run: CrawlRun) -> dict[str, float]:
-    """Return the numbers of one run, times from the load; "second": the second after `JUDGED_AFTER_S`."""
+SECOND = f"error in x and y in the second after {JUDGED_AFTER_S:g} s"
+SPEED = f"speed over {GAIT_CYCLE_S:g} s after the load"
+
+
+def _walk_on_metrics(run: CrawlRun) -> dict[tuple[str, str], float]:
+    """Return what one run measured, by quantity and unit; times from the load."""
     c, t = run.columns, run.columns["time"] - run.load_s
     error, mass = 1e3 * run.error_xy(), 100.0 * np.abs(c["mass_hat"] / c["mass"] - 1.0)
     later = t >= JUDGED_AFTER_S
     second = later & (t < JUDGED_AFTER_S + 1.0)
-    above = np.flatnonzero((t >= 0.0) & (error > BOUND_MM))
+    above = t[(t >= 0.0) & (error > BOUND_MM)]
     cycles = np.arange(0.0, t[-1] - GAIT_CYCLE_S, 0.5)
     ahead, before = (np.interp(at, t, c["ahead"]) for at in (cycles + GAIT_CYCLE_S, cycles))
     return {
-        "falls": float(run.fallen),
-        "error in the second": _largest(error[second]),
-        "error in the controller": _largest(1e3 * run.error_xy("used")[second]),
-        "rms later": rms(error[later]),
-        "largest later": _largest(error[later]),
-        "within the bound": float(t[above[-1]]) if len(above) else 0.0,
-        "mass error": _largest(mass[second]),
-        "slowest": float(((ahead - before) / GAIT_CYCLE_S).min()) if len(cycles) else np.nan,
+        ("falls", ""): float(run.fallen),
+        (SECOND, "mm"): error[second].max(initial=-np.inf),
+        (f"{SECOND}, in the controller", "mm"): 1e3 * run.error_xy("used")[second].max(initial=-np.inf),
+        ("rms error from then on", "mm"): rms(error[later]),
+        ("largest error from then on", "mm"): error[later].max(initial=-np.inf),
+        (f"below {BOUND_MM:g} mm for good after", "s"): above.max(initial=0.0),
+        ("error of the trunk's mass", "%"): mass[second].max(initial=-np.inf),
+        (SPEED, "m/s"): ((ahead - before) / GAIT_CYCLE_S).min(initial=np.inf),
     }
-
-
-def _largest(values: Array) -> float:
-    return float(values.max()) if len(values) else float("nan")
-
-
-def _case_rows(name: str, outcomes: Sequence[Mapping[str, float]]) -> list[TableRow]:
-    c = {quantity: np.array([one[quantity] for one in outcomes]) for quantity in outcomes[0]}
-    judged, worst = name == EXACT, "worst seed"
-    error = f"{name}: error in x and y in the second after {JUDGED_AFTER_S:g} s, {worst}"
-    speed, moving = f"{name}: least speed over {GAIT_CYCLE_S:g} s after the load", "> 0.01"
-    goal = f"<= {BOUND_MM}, aim <= {AIM_MM}" if judged else ""
-    return [
-        row(f"{name}: falls, of {len(outcomes)}", "", c["falls"], "sum", bound="== 0" if judged else ""),
-        row(error, "mm", c["error in the second"], "max", bound=goal),
-        row(f"{name}: the same, mean", "mm", c["error in the second"]),
-        row(f"{name}: the same in the controller, {worst}", "mm", c["error in the controller"], "max"),
-        row(f"{name}: rms from then on", "mm", c["rms later"]),
-        row(f"{name}: largest from then on, {worst}", "mm", c["largest later"], "max"),
-        row(f"{name}: below {BOUND_MM:g} mm for good after, {worst}", "s", c["within the bound"], "max"),
-        row(f"{name}: error of the trunk's mass, {worst}", "%", c["mass error"], "max"),
-        row(speed, "m/s", c["slowest"], "min", bound=moving if judged else ""),
-    ]
 
 
 def _walk_on_panels(runs: Sequence[CrawlRun], seeds: Sequence[int]) -> list[Panel]:

@@ -55,7 +55,7 @@ def test_bounds_keep_masses_positive_and_nothing_else_does() -> None:
 
 def test_the_filter_learns_the_load_while_the_robot_walks_on() -> None:
     result, rows = quick("trunk-ekf-walk")
-    assert rows["exact model: falls, of 1"] == 0.0
+    assert rows["exact model: falls, sum"] == 0.0
     errors = next(panel for panel in result.panels if panel.title == "Error in x and y").series[0]
     assert errors.y[(errors.x > 0.0) & (errors.x < 0.05)].max() > 80.0, "it moves the centre by centimetres"
     assert errors.y[errors.x > 2.0].max() < 10.0
