@@ -61,8 +61,9 @@ class Contact(NamedTuple):
         J, velocity, drift = frame.jacobian[:n], frame.velocity[:n], frame.drift[:n]
         if R is None:
             return MotionRows(J, velocity, drift)
-        turned = (R.T @ J.reshape(n // 3, 3, -1)).reshape(n, -1)
-        return MotionRows(turned, *((rows.reshape(-1, 3) @ R).ravel() for rows in (velocity, drift)))
+        turn = np.zeros((n, n))
+        turn[:3, :3] = turn[-3:, -3:] = R.T
+        return MotionRows(turn @ J, turn @ velocity, turn @ drift)
 
 
 def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
@@ -180,7 +181,7 @@ class ProgramBuilder:
         """
         (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[0]
         A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])
-        weights = np.concatenate([np.broadcast_to(task.weight, len(task.b)) for task in tasks])
+        weights = np.concatenate([np.full(len(task.b), task.weight) for task in tasks])
         weighted = weights[:, None] * A
         H, g = np.diag(self._weights), np.zeros(n)
         H[:nv, :nv] += weighted.T @ A

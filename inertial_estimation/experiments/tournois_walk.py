@@ -256,14 +256,18 @@ def _walk_on_metrics(run: CrawlRun) -> dict[tuple[str, str], float]:
     ahead, before = (np.interp(at, t, c["ahead"]) for at in (cycles + GAIT_CYCLE_S, cycles))
     return {
         ("falls", ""): float(run.fallen),
-        (SECOND, "mm"): error[second].max(initial=-np.inf),
-        (f"{SECOND}, in the controller", "mm"): 1e3 * run.error_xy("used")[second].max(initial=-np.inf),
+        (SECOND, "mm"): _largest(error[second]),
+        (f"{SECOND}, in the controller", "mm"): 1e3 * _largest(run.error_xy("used")[second]),
         ("rms error from then on", "mm"): rms(error[later]),
-        ("largest error from then on", "mm"): error[later].max(initial=-np.inf),
+        ("largest error from then on", "mm"): _largest(error[later]),
         (f"below {BOUND_MM:g} mm for good after", "s"): above.max(initial=0.0),
-        ("error of the trunk's mass", "%"): mass[second].max(initial=-np.inf),
-        (SPEED, "m/s"): ((ahead - before) / GAIT_CYCLE_S).min(initial=np.inf),
+        ("error of the trunk's mass", "%"): _largest(mass[second]),
+        (SPEED, "m/s"): -_largest((before - ahead) / GAIT_CYCLE_S),
     }
+
+
+def _largest(values: Array) -> float:
+    return float(values.max()) if len(values) else float("nan")
 
 
 def _walk_on_panels(runs: Sequence[CrawlRun], seeds: Sequence[int]) -> list[Panel]:
