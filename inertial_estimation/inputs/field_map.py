@@ -17,13 +17,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from sysconfig import get_path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.files.yaml_file import read_yaml
 from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.signals import Array, ContactSample, ImuSample, JointReading
 
 ARRIVAL, TIMES = "arrival", {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # units in nanoseconds
@@ -31,14 +32,6 @@ IMU_KEYS, JOINT_KEYS = ("specific_force", "angular_rate"), ("position", "velocit
 KEYS = ("topic", "type", "stamp", "imu", "joints", "contacts")
 STEP, INDEX = re.compile(r"(\w+)((?:\[\d+(?::\d+)?\])*)"), re.compile(r"\[(\d+)(?::(\d+))?\]")
 Getter = Callable[[Any], Any]
-
-
-class Mapped(NamedTuple):
-    """The values of one message; None where the map has none."""
-
-    imu: ImuSample | None
-    joints: JointReading | None
-    contacts: Mapping[str, ContactSample]
 
 
 class FieldMap:
@@ -84,26 +77,28 @@ class FieldMap:
             raise ConfigurationError(f"no map of messages '{name}'{did_you_mean(name, known, 'there are')}")
         return cls.read(known[name])
 
-    def values(self, msg: Any, arrival_ns: int) -> Mapped:
-        """Return the values of a message and its arrival [ns].
+    def values(self, msg: Any, arrival_ns: int) -> dict[str, Any]:
+        """Return the values of a message and its arrival [ns]: "imu", "joints", contacts by their names here.
 
         Raises:
             MeasurementError: If a field is missing, or has another length than the names.
         """
+        values: dict[str, Any] = {}
         try:
             stamp_ns = arrival_ns if self._stamp is None else self._stamp(msg)
-            imu = ImuSample(stamp_ns, *(_array(get(msg)) for get in self._imu)) if self._imu else None
-            fields = {key: _array(get(msg)) for key, get in self._joints.items()}
-            joints = JointReading(stamp_ns, self.joint_names, **fields) if fields else None
-            contacts = {own: ContactSample(stamp_ns, float(get(msg))) for own, get in self._contacts.items()}
+            if self._imu:
+                values["imu"] = ImuSample(stamp_ns, *(_array(get(msg)) for get in self._imu))
+            if self._joints:
+                fields = {key: _array(get(msg)) for key, get in self._joints.items()}
+                values["joints"] = JointReading(stamp_ns, self.joint_names, **fields)
+            values |= {own: ContactSample(stamp_ns, float(get(msg))) for own, get in self._contacts.items()}
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise MeasurementError(f"a {self.message_type} lacks what its map names: {error}") from error
-        return Mapped(imu, joints, contacts)
+        return values
 
-    def contacts_of(self, names: Sequence[str], frames: Sequence[str]) -> dict[str, str]:
-        """Return the robot's contacts, of these names and frames, by the names that the map has for them."""
-        known = {frame.lower(): name for name, frame in zip(names, frames, strict=True)}
-        known |= {name.lower(): name for name in names}
+    def contacts_of(self, contacts: Sequence[ContactFrames]) -> dict[str, str]:
+        """Return the names of a robot's contacts by those of contacts or frames that the map has for them."""
+        known = {name.lower(): one.name for one in contacts for name in (one.frame, one.name)}
         return {own: known[own.lower()] for own in self._contacts if own.lower() in known}
 
     def _check(self, content: Any, keys: Sequence[str], needed: Sequence[str]) -> None:

@@ -50,93 +50,84 @@ FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times th
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
 
-class JumpCheck:
-    """Drops a joint state whose positions contradict the velocities of the last one.
+class JointMotion:
+    """Checks positions of joint states against their velocities, and derives velocities that are not sent.
 
-    |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2 within a time h. The second one of a jump (an
-    encoder that slips, two joints exchanged) is believed, since the data do not tell which position is right;
-    `remark` says so.
-    """
+    A jump within a time h, |dq - h (v + v') / 2| > d + t (|v| + |v'|) + a h^2 / 2, is dropped once. The
+    second one (an encoder that slips, two joints exchanged) is believed, since the data do not tell which
+    position is right; `remark` says so.
 
-    def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
-        """Begin without a joint state of the joints of these names."""
-        self._names, self._gap_ns = names, round(NANOSECONDS * config.timeout)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all joint states."""
-        self._dropped = False  # whether the last joint state was
-        self.remark = ""
-
-    def fault(self, ring: Ring, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Return why a joint state at a time [ns] must not be used.
-
-        Angles are without whole turns [rad, m], velocities NaN where not measured [rad/s, m/s], shape (m,);
-        the ring has those before.
-        """
-        dropped, self._dropped = self._dropped, False
-        newest, m = ring.newest_ns, len(q)
-        if newest is None or not 0 < time_ns - newest <= self._gap_ns:
-            return None
-        before, h = ring.rows[ring.end - 1], seconds(time_ns - newest)
-        change, v_before = q - before[:m], before[m : 2 * m]
-        off = change - 0.5 * h * (v_before + v)
-        if off.dot(off) <= JUMP * JUMP:
-            return None
-        v_before, v = np.nan_to_num(v_before), np.nan_to_num(v)
-        off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
-        worst = int(off.argmax())
-        if off[worst] <= JUMP + 0.5 * LARGEST_ACCELERATION * h * h:
-            return None
-        jumped = f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad"
-        if dropped:
-            self.remark = f"{jumped} and stayed there: has an encoder slipped?"
-            return None
-        self._dropped = True
-        return DropReason.CONTRADICTION, f"{jumped}: an encoder, or two publishers?"
-
-
-class JointVelocity:
-    """Gives the velocities of joint states that have none, from positions of the last `VELOCITY_WINDOW_NS`.
-
-    It is the slope, at the newest sample, of a least-squares parabola: exact for constant velocity and
-    acceleration, without lag; -0.1 j W^2 for a jerk j; noise sigma_q of n positions becomes about 13.9
-    sigma_q / (W sqrt(n)). There is none before the samples span the window (a shorter one is far noisier, as
-    W^-1.5, and a zero would mean rest); it begins anew after `inputs.timeout`. By `inputs.joint_velocity`,
-    "measured" takes what is sent, "derived" derives all, "auto" those that are not sent or NaN, and all once
-    every one was exactly zero while a joint moved.
+    A velocity is the slope, at the newest sample, of a least-squares parabola through the positions of the
+    last `VELOCITY_WINDOW_NS`: exact for constant velocity and acceleration, without lag; -0.1 j W^2 for a
+    jerk j; noise sigma_q of n positions becomes about 13.9 sigma_q / (W sqrt(n)). There is none before the
+    samples span the window (a shorter one is far noisier, as W^-1.5, and a zero would mean rest); it begins
+    anew after `inputs.timeout`. By `inputs.joint_velocity`, "measured" takes what is sent, "derived" derives
+    all, "auto" those that are not sent or NaN, and all once every one was exactly zero while a joint moved.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
         self._names, self._policy = names, config.joint_velocity
         self._gap_ns = round(NANOSECONDS * config.timeout)
-        self._ring = Ring(len(names), 512)
+        self._positions = Ring(len(names), 512)  # that velocities are derived from
         self._all, self._none = np.ones(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._ring.clear()
+        self._dropped, self.remark = False, ""  # whether the last joint state was dropped for a jump
+        self._positions.clear()
         self._derived: NDArray[np.bool_] = self._none  # joints whose velocity was derived last
         self._still: Array | None = None  # positions where velocities began to be all zero
         self._fake = False  # whether zeros are sent for velocities that are not measured
 
-    def complete(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Replace velocities that are not measured, or return why there are none; see `JumpCheck.fault`."""
+    def complete(self, stored: Ring, time_ns: int, q: Array, v: Array) -> Fault | None:
+        """Replace velocities that are not measured, or return why a joint state at a time must not be used.
+
+        Args:
+            stored: The joint states before.
+            time_ns: Time [ns].
+            q: Positions, angles without whole turns [rad, m], shape (m,).
+            v: Velocities [rad/s, m/s], NaN where not measured, shape (m,).
+        """
+        dropped, self._dropped = self._dropped, False
+        jump = self._jump(stored, time_ns, q, v)
+        if jump and not dropped:
+            self._dropped = True
+            return DropReason.CONTRADICTION, f"{jump}: an encoder, or two publishers?"
+        if jump:
+            self.remark = f"{jump} and stayed there: has an encoder slipped?"
         self._derived = derived = self._absent(q, v)
-        if derived is self._none and self._still is None and not len(self._ring):
+        if derived is self._none and self._still is None and not len(self._positions):
             return None
-        newest = self._ring.newest_ns
+        newest = self._positions.newest_ns
         if newest is not None and not 0 < time_ns - newest <= self._gap_ns:
-            self._ring.clear()
-        self._ring.append(time_ns, time_ns, q)
-        if derived is self._none:
-            return None
-        times, rows = self._ring.window(time_ns - VELOCITY_WINDOW_NS, time_ns)
+            self._positions.clear()
+        self._positions.append(time_ns, time_ns, q)
+        return None if derived is self._none else self._derive(time_ns, v, derived)
+
+    def _jump(self, stored: Ring, time_ns: int, q: Array, v: Array) -> str:
+        """Name a position that has jumped; empty if none has."""
+        newest, m = stored.newest_ns, len(q)
+        if newest is None or not 0 < time_ns - newest <= self._gap_ns:
+            return ""
+        before, h = stored.rows[stored.end - 1], seconds(time_ns - newest)
+        change, v_before = q - before[:m], before[m : 2 * m]
+        off = change - 0.5 * h * (v_before + v)
+        if off.dot(off) <= JUMP * JUMP:
+            return ""
+        v_before, v = np.nan_to_num(v_before), np.nan_to_num(v)
+        off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
+        worst = int(off.argmax())
+        far = off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h
+        return f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad" if far else ""
+
+    def _derive(self, time_ns: int, v: Array, derived: NDArray[np.bool_]) -> Fault | None:
+        """Derive velocities of some joints; return why there are none."""
+        times, rows = self._positions.window(time_ns - VELOCITY_WINDOW_NS, time_ns)
         if len(times) < FEWEST_SAMPLES:
-            times, rows = self._ring.newest(FEWEST_SAMPLES)
-        spanned = len(times) < len(self._ring) or time_ns - times[0] >= VELOCITY_WINDOW_NS
+            times, rows = self._positions.newest(FEWEST_SAMPLES)
+        spanned = len(times) < len(self._positions) or time_ns - times[0] >= VELOCITY_WINDOW_NS
         if len(times) < FEWEST_SAMPLES or not spanned:
             window = f"{seconds(VELOCITY_WINDOW_NS):g} s"
             return DropReason.NO_VELOCITY, f"it is derived from {window} of positions"
@@ -159,9 +150,10 @@ class JointVelocity:
     @property
     def source(self) -> str:
         """Where the velocities of the last joint state come from, for people."""
-        if not self._derived.any() or self._derived.all():
-            fake = ": those sent are all zero" if self._fake else ""
-            return f"derived from positions{fake}" if self._derived.any() else "measured"
+        if not self._derived.any():
+            return "measured"
+        if self._derived.all():
+            return f"derived from positions{': those sent are all zero' if self._fake else ''}"
         names = [self._names[j] for j in np.flatnonzero(self._derived)]
         return f"derived from positions for {listing(names, limit=6)}, otherwise measured"
 
@@ -299,8 +291,7 @@ class JointPart:
         self.names = tuple(robot.joint_names[j] for j in joints)
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
-        self.velocity = JointVelocity(self.names, config.inputs)
-        self.jumps = JumpCheck(self.names, config.inputs)
+        self.motion = JointMotion(self.names, config.inputs)
         plausible = joint_range(robot, list(joints), velocity=needs.velocities, effort=effort)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
@@ -355,7 +346,7 @@ class JointPart:
             if not v.dot(v) < UNUSED_VELOCITY**2:
                 v[~(np.abs(v) < UNUSED_VELOCITY)] = math.nan
             return None
-        fault = self.jumps.fault(ring, time_ns, q, v) or self.velocity.complete(time_ns, q, v)
+        fault = self.motion.complete(ring, time_ns, q, v)
         if fault is None and not v.dot(v) >= 0.0:
             return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
         return fault
@@ -363,8 +354,7 @@ class JointPart:
     def reset(self) -> None:
         """Forget all joint states."""
         self.stream.clear()
-        self.velocity.reset()
-        self.jumps.reset()
+        self.motion.reset()
 
 
 class JointInput:
@@ -470,11 +460,11 @@ class JointInput:
     @property
     def velocity_source(self) -> str:
         """Where the velocities of the last joint states come from, for people."""
-        return "; ".join(dict.fromkeys(part.velocity.source for part in self.parts)) or "not known yet"
+        return "; ".join(dict.fromkeys(part.motion.source for part in self.parts)) or "not known yet"
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
         """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
-        notes = [part.jumps.remark for part in self.parts]
+        notes = [part.motion.remark for part in self.parts]
         notes += [_rivals(*pair) for pair in itertools.combinations(self.parts, 2)]
         had = {int(j) for part in self.parts for j in part.joints}
         lacking = [name for j, name in enumerate(self._whole.names) if j not in had]

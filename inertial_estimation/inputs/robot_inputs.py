@@ -65,6 +65,7 @@ LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, fo
 
 
 Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
+Store = Callable[..., Any]  # of a value, its arrival [ns] and the frame in its header
 
 
 class RobotInputs:
@@ -173,39 +174,31 @@ class RobotInputs:
             row = np.concatenate((sample.v_WB_B, sample.w_WB_B, R_WB[2], R_WB[0]))
         stream.push(sample.stamp_ns, row, arrival_ns)
 
-    def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Callable[..., Any]]]:
+    def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Store]]:
         """Return the types of messages of each topic, and what stores a value, its arrival and its frame."""
-        topics: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {}
-        names, frames = self._setup.contact_names, [contact.frame for contact in self._setup.contacts]
-        mapped: set[str] = set()
-        for one in self._maps.values():
-            contacts = one.contacts_of(names, frames)
-            topics[one.topic] = (one.message_type,), partial(self._store_mapped, one, contacts)
-            mapped |= {*contacts.values(), IMU if one.has_imu else "", JOINTS if one.joint_names else ""}
-        if self.imu is not None and IMU not in mapped:
+        topics: dict[str, tuple[tuple[str, ...], Store]] = {}
+        if self.imu is not None:
             topics[IMU] = (IMU_TYPE,), self.imu.push
-        if self.joints is not None and JOINTS not in mapped:
-            for topic in joint_topics:
-                topics[topic] = (JOINT_STATE_TYPE,), partial(self.joints.push, source=topic)
-        for name, contact in self.contacts.items():
-            if name not in mapped:
-                topics[contact.stream.spec.name] = contact.source.types, contact.push
+        if self.joints is not None:
+            push = self.joints.push
+            topics |= {one: ((JOINT_STATE_TYPE,), partial(push, source=one)) for one in joint_topics}
+        for contact in self.contacts.values():
+            topics[contact.stream.spec.name] = contact.source.types, contact.push
         for name, types in ((BASE_STATE, (ODOMETRY_TYPE,)), (YAW_REFERENCE, ORIENTATION_TYPES)):
             if name in self.streams:
                 topics[name] = types, partial(self._store_orientation, self.streams[name])
+        for one in self._maps.values():
+            stores: dict[str, Store] = {}
+            if one.has_imu and (imu := topics.pop(IMU, None)) is not None:
+                stores["imu"] = imu[1]
+            if one.joint_names and self.joints is not None:
+                stores["joints"] = partial(self.joints.push, source=one.topic)
+                topics = {name: found for name, found in topics.items() if name not in joint_topics}
+            for own, contact_name in one.contacts_of(self._setup.contacts).items():
+                if (taken := self.contacts.get(contact_name)) is not None:
+                    stores[own] = topics.pop(taken.stream.spec.name)[1]
+            topics[one.topic] = (one.message_type,), partial(_store_mapped, one, stores)
         return topics
-
-    def _store_mapped(
-        self, mapped: FieldMap, contacts: Mapping[str, str], msg: Any, arrival_ns: int, _frame: str
-    ) -> None:
-        values = mapped.values(msg, arrival_ns)
-        if values.imu is not None and self.imu is not None:
-            self.imu.push(values.imu, arrival_ns)
-        if values.joints is not None and self.joints is not None:
-            self.joints.push(values.joints, arrival_ns, source=mapped.topic)
-        for name, contact in contacts.items():
-            if contact in self.contacts:
-                self.contacts[contact].push(values.contacts[name], arrival_ns)
 
     def connect(
         self,
@@ -287,6 +280,14 @@ class RobotInputs:
         if self.joints is not None:
             self.joints.reset()
         self._samples.clear()
+
+
+def _store_mapped(
+    mapped: FieldMap, stores: Mapping[str, Store], msg: Any, arrival_ns: int, _frame: str
+) -> None:
+    for name, value in mapped.values(msg, arrival_ns).items():
+        if name in stores:
+            stores[name](value, arrival_ns)
 
 
 ResultT = TypeVar("ResultT")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,8 @@ class ImuInput:
         """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
         if frame_id and frame_id != self._frame_id and self._use_frames:
             self._frame_id = frame_id
-            self._rotation, remark = rotation_between(self._robot, self._frame, frame_id, "imu_frame")
-            self.stream.remarks["frame"] = remark
+            pose, self.stream.remarks["frame"] = _pose(self._robot, self._frame, frame_id, "imu_frame")
+            self._rotation = None if pose is None else pose.rotation.copy()
         row, rotation = np.empty(6), self._rotation
         row[FORCE] = sample.specific_force_I if rotation is None else rotation @ sample.specific_force_I
         row[RATE] = sample.angular_rate_I if rotation is None else rotation @ sample.angular_rate_I
@@ -52,28 +53,24 @@ class ImuInput:
         return self.stream.push(sample.stamp_ns, row, arrival_ns)
 
 
-def rotation_between(
-    robot: RobotModel, frame: str, frame_id: str, parameter: str
-) -> tuple[Array | None, str]:
-    """Return the rotation from the axes of a message's frame to a parameter's, and what to say of it.
+def _pose(robot: RobotModel, frame: str, frame_id: str, parameter: str) -> tuple[Any, str]:
+    """Return the pose (SE3) of a message's frame in that of a parameter, and what to say of it.
 
-    It is None where the axes are the same or not known; there is nothing to say where they are the same.
+    It is None where both are the same or it is not known; nothing is said of axes that are the same.
     """
     name = frame_id if robot.model.existFrame(frame_id) else frame_id.rpartition("/")[2]
     what = f"header.frame_id '{frame_id}' is"
-    if name == frame:
-        return None, ""
     if not robot.model.existFrame(name):
         return None, f"{what} no frame of the robot; {parameter} '{frame}' is used"
     try:
-        rotation: Array = robot.fixed_transform(frame, name).rotation
+        pose = robot.fixed_transform(frame, name)
     except ModelError:
         return None, f"{what} on another body than {parameter} '{frame}', which is used"
-    angle = float(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))) / DEGREE
-    if angle < SAME_AXES:
+    if pose.isIdentity(1e-6):
         return None, ""
+    angle = float(np.arccos(np.clip(0.5 * (np.trace(pose.rotation) - 1.0), -1.0, 1.0))) / DEGREE
     turned = f"{what} turned by {angle:.1f} deg against {parameter} '{frame}': readings are turned to it"
-    return rotation, f"{turned}; set {parameter}, or inputs.frame_ids: ignore"
+    return pose, f"{turned}; set {parameter}, or inputs.frame_ids: ignore" if angle >= SAME_AXES else ""
 
 
 FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # largest force of a contact: times the weight; of light robots [N]
@@ -107,16 +104,15 @@ class ContactSource(Enum):
     @property
     def described(self) -> str:
         """Its name with what a number means."""
-        meanings = {"force": "newtons", "raw_force": "grows with the force", "switch": "0 to 1"}
-        return f"{self.value} ({meanings[self.value]})" if self.value in meanings else self.value
+        return f"{self.value} ({TOPICS[self][2]})" if self in TOPICS else self.value
 
 
-TOPICS = {  # numbers in a row and types of the messages
-    ContactSource.WRENCH: (6, WRENCH_TYPES),
-    ContactSource.DESIRED: (6, WRENCH_TYPES),
-    ContactSource.FORCE: (1, (*NUMBER_TYPES, WRENCH_TYPES[0])),
-    ContactSource.RAW_FORCE: (1, NUMBER_TYPES),
-    ContactSource.SWITCH: (1, (BOOL_TYPE, *NUMBER_TYPES)),
+TOPICS = {  # numbers in a row, types of the messages, meaning
+    ContactSource.WRENCH: (6, WRENCH_TYPES, "N, Nm"),
+    ContactSource.DESIRED: (6, WRENCH_TYPES, "wanted"),
+    ContactSource.FORCE: (1, (*NUMBER_TYPES, WRENCH_TYPES[0]), "newtons"),
+    ContactSource.RAW_FORCE: (1, NUMBER_TYPES, "grows with the force"),
+    ContactSource.SWITCH: (1, (BOOL_TYPE, *NUMBER_TYPES), "0 to 1"),
 }
 
 
@@ -202,13 +198,8 @@ class ContactInput:
             taken = f"header.frame_id '{frame_id}': its forces are taken in the axes of the {self.axes.value}"
             remarks["frame"] = f"{taken}; set wrench_frames: {self.axes.value}, or inputs.frame_ids: ignore"
             return
-        _rotation, remarks["frame"] = rotation_between(self._robot, self._frame, name, "wrench_frames")
-        try:
-            pose = self._robot.fixed_transform(self._frame, name)
-        except ModelError:
-            return
-        if not pose.isIdentity(1e-6):
-            self._pose = pose.rotation.copy(), pose.translation.copy()
+        pose, remarks["frame"] = _pose(self._robot, self._frame, name, "wrench_frames")
+        self._pose = None if pose is None else (pose.rotation.copy(), pose.translation.copy())
 
 
 class SensorAxes:

@@ -7,7 +7,7 @@ time that its stamp means (`inputs/clocks.py`).
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -359,34 +359,23 @@ class ClockGroup:
         together = all(c.held and abs(c.held[-1][0] - newest) <= JUMP_NS for c in others)
         if newest - held[0][0] < (SILENCE_NS if together else LONG_SILENCE_NS):
             return False
-        (self._follow_all if together else self._follow_one)(stream)
+        back = held[0][0] < (stream.clock.last_ns or 0) - JUMP_NS
+        steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
+        anew = together and back and not (steady and all(_goes_on(s) for s in steady))
+        self._follow(self.streams if together else [stream], held[0][0])
+        self.begins_anew = self.begins_anew or anew
         return True
 
-    def _follow_all(self, stream: Stream) -> None:
-        """Forget the rows of all streams, then store what they hold on the new clock."""
-        back = stream.clock.held[0][0] < (stream.clock.last_ns or 0) - JUMP_NS
-        steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
-        self.begins_anew = back and not (steady and all(_goes_on(s) for s in steady))
-        held = [list(one.clock.held) for one in self.streams]
-        for one in self.streams:
-            one.clear()
+    def _follow(self, streams: Sequence["Stream"], begin_ns: int) -> None:
+        """Store what streams hold on the clock that these readings show; it begins at a stamp [ns]."""
+        for one in streams:
+            held, newest = list(one.clock.held), one.ring.newest_ns
+            one.clock.reset()
             self._set_offset(one, 0)
-        for one, readings in zip(self.streams, held, strict=True):
-            for reading in readings:
+            if newest is not None and newest >= begin_ns:
+                self._clear_rows(one)
+            for reading in held:
                 one.store(*reading)
-
-    def _follow_one(self, stream: Stream) -> None:
-        """Follow the clock of one stream, which may now be odd."""
-        clock, held, newest = stream.clock, list(stream.clock.held), stream.ring.newest_ns
-        clock.reset()
-        clock.shift_ns = max(stamp_ns - arrival_ns for stamp_ns, _row, arrival_ns in held)
-        clock.readings = len(held)
-        self._set_offset(stream, self._offset_of(stream))
-        clock.readings = 0
-        if newest is not None and held[0][0] + clock.offset_ns <= newest:
-            self._clear_rows(stream)
-        for reading in held:
-            stream.store(*reading)
 
     def compare(self, stream: Stream) -> None:
         """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
@@ -409,17 +398,13 @@ class ClockGroup:
         newest = max(s.arrival_ns for s in self.streams)
         heard = [s for s in self.streams if newest - s.arrival_ns <= BLOCK_NS]
         voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
-        groups: list[list[Stream]] = []
-        for one in sorted(voters, key=lambda s: s.clock.shift_ns):
-            if groups and one.clock.shift_ns - groups[-1][-1].clock.shift_ns <= JUMP_NS:
-                groups[-1].append(one)
-            else:
-                groups.append([one])
-        if not self.arrivals_tell or not groups or (stream.clock.votes and stream not in voters):
+        if not self.arrivals_tell or not voters or (stream.clock.votes and stream not in voters):
             return 0
-        best = max(groups, key=lambda group: (len(group), -min(abs(s.clock.shift_ns) for s in group)))
-        apart = int(np.median([s.clock.shift_ns for s in best])) - stream.clock.shift_ns
-        return apart if stream not in best and abs(apart) > JUMP_NS else 0
+        shifts = np.array([s.clock.shift_ns for s in voters])
+        groups = [shifts[np.abs(shifts - shift) <= JUMP_NS] for shift in shifts]
+        best = max(groups, key=lambda group: (len(group), -np.abs(group).min()))
+        apart = int(np.median(best)) - stream.clock.shift_ns
+        return apart if abs(apart) > JUMP_NS else 0
 
     def _set_offset(self, stream: Stream, offset_ns: int) -> None:
         stream.clock.set_offset(offset_ns)
