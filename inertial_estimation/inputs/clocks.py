@@ -14,6 +14,7 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 Times = NDArray[np.int64]
 FITTED = 2000  # samples that the period is fitted to
+EARLIEST = -(2**62)  # [ns]
 JUDGED = 100  # samples from one fit to the next; bursts are sought in two such spans
 SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps after a late sample, and between samples that arrive at once
 BURSTY = 0.08  # share of samples at once after late ones, from which there are bursts
@@ -40,7 +41,7 @@ class EvenTimes:
 
     def reset(self) -> None:
         """Forget all stamps, for example after a jump of their clock."""
-        self._time = -(2**62)  # the last one that was returned
+        self._time = EARLIEST  # the last one that was returned
         self._begin()
 
     def _begin(self) -> None:
@@ -101,7 +102,6 @@ def _period(stamps: Times) -> float:
 
 ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that has set them before
 BLOCK_NS = NANOSECONDS  # after which clocks are compared again
-EARLIEST = -(2**62)
 
 
 class StreamClock:
@@ -113,16 +113,16 @@ class StreamClock:
         self.by_arrival = by_arrival  # whether the stamps are not used
         self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
         self.longest_ns = min(round(NANOSECONDS * config.timeout), JUMP_NS)  # step that continues them
-        self._delay_ns, self._zeros = round(NANOSECONDS * delay), 0
+        self.delay_ns, self._zeros = round(NANOSECONDS * delay), 0
         # Stamps, rows and arrivals of consecutive readings on another clock, until it is decided.
         self.held: list[tuple[int, Array, int]] = []
-        self.set_offset(0)
         self.reset()
 
     def reset(self) -> None:
         """Forget all stamps."""
         self.even.reset()
         self.held.clear()
+        self.offset_ns = 0  # added to the stamps of a clock that is not that of the other inputs
         self.last_ns: int | None = None  # last stamp
         self.readings = self.next_ns = 0  # number of readings on this clock; stamp of the next comparison
         self.shift_ns = 0  # stamp less arrival of the least delayed of the last readings
@@ -136,16 +136,6 @@ class StreamClock:
             if not self.unset:
                 return None
         return arrival_ns + 1 if arrival_ns == self.last_ns else arrival_ns
-
-    def set_offset(self, offset_ns: int) -> None:
-        """Take what is added to the stamps of a clock that is not that of the other inputs [ns]."""
-        # Time of a reading less its stamp, but for what makes the stamps even.
-        self.shifted_ns = offset_ns - self._delay_ns
-
-    @property
-    def offset_ns(self) -> int:
-        """What is added to the stamps of a clock that is not that of the other inputs [ns]."""
-        return self.shifted_ns + self._delay_ns
 
     @property
     def votes(self) -> bool:
@@ -161,7 +151,7 @@ class StreamClock:
             self._shift = shift
             if shift > self.shift_ns or self.readings == 1:
                 self.shift_ns = shift
-        return self.even.time_of(stamp_ns) + self.shifted_ns
+        return self.even.time_of(stamp_ns) + self.offset_ns - self.delay_ns
 
     def next_block(self, stamp_ns: int) -> None:
         """Begin a block of readings, after which clocks are compared; one ends at this stamp [ns]."""

@@ -32,6 +32,10 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == RATED else 0.0
     if clock.unset:
         remarks.append(UNSET)
+    if clock.offset_ns and clock.votes:
+        side = "behind" if clock.offset_ns > 0 else "ahead of"
+        moved = f"{abs(seconds(clock.offset_ns)):.2f} s {side} the others, is moved by it"
+        remarks.append(f"a clock of its own, {moved}: set inputs.arrival: [{stream.spec.name}]")
     if period > timeout and awaited:
         every = f"comes every {period:.2f} s, longer than inputs.timeout of {timeout:g} s"
         remarks.append(f"{every}, over which nothing is interpolated: set it to {3.0 * period:.1g}")

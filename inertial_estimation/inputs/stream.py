@@ -261,7 +261,7 @@ class Stream:
         time_ns = clock.time_of(stamp_ns, arrival_ns)
         fault = None if self.finish is None else self.finish(time_ns, row)
         if fault is None:
-            self.ring.append(time_ns, stamp_ns + clock.shifted_ns, row)
+            self.ring.append(time_ns, stamp_ns + clock.offset_ns - clock.delay_ns, row)
         if stamp_ns >= clock.next_ns or clock.readings == READINGS_TO_BELIEVE:
             clock.next_block(stamp_ns)
             self.clocks.compare(self)
@@ -371,7 +371,6 @@ class ClockGroup:
         for one in streams:
             held, newest = list(one.clock.held), one.ring.newest_ns
             one.clock.reset()
-            self._set_offset(one, 0)
             if newest is not None and newest >= begin_ns:
                 self._clear_rows(one)
             for reading in held:
@@ -383,9 +382,9 @@ class ClockGroup:
             clock, wanted = one.clock, self._offset_of(one)
             if wanted and abs(wanted - clock.offset_ns) <= JUMP_NS:
                 step_ns = max(-DRIFT_NS, min(DRIFT_NS, wanted - clock.offset_ns))
-                clock.set_offset(clock.offset_ns + step_ns)
+                clock.offset_ns += step_ns
             elif wanted != clock.offset_ns:
-                self._set_offset(one, wanted)
+                clock.offset_ns = wanted
                 self._clear_rows(one)
                 clock.even.reset()
 
@@ -405,14 +404,6 @@ class ClockGroup:
         best = max(groups, key=lambda group: (len(group), -np.abs(group).min()))
         apart = int(np.median(best)) - stream.clock.shift_ns
         return apart if abs(apart) > JUMP_NS else 0
-
-    def _set_offset(self, stream: Stream, offset_ns: int) -> None:
-        stream.clock.set_offset(offset_ns)
-        stream.remarks["clock"] = ""
-        if offset_ns and stream.clock.votes:
-            side = "behind" if offset_ns > 0 else "ahead of"
-            what = f"a clock of its own, {abs(seconds(offset_ns)):.2f} s {side} the others, is moved by it"
-            stream.remarks["clock"] = f"{what}: set inputs.arrival: [{stream.spec.name}]"
 
     def _drop_strays(self, stream: Stream) -> None:
         """Drop the held readings, since the clock before is heard."""
