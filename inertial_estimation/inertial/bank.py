@@ -25,7 +25,6 @@ from scipy.special import gammaln, log_ndtr
 
 from inertial_estimation.inertial.cause_table import (
     NOISE_FACTORS,
-    NOISE_POWER,
     TABLE,
     CauseColumns,
     CauseKind,
@@ -40,7 +39,6 @@ from inertial_estimation.spatial import linear_algebra
 
 COMPARED, WORTH = 12, 0.5  # causes that are compared by Student's t, and share of the best one's log odds
 SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
-ONSETS = np.array([*range(1, 13), 14, 16, 18])  # blocks since an onset, and the whole window
 OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
 KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
@@ -114,6 +112,7 @@ class CauseHypothesis:
         row: Its row of the table; None for none and for larger noise.
         index: Number of the body or input.
         blocks: Number of blocks since its onset.
+        log_prior: Logarithm of the probability that it begins in one block.
         log_odds: Logarithm of prior times evidence, relative to that of no cause.
         amplitudes: In units of their expected size; those of the last block where they vary, shape (d,).
         misfit: Mean square of the whitened residuals that it leaves, since its onset.
@@ -125,6 +124,7 @@ class CauseHypothesis:
     row: CauseRow | None = None
     index: int = 0
     blocks: int = 0
+    log_prior: float = 0.0
     log_odds: float = 0.0
     amplitudes: Array | None = None
     misfit: float = 1.0
@@ -269,18 +269,6 @@ class _Window:
         return found
 
 
-def lasting(h: CauseHypothesis, held_s: float) -> float:
-    """Return the loss of log odds of a push that has lasted, beyond the time for which any push may.
-
-    At rest no data tell a steady press from a load: the longer an unknown force lasts, the likelier a load.
-
-    Args:
-        h: The hypothesis.
-        held_s: Time that the event has lasted [s].
-    """
-    return held_s / PUSH_DURATION_S if h.kind in (CauseKind.PRESS, CauseKind.PUSH) else 0.0
-
-
 class Bank:
     """Compares the causes of a table over windows of blocks.
 
@@ -307,11 +295,9 @@ class Bank:
             noise: Noise as known now.
             held_s: Time that the event has lasted [s].
         """
-        window = _Window(blocks, posterior, noise)
-        dt, late = blocks[-1].rows.dt, held_s if held_s > PUSH_S else 0.0
-        found = [h for row in TABLE if row.after_s <= held_s for h in self._gaussian(row, window, dt)]
-        if late:
-            found = [replace(h, log_odds=h.log_odds - lasting(h, late)) for h in found]
+        window, dt = _Window(blocks, posterior, noise), blocks[-1].rows.dt
+        rows = [row for row in TABLE if row.after_s <= held_s]
+        found = [h for row in rows for h in self._gaussian(row, window, self._log_prior(row, dt, held_s))]
         found.sort(key=lambda h: -h.log_odds)
         nominal = self._student(CauseHypothesis(CauseKind.NOMINAL), window)
         larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
@@ -320,7 +306,7 @@ class Bank:
         worth = [h for h in found[:COMPARED] if h.log_odds > least]
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
             return CauseProbabilities((replace(nominal, log_odds=0.0),), np.ones(1))
-        compared = [nominal, *larger, *(self._student(h, window, dt, late) for h in worth)]
+        compared = [nominal, *larger, *(self._student(h, window) for h in worth)]
         compared.sort(key=lambda h: -h.log_odds)
         if compared[0].row is not None:
             compared[0] = replace(compared[0], amplitudes=self._amplitudes(compared[0], window))
@@ -328,7 +314,18 @@ class Bank:
         p = np.exp(logs - logs.max())
         return CauseProbabilities(tuple(compared), p / p.sum())
 
-    def _gaussian(self, row: CauseRow, window: _Window, dt: float) -> list[CauseHypothesis]:
+    def _log_prior(self, row: CauseRow, dt: float, held_s: float) -> Array:
+        """Return the log probability that each cause of a row begins in one block, shape (n,) or ().
+
+        At rest no data tell a steady press from a load: the longer an unknown force lasts, beyond the time
+        for which any push may, the likelier a load.
+        """
+        log = np.log(dt / row.period_s)
+        if row.kind in (CauseKind.PRESS, CauseKind.PUSH) and held_s > PUSH_S:
+            log -= held_s / PUSH_DURATION_S
+        return log + self.expected if row.kind is CauseKind.LOAD else np.asarray(log)
+
+    def _gaussian(self, row: CauseRow, window: _Window, log_prior: Array) -> list[CauseHypothesis]:
         """Return the hypotheses of a row of the table, each with its best onset, by Gaussian evidence."""
         columns = window.of_row(row)
         K, n, d, m = columns.shape
@@ -339,22 +336,15 @@ class Bank:
             (by_block * window.offset[:, None, :], np.matmul(by_block, window.F)), axis=2
         ).reshape(K, n, d, -1)
         slope = np.matmul(by_block, window.rest[:, :, None]).reshape(K, n, d)
-        lengths, own = np.arange(K, 0, -1), np.matmul(columns, columns.swapaxes(-1, -2))
+        own = np.matmul(columns, columns.swapaxes(-1, -2))
         if row.constant:
-            lengths = np.append(K, ONSETS[ONSETS < K][::-1])
-            since = (np.arange(K) >= K - lengths[:, None]).astype(float)
-            own, cross, slope = (
-                (since @ part.reshape(K, -1)).reshape(-1, *part.shape[1:]) for part in (own, cross, slope)
-            )
+            own, cross, slope = map(_since, (own, cross, slope))
         gain = self._evidence(row, own - np.matmul(cross, cross.swapaxes(-1, -2)), slope)
-        if not row.constant:
-            gain = gain[::-1].cumsum(axis=0)[::-1]
-        gain = gain + np.log(dt / row.period_s)
-        if row.columns == "loads":
-            gain = gain + self.expected
-        onsets = gain.argmax(axis=0)
-        best = gain.max(axis=0) + np.log(np.exp(gain - gain.max(axis=0)).sum(axis=0))
-        return [CauseHypothesis(row.kind, row, i, int(lengths[onsets[i]]), float(best[i])) for i in range(n)]
+        gain = log_prior + (gain if row.constant else _since(gain))
+        blocks, best = K - gain.argmax(axis=0), np.logaddexp.reduce(gain, axis=0)
+        priors = np.broadcast_to(log_prior, n).tolist()
+        found = enumerate(zip(blocks.tolist(), priors, best.tolist(), strict=True))
+        return [CauseHypothesis(row.kind, row, i, *one) for i, one in found]
 
     def _evidence(self, row: CauseRow, G: Array, g: Array, body: int | slice = slice(None)) -> Array:
         """Return the Gaussian evidence of amplitudes with the prior of the row, shape (...).
@@ -416,16 +406,12 @@ class Bank:
             Q = self._load_precision(_eliminated(G + Q, g)[2], h.index)
         return Q
 
-    def _student(
-        self, h: CauseHypothesis, window: _Window, dt: float = 1.0, late: float = 0.0
-    ) -> CauseHypothesis:
+    def _student(self, h: CauseHypothesis, window: _Window) -> CauseHypothesis:
         """Return a hypothesis with its evidence by Student's t of each row."""
         K, m = window.r.shape
-        rest, log_odds, row = window.rest, 0.0, h.row
+        rest, log_odds, row = window.rest, h.log_prior, h.row
         if row is not None:
             B = window.since(h)
-            log_odds = np.log(dt / row.period_s) - lasting(h, late)
-            log_odds += self.expected[h.index] if row.columns == "loads" else 0.0
             if row.constant:
                 flat, SB = B.reshape(K * m, -1), window.projected(B)
                 projected = SB.reshape(K * m, -1)
@@ -473,7 +459,7 @@ class Bank:
         known = float((window.r * window.rest).sum() - squares.sum())
         squares = squares / factor**2
         size = float(np.log(factor))
-        prior = max(-NOISE_POWER * size, -0.5 * (size / np.log(window.doubt)) ** 2)
+        prior = max(-FREEDOM * size, -0.5 * (size / np.log(window.doubt)) ** 2)
         log_p = _log_density(squares) - 0.5 * known - K * m * size + prior
         return CauseHypothesis(
             CauseKind.NOISE,
@@ -482,6 +468,12 @@ class Bank:
             misfit=float(squares.mean()),
             worst_row=float(squares.mean(axis=0).max()),
         )
+
+
+def _since(of_blocks: Array) -> Array:
+    """Return the sums over the blocks from each one to the newest, along the first axis."""
+    sums: Array = of_blocks[::-1].cumsum(axis=0)[::-1]
+    return sums
 
 
 def _log_density(squares: Array) -> float:

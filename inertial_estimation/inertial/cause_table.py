@@ -63,8 +63,7 @@ TABLE = (
     CauseRow(CauseKind.INPUT, "spatial_inputs", 6000.0, constant=False),
     CauseRow(CauseKind.INPUT, "single_inputs", 6000.0, constant=False),
 )
-NOISE_FACTORS = (2.0, 4.0, 8.0)  # of a standard deviation, prior probability k^-4
-NOISE_POWER = 4.0
+NOISE_FACTORS = (2.0, 4.0, 8.0)  # k of a standard deviation, prior probability k^-FREEDOM
 
 
 @dataclass(frozen=True)

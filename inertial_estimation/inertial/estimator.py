@@ -428,7 +428,7 @@ def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
             as_push=found.as_press,
         )
     wrench = h.amplitudes * table.wrench_size if h.kind is CauseKind.PUSH else found.press(table)
-    force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.R_BJ[h.index])
+    force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.columns.R_BJ[h.index])
     return LocatedCause(
         Cause.PUSH,
         found.probability,

@@ -27,7 +27,7 @@ FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to 
 GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
 REPORTED = 1.7  # factor from which on a stated noise is called too small
 REPORTED_LARGE = 5.0  # or too large: it covers errors of the model that a clean simulation lacks
-REPORTED_S = 2.0  # of data before it is reported [s]
+KNOWN_S = 2.0  # of data by which the noise is known, and is reported if it is wrong [s]
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
 
 
@@ -118,7 +118,7 @@ class NoiseScale:
     @property
     def _largest(self) -> Array:
         """s_g^2 to be used and as shown, shape (2, count): the larger one of motion and rest."""
-        known = self._of_both if self._seconds[1] > REPORTED_S else self._of_both[:1]
+        known = self._of_both if self._seconds[1] > KNOWN_S else self._of_both[:1]
         largest: Array = known.max(axis=0)
         return largest
 
@@ -233,7 +233,7 @@ class NoiseScale:
         Args:
             too_small: Which of both.
         """
-        if self._seconds.max() < REPORTED_S:
+        if self._seconds.max() < KNOWN_S:
             return ""
         found = ((name, seen) for name, (seen, _used) in self.factors().items())
         wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED_LARGE))

@@ -14,37 +14,39 @@ from enum import Enum
 import numpy as np
 from scipy.special import chdtri
 
-from inertial_estimation.inertial.bank import OFFSET, Bank, BankBlock, CauseHypothesis, CauseProbabilities
+from inertial_estimation.inertial.bank import (
+    OFFSET,
+    STRADDLING,
+    Bank,
+    BankBlock,
+    CauseHypothesis,
+    CauseProbabilities,
+)
 from inertial_estimation.inertial.cause_table import CauseColumns, CauseKind, CauseTable
 from inertial_estimation.inertial.filter import InformationFilter
+from inertial_estimation.inertial.noise import KNOWN_S
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
-FIRST_DELAY, FIRST_DELAY_S = 2, 0.8  # the same in the first data, by which the noise is found [s]
-LONGEST_WINDOW = 20  # blocks of an event that the bank looks at
+FIRST_S = 0.8  # of data by which the noise is found, and which wait for STRADDLING blocks only [s]
+LONGEST_WINDOW = 12  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
-CALM, CALM_ROW = 1.5, 4.0  # largest mean square of these, of all rows and of one
 RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
 QUIET_ROW = 9.0  # largest square of one row in a block, or in the mean of those that wait, that it need not
 JUDGED_EVERY = 20  # blocks, of those that agree with the estimate, singly and in the mean
 HELD = 0.5  # probability of no event below which blocks wait
-EVENT = 0.01  # the same below which there is one
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
-LEAST_NAMED = 2  # blocks of a cause before it is reported
-LEAST_BLOCKS = 2  # of a load before it is believed
-FITS, FITS_ROW = 1.6, 6.0  # largest mean square that a believed load leaves, of all rows and of one
+FITS, FITS_ROW = 1.6, 6.0  # largest mean square that is noise, of all rows and of one
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
 STILL_S = 0.6  # after which a load that has not moved is no longer followed [s]
 FOLLOWING_S = 0.1  # for a followed load to change by an expected one, and for this to fade to 1 / e [s]
 OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
-FORCED_S = 2.0  # for which all data are learned then, as of a robot that has changed, or noise that has [s]
 WORTH = 0.1  # share of the past that is left then
-FIRST_S = 2.0  # of data that may be wrong from the beginning [s]
-FIRST_EVENT_S = 0.5  # after which they are, where they contradict the later ones [s]
+FIRST_EVENT_S = 0.5  # after which first data are wrong, where they contradict the later ones [s]
 
 
 class Phase(Enum):
@@ -65,8 +67,7 @@ class FoundCause:
         as_press: Probability that a load is a steady press instead.
         certain: Whether it is certain enough to act on.
         is_reported: Whether it is, or is certain but for a steady press, and explains the data.
-        R_BJ: Orientation of the candidates' joint frames in the base, shape (n, 3, 3).
-        upwards: Proper acceleration of the base [m/s^2], shape (3,).
+        columns: Those of the causes in the last block.
     """
 
     hypothesis: CauseHypothesis
@@ -75,8 +76,7 @@ class FoundCause:
     as_press: float
     certain: bool
     is_reported: bool
-    R_BJ: Array
-    upwards: Array
+    columns: CauseColumns
 
     def press(self, table: CauseTable) -> Array:
         """Return force and moment of a steady press at the body's centre of mass, base axes, (6,).
@@ -86,8 +86,8 @@ class FoundCause:
         """
         assert self.hypothesis.amplitudes is not None
         amplitude = self.hypothesis.amplitudes * table.load_size
-        moment = self.R_BJ[self.hypothesis.index] @ amplitude[1:]
-        return -np.concatenate((amplitude[0] * self.upwards, np.cross(moment, self.upwards)))
+        moment, upwards = self.columns.R_BJ[self.hypothesis.index] @ amplitude[1:], self.columns.upwards
+        return -np.concatenate((amplitude[0] * upwards, np.cross(moment, upwards)))
 
 
 def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCause:
@@ -98,19 +98,15 @@ def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCaus
         columns: Of the last block.
     """
     best = verdict.best
-    alike = [
-        (h, p)
-        for h, p in zip(verdict.hypotheses, verdict.probabilities.tolist(), strict=True)
-        if h.kind is best.kind and h.row is best.row and h.log_odds > best.log_odds - np.log(NAMED)
-    ]
-    probability = verdict.probability(best.kind)
+    least = best.log_odds - np.log(NAMED)
+    alike = [h for h in verdict.hypotheses if h.kind is best.kind and h.row is best.row]
+    indices = tuple(dict.fromkeys(h.index for h in alike if h.log_odds > least))
+    probability, pressed = verdict.probability(best.kind), verdict.probability(CauseKind.PRESS)
     certain = probability > 1.0 - 1.0 / ODDS
-    indices = tuple(dict.fromkeys(h.index for h, _p in alike))
-    pressed = verdict.probability(CauseKind.PRESS)
     open_ = best.kind is CauseKind.LOAD and probability + pressed > 1.0 - 1.0 / ODDS
-    reportable = (certain or open_) and best.blocks >= LEAST_NAMED
+    reportable = (certain or open_) and best.blocks >= STRADDLING
     reported = best.amplitudes is not None and reportable and fits(best)
-    return FoundCause(best, probability, indices, pressed, certain, reported, columns.R_BJ, columns.upwards)
+    return FoundCause(best, probability, indices, pressed, certain, reported, columns)
 
 
 def fits(h: CauseHypothesis) -> bool:
@@ -249,7 +245,7 @@ class Supervisor:
         """Number of blocks that a block waits before it is learned."""
         if self.loads.followed:
             return 0
-        return DELAY if self.progress.learned_s > FIRST_DELAY_S else FIRST_DELAY
+        return DELAY if self.progress.learned_s > FIRST_S else STRADDLING
 
     def feed(self, block: BankBlock) -> None:
         """Take the next block.
@@ -277,10 +273,9 @@ class Supervisor:
             normal = self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE)
             if not self.loads.followed:
                 self.found = None
-            if EVENT <= normal < HELD and len(self.waiting) < LONGEST_WINDOW:
-                return
-            if normal >= EVENT:
-                self._learn_old()
+            if normal >= 1.0 / ODDS:
+                if normal >= HELD or len(self.waiting) >= LONGEST_WINDOW:
+                    self._learn_old()
                 return
             self.phase, self._event = Phase.HOLDING, Event()
             self.progress.events += 1
@@ -317,51 +312,57 @@ class Supervisor:
             self._learn(*old)
 
     def _hold(self, block: BankBlock, verdict: CauseProbabilities) -> None:
-        self._event.held_s += block.rows.dt
+        event = self._event
+        event.held_s += block.rows.dt
         self.found = found_cause(verdict, block.columns)
         best = self.found.hypothesis
-        self._event.pushed |= best.kind in (CauseKind.PUSH, CauseKind.PRESS, CauseKind.LOAD) and fits(best)
-        enough = self._event.held_s > (AGREED - 0.5) * block.rows.dt
-        over = enough and self._agrees()
+        event.pushed |= best.kind in (CauseKind.PUSH, CauseKind.PRESS, CauseKind.LOAD) and fits(best)
         if best.kind is CauseKind.LOAD and self._believed(self.found):
             candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
-        nothing = verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) > 1.0 - 1.0 / ODDS
-        if over or (nothing and enough):
+        learned_s = self.progress.learned_s
+        if event.held_s > (AGREED - 0.5) * block.rows.dt and self._is_over(verdict):
             self._end(1)
-            return
-        if (
-            not self._event.pushed
-            and self.progress.learned_s < FIRST_S
-            and self._event.held_s > max(FIRST_EVENT_S, self.progress.learned_s)
-        ):
+        elif not event.pushed and learned_s < KNOWN_S and event.held_s > max(FIRST_EVENT_S, learned_s):
             self._filter.reset()
             self.progress.starts += 1
             self.progress.learned_s = 0.0
             self._end(len(self.waiting))
-            return
-        if self._event.held_s > LONGEST_EVENT_S:
-            self._filter.data.discount(WORTH)
-            self._filter.noise.discount(WORTH)
-            for number in set(self.bodies.values()):
-                self._filter.open(number, self._load_covariance(number))
-            self._filter.solve()
-            self._end(AGREED)
-            self.progress.forced_s = FORCED_S
-            return
+        elif event.held_s > LONGEST_EVENT_S:
+            self._learn_anew()
+        else:
+            self._trim(best)
+
+    def _is_over(self, verdict: CauseProbabilities) -> bool:
+        """Whether no cause is left, or the last blocks agree with the estimate again."""
+        nothing = verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) > 1.0 - 1.0 / ODDS
+        return nothing or self._agrees()
+
+    def _learn_anew(self) -> None:
+        """Let the past be worth less, and all data be learned: the robot has changed, or the noise has."""
+        self._filter.data.discount(WORTH)
+        self._filter.noise.discount(WORTH)
+        for number in set(self.bodies.values()):
+            self._filter.open(number, self._load_covariance(number))
+        self._filter.solve()
+        self._end(AGREED)
+        self.progress.forced_s = KNOWN_S
+
+    def _trim(self, best: CauseHypothesis) -> None:
+        """Drop blocks long before the onset of an event, and the first ones of a long event."""
         onset = len(self.waiting) - best.blocks if best.blocks else 0
         while len(self.waiting) > DELAY and onset > CONTEXT:
             self.waiting.popleft()
             onset -= 1
         while len(self.waiting) > LONGEST_WINDOW:
-            del self.waiting[min(onset, CONTEXT)]  # the first one of the event
+            del self.waiting[min(onset, CONTEXT)]
 
     def _believed(self, found: FoundCause) -> bool:
         """Whether a load is certain and, where none is expected, leaves no more than noise."""
         h = found.hypothesis
-        least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else LEAST_BLOCKS
+        least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else STRADDLING
         return found.certain and h.blocks >= least and (fits(h) or bool(self._bank.expected[h.index]))
 
     def _open(self, candidate: int, load: CauseHypothesis) -> None:
@@ -403,7 +404,7 @@ class Supervisor:
             for rows in last
         ]
         mean = np.mean(squares, axis=0)
-        return len(last) == AGREED and float(mean.mean()) < CALM and float(mean.max()) < CALM_ROW
+        return len(last) == AGREED and float(mean.mean()) < FITS and float(mean.max()) < FITS_ROW
 
     def _learn(self, *blocks: BankBlock) -> None:
         self._filter.learn(*(block.rows for block in blocks))
