@@ -404,7 +404,6 @@ class InertialEstimate:
         friction: Friction states by joint and term, empty where not estimated.
         noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
         located: What makes the innovations large, once it is certain or a load that may be a push; else None.
-            A load that became certain while estimates were withheld comes with the next estimate.
         sensor_errors: Slowly varying error of a sensor and its standard deviation, by ``kind/where``.
         measured: Whether a measurement of this time was used. Between two of them the hand-over goes on, and
             all but stamp and links is of the last one.

@@ -472,8 +472,9 @@ class Bank:
 
 def _since(of_blocks: Array) -> Array:
     """Return the sums over the blocks from each one to the newest, along the first axis."""
-    sums: Array = of_blocks[::-1].cumsum(axis=0)[::-1]
-    return sums
+    K = len(of_blocks)
+    sums: Array = np.triu(np.ones((K, K))) @ of_blocks.reshape(K, -1)
+    return sums.reshape(of_blocks.shape)
 
 
 def _log_density(squares: Array) -> float:

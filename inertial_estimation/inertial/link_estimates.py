@@ -8,31 +8,18 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
+import pinocchio as pin
 
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.hand_over import HandOver, published_defect
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
+from inertial_estimation.spatial import linear_algebra
 
 PARTS = ("mass", "com x", "com y", "com z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 INERTIA_ENTRIES = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
-UPPER_ENTRIES = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # xx, xy, xz, yy, yz, zz
-_COM = np.array([1, 2, 3])  # rows and columns of the centre of mass in the Jacobian
-
-
-def _steiner() -> Array:
-    """Second derivatives of c'c 1 - c c' by c, in the order of `UPPER_ENTRIES`, shape (6, 3, 3)."""
-    second = np.zeros((6, 3, 3))
-    for row, (i, j) in enumerate(zip(*UPPER_ENTRIES, strict=True)):
-        second[row, i, j] -= 1.0
-        second[row, j, i] -= 1.0
-        if i == j:
-            second[row] += 2.0 * np.eye(3)
-    return second
-
-
-_STEINER = _steiner()
+UPPER = np.triu_indices(3)  # xx, xy, xz, yy, yz, zz
 
 
 def central_parameters(pi: Array) -> Array:
@@ -59,26 +46,27 @@ def central_jacobian(pi: Array) -> Array:
     Returns:
         Shape (n, 10, 10).
     """
+    E, D = np.eye(3), np.zeros((len(pi), 10, 10))
     with np.errstate(divide="ignore", invalid="ignore"):
         inverse = 1.0 / pi[:, :1]
         c = inverse * pi[:, 1:4]
-    by_com = np.tensordot(c, _STEINER, axes=(1, 2))  # of c'c 1 - c c', which is quadratic: (n, 6, 3)
-    D = np.zeros((len(pi), 10, 10))
+    outer = E[:, :, None] * c[:, None, None, :]
+    by_h = (outer + outer.swapaxes(2, 3) - 2.0 * c[:, :, None, None] * E)[:, :, UPPER[0], UPPER[1]].swapaxes(
+        1, 2
+    )
     D[:, 0, 0] = 1.0
     D[:, 1:4, 0] = -inverse * c
-    D[:, _COM, _COM] = inverse
-    D[:, np.arange(4, 10), INERTIA_ENTRIES[UPPER_ENTRIES]] = 1.0
-    D[:, 4:, 1:4] = -by_com
-    D[:, 4:, 0] = 0.5 * (by_com @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
+    D[:, 1:4, 1:4] = inverse[:, :, None] * E
+    D[:, np.arange(4, 10), INERTIA_ENTRIES[UPPER]] = 1.0
+    D[:, 4:, 1:4] = by_h
+    D[:, 4:, 0] = -0.5 * (by_h @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D
 
 
 def parameter_covariance(estimate: LinkEstimate) -> Array:
     """Return the covariance of a body's ten parameters, linear in the mass, about the link frame.
 
-    The inverse of the transformation by `central_jacobian`: with h = m c and I = I_cm + m (c'c 1 - c c'),
-    the covariance is transformed by the derivative of [m, h, I] with respect to [m, c, I_cm]. The result
-    is consistent with the filter's P, from which the covariance of the estimate was computed.
+    The inverse of the transformation by `central_jacobian`, consistent with the filter's P.
 
     Args:
         estimate: Estimate of a link, with the covariance of mass, centre of mass and inertia about it.
@@ -88,15 +76,9 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
         first moment [kg m] and inertia [kg m^2] about the origin of the link frame, in its axes; shape
         (10, 10).
     """
-    m, c = estimate.estimate.mass, estimate.estimate.com_L
-    entries, by_com = INERTIA_ENTRIES[UPPER_ENTRIES], _STEINER @ c
-    D = np.zeros((10, 10))
-    D[0, 0] = 1.0
-    D[1:4, 0] = c
-    D[_COM, _COM] = m
-    D[entries, np.arange(4, 10)] = 1.0
-    D[entries, 0] = 0.5 * (by_com @ c)
-    D[entries, 1:4] = m * by_com
+    body = estimate.estimate
+    pi = pin.Inertia(body.mass, body.com_L, body.inertia_Lcm).toDynamicParameters()
+    D = linear_algebra.inv(central_jacobian(pi[None])[0])
     covariance: Array = D @ estimate.covariance @ D.T
     return covariance
 

@@ -9,7 +9,6 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.estimator import InertialEstimator, MeasuredStep, StepOutcome
 from inertial_estimation.inertial.health import estimator_health
 from inertial_estimation.inertial.link_estimates import estimate_defect
-from inertial_estimation.inertial.located_events import WithheldLoads
 from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.supervisor import Phase
 from inertial_estimation.inertial.windows import Between, NeededInputs, StateWindows
@@ -69,14 +68,12 @@ class InertialPipeline(TakesReadings):
         self._windows = StateWindows(config, setup, needed, self.inputs)
         self.inputs.reduce = self._windows.state_at
         self.checks = LiveChecks(setup, config.robot, self.inputs)
-        self._loads = WithheldLoads()
         self._stepper: Stepper[InertialEstimate] = Stepper(
             self.inputs,
             on_step=self._step,
-            on_restart=self._restart,
+            on_restart=self.estimator.forget,
             on_failure=self.estimator.drop_waiting,
             defect=estimate_defect,
-            on_withheld=self._loads.keep,
         )
 
     @property
@@ -102,7 +99,7 @@ class InertialPipeline(TakesReadings):
         Returns:
             The estimates since the last tick, in order of their stamps. Steps that lack an input have none.
         """
-        return [self._loads.completed(estimate) for estimate in self._stepper.tick(now_ns)]
+        return self._stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
@@ -129,7 +126,6 @@ class InertialPipeline(TakesReadings):
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._stepper.clear()
-        self._loads.reset()
         self.estimator.reset()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -169,10 +165,6 @@ class InertialPipeline(TakesReadings):
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
         return self.model.total_mass(self.estimator.posterior.at.pi_C)
-
-    def _restart(self) -> None:
-        self._loads.reset()
-        self.estimator.forget()
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = sample.reduced

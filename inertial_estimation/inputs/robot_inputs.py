@@ -312,18 +312,17 @@ class Stepper(Generic[ResultT]):
         on_gap: Callable[[], None] = lambda: None,
         on_failure: Callable[[], None] | None = None,
         defect: Callable[[ResultT], str] = lambda _result: "",
-        on_withheld: Callable[[ResultT], None] = lambda _result: None,
     ) -> None:
         """Begin before the first step.
 
         `on_step` executes one step (None: no result). `on_restart` is called before one for which no earlier
         state is valid, but the first, `on_gap` before one after a gap of all inputs, `on_failure` (None:
         `on_restart`) after one that failed. `defect` says what is wrong with a result that must not be
-        published; `on_withheld` takes results that are older than may be published.
+        published.
         """
         self.inputs, self.failures = inputs, 0
         self._on_step, self._on_restart, self._on_gap = on_step, on_restart, on_gap
-        self._on_failure, self._defect, self._on_withheld = on_failure or on_restart, defect, on_withheld
+        self._on_failure, self._defect = on_failure or on_restart, defect
         self._reason, self._failed_ns = "", 0
         self._last_ns: int | None = None  # time of the last executed step
         self._sample: AlignedSample | None = None  # the last one
@@ -338,9 +337,8 @@ class Stepper(Generic[ResultT]):
         fresh: list[ResultT] = []
         for sample in self.inputs.ready():
             result = self.step(sample)
-            if result is not None:
-                stale = self.inputs.aligner.is_stale(sample.stamp_ns, now_ns)
-                (self._on_withheld if stale else fresh.append)(result)
+            if result is not None and not self.inputs.aligner.is_stale(sample.stamp_ns, now_ns):
+                fresh.append(result)
         return fresh
 
     def elapsed(self, sample: AlignedSample) -> float | None:

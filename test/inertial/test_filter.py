@@ -7,10 +7,16 @@ import pytest
 from scipy.optimize import minimize
 from support.inertial_scenes import MEMORY, ArmScene
 
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.filter import DRIFT_S, GroupedInformation, InformationFilter
+from inertial_estimation.inertial.link_estimates import central_jacobian
 from inertial_estimation.inertial.noise import RowBlock
 from inertial_estimation.inertial.posterior import (
+    LARGEST_DEVIATION,
+    LARGEST_STEP,
+    MOST_STEPS,
+    BodyPrior,
     LinearPrior,
     Posterior,
     Unknowns,
@@ -231,12 +237,89 @@ def test_information_is_that_of_the_data_over_that_of_the_prior(share, informati
     assert part.x == pytest.approx(moved.x if information > 3.0 else unknowns.nominal)
 
 
-def test_information_of_groups_is_that_of_noise_scaled_in_each_of_them():
-    rng, groups, w = np.random.default_rng(0), np.array([0, 1, 1, 2, 0]), np.array([1.0, 0.5, 3.0])
-    data, root = GroupedInformation(groups, 4), rng.normal(size=(5, 5))
-    block = RowBlock(rng.normal(size=(5, 4)), rng.normal(size=5), root @ root.T + np.eye(5), 0.01)
-    data.add(block, np.ones(5))
-    scaled = np.linalg.inv(block.noise) * np.outer(w[groups], w[groups])
+def some_information(seed=0, size=4):
+    rng, groups = np.random.default_rng(seed), np.array([0, 1, 1, 2, 0])
+    data, root = GroupedInformation(groups, size), rng.normal(size=(5, 5))
+    block = RowBlock(rng.normal(size=(5, size)), rng.normal(size=5), root @ root.T + np.eye(5), 0.01)
+    return rng, data, block
+
+
+@pytest.mark.parametrize("weights", [np.ones(5), np.array([1.0, 0.2, 0.5, 1.0, 0.05])])
+def test_information_of_groups_is_that_of_noise_scaled_in_each_of_them_and_by_weights(weights):
+    _rng, data, block = some_information()
+    w = np.array([1.0, 0.5, 3.0])
+    data.add(block, weights)
+    root = w[data.groups] * np.sqrt(weights)
+    scaled = np.linalg.inv(block.noise) * np.outer(root, root)
     matrix, vector = data.weighted(w)
     assert matrix == pytest.approx(block.A.T @ scaled @ block.A)
     assert vector == pytest.approx(block.A.T @ scaled @ block.value)
+    data.settle(w)
+    data.discount(0.3)
+    assert data.weighted(7.0 * w)[0] == pytest.approx(0.3 * matrix)
+    assert data.weighted(7.0 * w)[1] == pytest.approx(0.3 * vector)
+
+
+def test_a_random_step_adds_its_covariance_and_leaves_the_mean():
+    rng, data, block = some_information(size=3)
+    w, U, root = np.array([1.0, 0.5, 3.0]), rng.normal(size=(3, 2)), rng.normal(size=(2, 2))
+    data.add(block, np.ones(5))
+    before, vector = data.weighted(w)
+    data.open(U, root @ root.T, w)
+    after, moved = data.weighted(w)
+    assert np.linalg.inv(after) == pytest.approx(np.linalg.inv(before) + U @ root @ root.T @ U.T)
+    assert np.linalg.solve(after, moved) == pytest.approx(np.linalg.solve(before, vector))
+
+
+def test_the_prior_is_stated_of_mass_and_centre_of_mass():
+    scene, prior = ArmScene(), BodyPrior(mass=0.3, com=0.02, radii=0.2)
+    unknowns = Unknowns(scene.bodies, prior)
+    covariances = Posterior(unknowns.at(unknowns.nominal), unknowns.prior_covariance).body_covariances
+    for body, covariance in zip(scene.bodies, covariances, strict=True):
+        D = central_jacobian((body.to_link @ body.nominal_C)[None])[0] @ body.to_link
+        sigma = np.sqrt((D @ covariance @ D.T).diagonal())
+        assert sigma[0] == pytest.approx(0.3 * body.nominal_J.mass)
+        assert sigma[1:4] == pytest.approx(np.full(3, 0.02))
+
+
+def test_a_state_is_bounded_and_approached_in_steps():
+    unknowns = ArmScene(links=("panda_link7",)).unknowns()
+    start = unknowns.at(unknowns.nominal)
+    data = 1e8 * np.eye(10), 1e8 * unknowns.at(unknowns.nominal + 2.4).phi
+    found = most_probable(unknowns, data, start)
+    moved = np.abs(found.x - unknowns.nominal).max()
+    assert 1 < found.steps <= MOST_STEPS
+    assert LARGEST_STEP < moved <= found.steps * LARGEST_STEP * (1.0 + 1e-9)
+    for sign in (-1.0, 1.0):
+        far = unknowns.bounded(unknowns.nominal + sign * 1e3) - unknowns.nominal
+        assert sign * far == pytest.approx(LARGEST_DEVIATION)
+
+
+def test_an_expected_body_stays_where_it_is_without_data():
+    scene = ArmScene()
+    scene.add_payload(1, *PAYLOAD)
+    filter_ = learned(scene, [scene.block()[0] for _ in range(80)])
+    informed = informed_part(filter_.unknowns, filter_.posterior, filter_.centre)
+    filter_.expect(1)
+    filter_.data.discount(0.0)
+    for _ in range(20):
+        filter_.solve()
+    expected = np.concatenate((filter_.unknowns.nominal[:10], informed.x[10:]))
+    assert filter_.posterior.x == pytest.approx(expected, abs=1e-3)
+    assert informed.directions == np.count_nonzero(informed.information > 3.0) > 3
+
+
+def test_a_prediction_is_as_uncertain_as_the_state_and_what_fails_is_not_learned(monkeypatch):
+    scene = ArmScene()
+    filter_ = learned(scene, [scene.block()[0] for _ in range(10)])
+    block, before = scene.block()[0], filter_.data.matrices.copy()
+    H = block.A @ filter_.posterior.at.D
+    assert filter_.predicted_variance(block) == pytest.approx((H @ filter_.posterior.P @ H.T).diagonal())
+
+    def fails():
+        raise NumericalError("not positive definite")
+
+    monkeypatch.setattr(filter_, "solve", fails)
+    with pytest.raises(NumericalError):
+        filter_.learn(block)
+    assert filter_.data.matrices == pytest.approx(before)

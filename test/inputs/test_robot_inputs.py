@@ -74,7 +74,7 @@ class Pipeline:
     """Counts steps; fails at some of them."""
 
     def __init__(self, robot, fails=(), defects=()):
-        self.events, self.withheld, self.fails, self.defects = [], [], set(fails), set(defects)
+        self.events, self.fails, self.defects = [], set(fails), set(defects)
         self.stepper = Stepper(
             robot,
             on_step=self.step,
@@ -82,7 +82,6 @@ class Pipeline:
             on_gap=lambda: self.events.append("gap"),
             on_failure=lambda: self.events.append("failure"),
             defect=lambda result: "defect" if result[0] < 0 else "",
-            on_withheld=self.withheld.append,
         )
         self.steps = 0
 
@@ -119,5 +118,4 @@ def test_a_backlog_is_caught_up_with_and_not_published():
     pipeline = Pipeline(inputs(needs=None))
     fresh = pipeline.feed(0, 101, now=START + 500 * MS)
     assert len(fresh) == 31  # those of the last 0.1 s and of what a step may wait for
-    assert len(pipeline.withheld) == 70
     assert pipeline.steps == 101
