@@ -29,7 +29,7 @@ from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
 FIRST_S = 0.8  # of data by which the noise is found, and which wait for STRADDLING blocks only [s]
-LONGEST_WINDOW = 14  # blocks of an event that the bank looks at
+LONGEST_WINDOW = 16  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
