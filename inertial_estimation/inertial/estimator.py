@@ -13,7 +13,7 @@ from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCho
 from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, InertialPipelineConfig
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
-from inertial_estimation.inertial.model import REST_SPEED, EstimationModel
+from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.noise import NoiseScale, RowBlock
 from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
@@ -78,64 +78,51 @@ class ResidualBias:
     under the assumption that the parameters are correct.
 
     Attributes:
-        bias: Subtracted from the measured rows [Nm, N], shape (m,).
-        is_known: Whether there is one.
+        bias: Subtracted from the measured rows [Nm, N], zero where none is known, shape (m,).
         active: Whether a calibration is under way.
     """
 
-    def __init__(self, rows: int, window: float, rest_speed: float) -> None:
+    def __init__(self, rows: int) -> None:
         """Start without bias.
 
         Args:
             rows: Number of rows.
-            window: Time to average over [s].
-            rest_speed: Largest joint speed that counts as rest [rad/s].
         """
-        self.window = window
-        self.rest_speed = rest_speed
-        self.bias: Array = np.zeros(rows)
-        self.active = self.is_known = False
-        self._clear()
-
-    def start(self) -> None:
-        """Begin a calibration; the previous bias and any residuals averaged so far are dropped."""
-        self.bias = np.zeros_like(self.bias)
-        self.active, self.is_known = True, False
-        self._clear()
+        self._rows = rows
+        self.reset()
 
     def reset(self) -> None:
         """Drop the bias and any calibration under way."""
-        self.start()
-        self.active = False
+        self.bias, self.active = np.zeros(self._rows), False
+        self._residuals, self._gathered_s = list[Array](), 0.0
 
-    def feed(self, residual: Array, speed: float, dt: float) -> Decision:
+    def start(self) -> None:
+        """Begin a calibration; the previous bias and any residuals gathered so far are dropped."""
+        self.reset()
+        self.active = True
+
+    def feed(self, residual: Array, dt: float, *, at_rest: bool) -> Decision:
         """Add one residual while a calibration is active.
 
         Args:
             residual: Measured minus predicted, bias not subtracted, shape (m,).
-            speed: Current largest joint speed [rad/s].
             dt: Time since the last residual [s].
+            at_rest: Whether the joints are at rest.
 
         Returns:
-            WAITING_FOR_REST, CALIBRATING, or CALIBRATED once the window is full.
+            WAITING_FOR_REST, CALIBRATING, or CALIBRATED once there are enough.
         """
-        if speed > self.rest_speed:
-            self._clear()
+        if not at_rest:
+            self.start()
             return Decision.WAITING_FOR_REST
-        self._sum += residual
-        self._count += 1
-        self._gathered += dt
-        if self._gathered < self.window:
+        self._residuals.append(residual)
+        self._gathered_s += dt
+        if self._gathered_s < CALIBRATION_S:
             return Decision.CALIBRATING
-        self.bias = self._sum / self._count
-        self.active, self.is_known = False, True
-        self._clear()
+        bias = np.mean(self._residuals, axis=0)
+        self.reset()
+        self.bias = bias
         return Decision.CALIBRATED
-
-    def _clear(self) -> None:
-        self._sum = np.zeros_like(self.bias)
-        self._count = 0
-        self._gathered = 0.0
 
 
 class InertialEstimator:
@@ -176,7 +163,7 @@ class InertialEstimator:
                 lambda body: self.model.load_covariance(bank.table, body),
                 self._switch_on,
             )
-        self.bias = ResidualBias(len(rows), CALIBRATION_S, REST_SPEED)
+        self.bias = ResidualBias(len(rows))
         self.published = PublishedLinks(model.published, model.idle_covariances())
         self.published.set_estimated(model.bodies)
         self._bound = nis_bound(len(rows))
@@ -262,13 +249,12 @@ class InertialEstimator:
             raise MeasurementError(
                 "the measurement equation is not finite: readings are beyond any sensor's range"
             )
-        speed = float(np.abs(equation.state.v).max(initial=0.0))
         dt, self._since = min(self._since + step.dt, self.config.window), 0.0
         block = self.model.block(equation, self.believed(), dt, step.time_ns)
         if self.bias.active:
-            return self._outcome(block, self.bias.feed(self.filter.innovation(block), speed, dt))
-        if self.bias.is_known:
-            block = replace(block, value=block.value - self.bias.bias)
+            residual = self.filter.innovation(block)
+            return self._outcome(block, self.bias.feed(residual, dt, at_rest=block.at_rest))
+        block = replace(block, value=block.value - self.bias.bias)
         if not self.learning:
             return self._outcome(block, Decision.DISABLED)
         if isinstance(self.filter, LogCholeskyEkf):

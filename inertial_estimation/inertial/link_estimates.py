@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
-import pinocchio as pin
 
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.models.bodies import BodyReference
@@ -76,8 +75,9 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
         first moment [kg m] and inertia [kg m^2] about the origin of the link frame, in its axes; shape
         (10, 10).
     """
-    body = estimate.estimate
-    pi = pin.Inertia(body.mass, body.com_L, body.inertia_Lcm).toDynamicParameters()
+    m, c, pi = estimate.estimate.mass, estimate.estimate.com_L, np.zeros(10)
+    pi[0], pi[1:4] = m, m * c
+    pi[INERTIA_ENTRIES] = estimate.estimate.inertia_Lcm + m * (c @ c * np.eye(3) - np.outer(c, c))
     D = linear_algebra.inv(central_jacobian(pi[None])[0])
     covariance: Array = D @ estimate.covariance @ D.T
     return covariance

@@ -11,7 +11,7 @@ from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
 from inertial_estimation.inertial.link_estimates import PublishedLinks
 from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
-from inertial_estimation.inertial.posterior import BodyPrior, LinearPrior, Posterior, Unknowns
+from inertial_estimation.inertial.posterior import LinearPrior, Posterior, Unknowns
 from inertial_estimation.models.bodies import (
     BodyReference,
     check_priors,
@@ -154,8 +154,7 @@ class EstimationModel:
             friction = LinearPrior(self.friction.names, self.friction.nominal_values, sigma)
         if self.errors:
             errors = LinearPrior(self.errors.names, np.zeros(self.errors.size), self.errors.sigmas)
-        prior = BodyPrior(config.prior.mass, config.prior.com, config.prior.radii)
-        return Unknowns(self.bodies, prior, friction, errors)
+        return Unknowns(self.bodies, config.prior, friction, errors)
 
     def noise_scale(self) -> NoiseScale:
         """Return the scale of the noise of the rows, as stated."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
+from inertial_estimation.inertial.config import PriorConfig
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
@@ -24,21 +25,6 @@ from inertial_estimation.spatial.log_cholesky import (
 # From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
 # centre of mass within 10 of them. Beyond, floating point cannot tell consistent from inconsistent bodies.
 LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
-
-
-@dataclass(frozen=True)
-class BodyPrior:
-    """Standard deviations of every body about its nominal values.
-
-    Attributes:
-        mass: Of the logarithm of the mass.
-        com: Of the centre of mass, per axis [m].
-        radii: Of the logarithm of the radii of gyration, and of the shears between them.
-    """
-
-    mass: float
-    com: float
-    radii: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +86,7 @@ class Unknowns:
     """
 
     bodies: tuple[BodyReference, ...]
-    body_prior: BodyPrior
+    body_prior: PriorConfig
     friction: LinearPrior = field(default_factory=LinearPrior.none)
     errors: LinearPrior = field(default_factory=LinearPrior.none)
     convention: str = "rucker"

@@ -322,8 +322,9 @@ class Supervisor:
             if candidate in self.bodies or self._switch_on(candidate):
                 self._open(candidate, best)
                 return
-        learned_s = self.progress.learned_s
-        if event.held_s > (AGREED - 0.5) * block.rows.dt and self._is_over(verdict):
+        learned_s, enough = self.progress.learned_s, event.held_s > (AGREED - 0.5) * block.rows.dt
+        nothing = verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) > 1.0 - 1.0 / ODDS
+        if enough and (nothing or self._agrees()):
             self._end(1)
         elif not event.pushed and learned_s < KNOWN_S and event.held_s > max(FIRST_EVENT_S, learned_s):
             self._filter.reset()
@@ -333,12 +334,7 @@ class Supervisor:
         elif event.held_s > LONGEST_EVENT_S:
             self._learn_anew()
         else:
-            self._trim(best)
-
-    def _is_over(self, verdict: CauseProbabilities) -> bool:
-        """Whether no cause is left, or the last blocks agree with the estimate again."""
-        nothing = verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) > 1.0 - 1.0 / ODDS
-        return nothing or self._agrees()
+            _trim(self.waiting, best.blocks)
 
     def _learn_anew(self) -> None:
         """Let the past be worth less, and all data be learned: the robot has changed, or the noise has."""
@@ -349,15 +345,6 @@ class Supervisor:
         self._filter.solve()
         self._end(AGREED)
         self.progress.forced_s = KNOWN_S
-
-    def _trim(self, best: CauseHypothesis) -> None:
-        """Drop blocks long before the onset of an event, and the first ones of a long event."""
-        onset = len(self.waiting) - best.blocks if best.blocks else 0
-        while len(self.waiting) > DELAY and onset > CONTEXT:
-            self.waiting.popleft()
-            onset -= 1
-        while len(self.waiting) > LONGEST_WINDOW:
-            del self.waiting[min(onset, CONTEXT)]
 
     def _believed(self, found: FoundCause) -> bool:
         """Whether a load is certain and, where none is expected, leaves no more than noise."""
@@ -430,3 +417,18 @@ class Supervisor:
             self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
             expected = self.progress.time_s - self.loads.expected.get(body, -np.inf) < LATELY_S
             self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0
+
+
+def _trim(waiting: deque[BankBlock], since: int) -> None:
+    """Drop blocks long before the onset of an event, and the first ones of a long event.
+
+    Args:
+        waiting: The blocks, the newest last.
+        since: Number of them since the onset; zero where it is not known.
+    """
+    onset = len(waiting) - since if since else 0
+    while len(waiting) > DELAY and onset > CONTEXT:
+        waiting.popleft()
+        onset -= 1
+    while len(waiting) > LONGEST_WINDOW:
+        del waiting[min(onset, CONTEXT)]

@@ -9,13 +9,14 @@ from scipy.stats import binom, chi2
 from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
+from inertial_estimation.inertial.config import PriorConfig
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.posterior import BodyPrior, Unknowns
+from inertial_estimation.inertial.posterior import Unknowns
 
 pytestmark = pytest.mark.monte_carlo
 SEEDS = 50
 UPDATES = 60
-CAD = BodyPrior(mass=0.2, com=0.02, radii=0.1)
+CAD = PriorConfig(mass=0.2, com=0.02, radii=0.1)
 
 
 def information(scene, prior):
@@ -82,7 +83,7 @@ def test_the_filter_on_information_covers_its_errors():
     assert 0.5 * 10.0 < nees < bounds(10)[1]
 
 
-@pytest.mark.parametrize("prior", [CAD, BodyPrior(mass=0.5, com=0.05, radii=0.3)])
+@pytest.mark.parametrize("prior", [CAD, PriorConfig(mass=0.5, com=0.05, radii=0.3)])
 def test_mass_bands_hold(prior):
     """Two sigma hold 95 % of the masses although Jacobians change much on the way."""
     scene, inside = ArmScene(links=("panda_link5", "panda_link7")), []

@@ -9,6 +9,7 @@ from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.errors import NumericalError
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
+from inertial_estimation.inertial.config import PriorConfig
 from inertial_estimation.inertial.filter import DRIFT_S, GroupedInformation, InformationFilter
 from inertial_estimation.inertial.link_estimates import central_jacobian
 from inertial_estimation.inertial.noise import RowBlock
@@ -16,7 +17,6 @@ from inertial_estimation.inertial.posterior import (
     LARGEST_DEVIATION,
     LARGEST_STEP,
     MOST_STEPS,
-    BodyPrior,
     LinearPrior,
     Posterior,
     Unknowns,
@@ -272,7 +272,7 @@ def test_a_random_step_adds_its_covariance_and_leaves_the_mean():
 
 
 def test_the_prior_is_stated_of_mass_and_centre_of_mass():
-    scene, prior = ArmScene(), BodyPrior(mass=0.3, com=0.02, radii=0.2)
+    scene, prior = ArmScene(), PriorConfig(mass=0.3, com=0.02, radii=0.2)
     unknowns = Unknowns(scene.bodies, prior)
     covariances = Posterior(unknowns.at(unknowns.nominal), unknowns.prior_covariance).body_covariances
     for body, covariance in zip(scene.bodies, covariances, strict=True):

@@ -6,15 +6,16 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.inertial.cause_table import CauseTable, InputNames
+from inertial_estimation.inertial.config import PriorConfig
 from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
-from inertial_estimation.inertial.posterior import BodyPrior, Unknowns
+from inertial_estimation.inertial.posterior import Unknowns
 from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
 from support.example_robots import panda
 
-PRIOR = BodyPrior(mass=1.0, com=0.1, radii=0.5)
+PRIOR = PriorConfig(mass=1.0, com=0.1, radii=0.5)
 MEMORY = 1e9
 
 
