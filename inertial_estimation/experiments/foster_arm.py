@@ -173,7 +173,7 @@ def _curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool
     assert inertial is not None
     inertial.set_enabled(False)
     if quick:
-        inertial.estimator.bias.window = plan.calibrate_s
+        inertial.estimator.bias.window_s = plan.calibrate_s
     pending = [(plan.calibrate_s, inertial.calibrate)] if calibrated else []
     pending.append((plan.on_s, partial(inertial.set_enabled, True)))
 

@@ -80,6 +80,7 @@ class ResidualBias:
     Attributes:
         bias: Subtracted from the measured rows [Nm, N], zero where none is known, shape (m,).
         active: Whether a calibration is under way.
+        window_s: Time over which it averages [s].
     """
 
     def __init__(self, rows: int) -> None:
@@ -88,7 +89,7 @@ class ResidualBias:
         Args:
             rows: Number of rows.
         """
-        self._rows = rows
+        self._rows, self.window_s = rows, CALIBRATION_S
         self.reset()
 
     def reset(self) -> None:
@@ -117,7 +118,7 @@ class ResidualBias:
             return Decision.WAITING_FOR_REST
         self._residuals.append(residual)
         self._gathered_s += dt
-        if self._gathered_s < CALIBRATION_S:
+        if self._gathered_s < self.window_s:
             return Decision.CALIBRATING
         bias = np.mean(self._residuals, axis=0)
         self.reset()
