@@ -97,7 +97,7 @@ class Robot:
             Plot("its sigma", self._of(topic, "gyro_bias_sigma/")),
             Plot("contacts in use", self._of(topic, "contacts/", "at_rest")),
             Plot("contact forces", self._of(topic, "contact_force/")),
-            Plot("contact probabilities", self._of(topic, "contact_share/")),
+            Plot("shares of the weight", self._of(topic, "contact_share/")),
             Plot("age", self._of(topic, "age")),
         ]
 
