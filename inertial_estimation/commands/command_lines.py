@@ -318,7 +318,6 @@ def excite(p: Parser) -> None:
     shared(p, "--config --urdf --output --overwrite")
     add(p, "--joints", (), "JOINT", "joints that move, by name or pattern; the others are held")
     add(p, "--links", (), "LINK", "links whose parameters are to be identified")
-    add(p, "--compare-random", 0, "N", "compare the result with N random motions")
     shared(p, "--seed --jobs --param --no-figures")
     for spec in iterate_parameters(ExcitationConfig):
         p.add_argument(

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     identification, beside = load_identification(args.config, args.param, args.links)
     urdf = read_urdf(args.urdf or identification.robot.urdf, folder=beside)
     steps = config.poses if config.kind == "poses" else config.starts
-    steps += config.iterations + args.compare_random
+    steps += config.iterations + config.compare_random
     done = 0
 
     def tick(more: int) -> None:
@@ -49,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
             mesh_folders=mesh_folders(),
             joints=args.joints,
             seed=args.seed,
-            compare=args.compare_random,
             tick=tick,
             workers=workers,
         )

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
                 write_identification_report(partial / REPORT_FILE, result, source)
     _print_warnings(result)
     _print_summary(folder, result)
-    return 0
+    return 0 if result.model else 1
 
 
 def _check_arguments(args: argparse.Namespace) -> None:

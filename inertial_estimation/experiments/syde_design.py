@@ -87,12 +87,11 @@ def _one_seed(quick: bool, seed: int) -> SeedResult:
     trajectory, poses = (
         design_excitation(
             identification,
-            build_config(ExcitationConfig, {**study.design, "kind": kind}),
+            build_config(ExcitationConfig, {**study.design, "kind": kind, "compare_random": study.compared}),
             read_urdf(URDF),
             mesh_folders=mesh_folders(),
             joints=(JOINTS,),
             seed=seed,
-            compare=study.compared,
         )
         for kind in ("fourier", "poses")
     )

@@ -1,5 +1,6 @@
 """Identification of inertial parameters and friction from streamed measurements."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -106,6 +107,7 @@ class DataSet:
         self._q_range = np.minimum(low, part.q.min(axis=0)), np.maximum(high, part.q.max(axis=0))
 
 
+IMPROBABLE = 4.0  # prior standard deviations of the logarithm of a mass, which no description is off by
 WEIGHT_ITERATIONS = 4
 SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor of the noise for data without any
 
@@ -252,6 +254,24 @@ class Identifier:
             posterior=result.posterior,
             without="" if result.posterior else f"the method '{result.method}' has none; use 'consistent'",
             load=EstimatedLoad(load.link, load.name) if load else None,
+        )
+
+    def contradiction(self, result: MethodResult) -> str:
+        """Return why possible bodies are not credible: masses far beyond their prior; else nothing."""
+        deviation, masses = self._config.mass_deviation, {}
+        allowed = IMPROBABLE * max(deviation, IdentificationConfig().mass_deviation)
+        for body in result.bodies:
+            ratio = body.inertia.mass / body.nominal.mass
+            if not body.violations and abs(math.log(ratio)) > allowed:
+                masses[f"{body.link} ({body.nominal.mass:.3g} to {body.inertia.mass:.3g} kg)"] = ratio
+        if not masses:
+            return ""
+        needed = max(abs(math.log(ratio)) for ratio in masses.values()) / IMPROBABLE
+        return (
+            f"masses are more than {IMPROBABLE:g} of their prior deviations away from the description: "
+            f"{listing(masses, limit=5)}. Are efforts in another unit, is a gear ratio or a current's gain "
+            "missing, or is there a load (--payload LINK)? If the description is as wrong as that, allow it: "
+            f"identification.mass_deviation is {deviation:g}, expected more than {needed:.2g}"
         )
 
     def _check_data(self) -> None:

@@ -52,7 +52,7 @@ class IdentificationRun:
     report: IdentificationReport
     urdf: str | None  # with the chosen method's bodies in place; None where one is inconsistent
     refusal: str  # why there is no description; empty where there is one
-    model: EstimatedModel  # the chosen method's bodies with their posterior
+    model: EstimatedModel | None  # the chosen method's bodies with their posterior; None if not credible
     training: TorqueTrace | None  # of the fitted data, None where it gives no rows
     validation: TorqueTrace | None  # of the other data, None where it gives no rows
 
@@ -138,9 +138,11 @@ def run_identification(
         validation=None if judged is None else _dropped(judged, validation),
     )
     result = report.methods[report.chosen]
-    urdf, refusal = _description(identifier, report)
     traces = (figure.trace(identifier, result) for figure in figures)
-    return IdentificationRun(report, urdf, refusal, identifier.model(result), *traces)
+    if contradiction := identifier.contradiction(result):
+        refusal = f"neither bodies nor friction are written: {contradiction}"
+        return IdentificationRun(report, None, refusal, None, *traces)
+    return IdentificationRun(report, *_description(identifier, report), identifier.model(result), *traces)
 
 
 def _divided(
@@ -230,11 +232,11 @@ def write_identification(
     """
     sigma = {p.name: p.sigma for p in run.result.parameters}
     found = {name: rounded(value, sigma[name]) for name, value in run.result.friction.items()}
-    friction = friction_parameters(found, config, robot)
+    friction = friction_parameters(found, config, robot) if run.model else None
     texts = {
         JSON_FILE: json_text({**source, **run.report.values()}),
         URDF_FILE: run.urdf,
-        POSTERIOR_FILE: run.model.json_text(),
+        POSTERIOR_FILE: run.model.json_text() if run.model else None,
         FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),
     }
     return [write_text(folder / name, text) for name, text in texts.items() if text is not None]

@@ -159,6 +159,10 @@ class BlockStream:
         said = (*dropped, *self._inputs.streams[JOINTS].drops.examples.values())
         lacking = self._velocities and any("velocity" in text for text in said)
         hints = [f"{name}: {said}" for name, said in self._inputs.units().items()]
+        if not why:
+            hints.append(
+                "lock joints that it lacks (locked_joints), or add their topic (joint_states.topics)"
+            )
         if lacking:
             hints.append("without joint velocities, 'smoothing.differentiate: position' needs none")
         good = f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}"

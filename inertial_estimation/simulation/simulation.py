@@ -21,7 +21,7 @@ from inertial_estimation.simulation.robot_build import set_body_inertia
 from inertial_estimation.simulation.sensors import SensorReadings, SensorSuite, TrueReadings
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
+FALLEN_HEIGHT_SHARE = 0.6  # of its height at the start: a centre of mass below it has fallen
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ class Simulation:
         self._disturbed.set_inertias(0.0)
         stand_at_rest(self._physics, self._stance)
         self._forces_W: Array | None = None  # of the ground at this instant; None: not computed yet
-        self._start_height = float(self._physics.data.qpos[2]) if robot.floating_base else 0.0
+        self._start_height = float(self._physics.data.subtree_com[0, 2])
         self._suite.begin(self._instant())
 
     @property
@@ -189,10 +189,10 @@ class Simulation:
 
     @property
     def fallen(self) -> bool:
-        """Whether the base lies below 0.6 of its height at the start, or tilts by more than `FALLEN_RAD`."""
+        """Whether the centre of mass is below 0.6 of its height at the start, or the base is tilted."""
         if not self.robot.floating_base:
             return False
-        low = self._physics.data.qpos[2] < FALLEN_HEIGHT_SHARE * self._start_height
+        low = self._physics.data.subtree_com[0, 2] < FALLEN_HEIGHT_SHARE * self._start_height
         return bool(low or self._physics.R_WB[2, 2] < math.cos(FALLEN_RAD))
 
     def apply(self, tau: Array) -> None:

@@ -203,6 +203,20 @@ def test_an_inconsistent_result_gives_no_description_and_says_why(folder, bag, r
     assert "consistent" in printed.err.rpartition("these are consistent")[2]
 
 
+def test_masses_that_no_description_is_off_by_are_written_only_if_allowed(folder, recording, capsys):
+    """Efforts are ten times too large; both masses become as large, which is possible but not credible."""
+    write_recording(with_samples(recording, lambda r: replace(r, effort=10.0 * r.effort)), folder / "percent")
+    common = ["identify", str(folder / "percent"), "--config", str(folder / "robot.yaml"), "--no-figures"]
+    assert main([*common, "--output", str(folder / "incredible")]) == 1
+    told = capsys.readouterr().err
+    assert "neither bodies nor friction are written" in told
+    assert "lower (" in told or "upper (" in told
+    assert {path.name for path in (folder / "incredible").iterdir()} == {"identification.json"}
+    allowed = ["--param", "identification.mass_deviation=1.0", "--output", str(folder / "allowed")]
+    assert main([*common, *allowed]) == 0
+    assert (folder / "allowed" / "identified.urdf").exists()
+
+
 def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, capsys):
     count = 0
 

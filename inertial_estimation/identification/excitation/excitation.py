@@ -96,7 +96,6 @@ def design_excitation(
     mesh_folders: Sequence[str | Path] = (),
     joints: Sequence[str] = (),
     seed: int = 0,
-    compare: int = 0,
     tick: Tick = no_tick,
     workers: Workers | None = None,
 ) -> ExcitationDesign:
@@ -104,12 +103,11 @@ def design_excitation(
 
     Args:
         identification: Config of the identification for which the motion is designed.
-        config: Kind, objective, limits and effort of the design.
+        config: Kind, objective, limits and effort of the design, and random motions to compare with.
         urdf: Text of the URDF.
         mesh_folders: Folders in which meshes are searched.
         joints: Joints that move, by name or pattern; empty: all of a fixed arm.
         seed: Seed of all random numbers; equal seeds give equal motions.
-        compare: Number of random motions to compare with.
         tick: Called with the number of steps that are done.
         workers: What evaluates the random motions; None is this process. Results do not depend on it.
 
@@ -124,7 +122,7 @@ def design_excitation(
     design = design_robot(identification, urdf, joints=joints)
     space = DesignSpace(design, config, urdf, mesh_folders, structure)
     made = _poses if config.kind == "poses" else _trajectory
-    trajectory, chosen, compared, notes = made(space, search, others, compare, tick)
+    trajectory, chosen, compared, notes = made(space, search, others, tick)
     random = (workers or Workers()).results(compared, lambda _count: tick(1))
     moving = list(design.moving)
     q = trajectory.q[:, moving]
@@ -170,11 +168,11 @@ _Made = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]],
 """A trajectory, its precision, what evaluates random motions to compare with, and notes."""
 
 
-def _trajectory(space: DesignSpace, search: Generator, others: Generator, compare: int, tick: Tick) -> _Made:
+def _trajectory(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Made:
     family = MotionFamily(space.config, space.limits)
     problem = TrajectoryProblem(family, space)
     found = design_trajectory(problem, search, tick)
-    drawn = [family.motion(problem.random(others)) for _ in range(compare)]
+    drawn = [family.motion(problem.random(others)) for _ in range(space.config.compare_random)]
     motion = family.motion(found.z)
     times = np.linspace(0.0, family.duration, int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9)) + 1)
     q, v, a = motion.at(times)
@@ -189,13 +187,13 @@ def _trajectory(space: DesignSpace, search: Generator, others: Generator, compar
     )
 
 
-def _poses(space: DesignSpace, search: Generator, others: Generator, compare: int, tick: Tick) -> _Made:
+def _poses(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Made:
     config = space.config
     candidates = random_poses(space, CANDIDATES_PER_POSE * config.poses, search)
     chosen = candidates[list(chosen_poses(space, candidates, tick))]
     path = path_through(space, chosen, candidates)
     chosen = chosen[sorted(path.visited)]  # the most informative first
-    drawn = [random_poses(space, len(chosen), others) for _ in range(compare)]
+    drawn = [random_poses(space, len(chosen), others) for _ in range(config.compare_random)]
     lost = f"{len(path.left_out)} of {config.poses} poses were left out: no path is free of collisions"
     at_rest = partial(_at_rest, space.rows, config.torque_noise)
     return (

@@ -69,4 +69,7 @@ class ExcitationConfig:
     )
     iterations: int = parameter(150, "Number of iterations of the optimiser.", lower=0, upper=100000)
     poses: int = parameter(20, "Number of static poses in the sequence.", lower=1, upper=10000)
+    compare_random: int = parameter(
+        0, "Number of random motions with which the result is compared.", lower=0, upper=100000
+    )
     dwell: float = parameter(1.0, "Time for which each static pose is held.", unit="s", lower=0.0, upper=60.0)

@@ -27,10 +27,8 @@ def config(**values: object) -> ExcitationConfig:
 
 @cache
 def designed(kind: str = "fourier", objective: str = "condition", compare: int = 15) -> ExcitationDesign:
-    values = {"kind": kind, "objective": objective, "poses": 6}
-    return design_excitation(
-        arm_identification(), config(**values), arm_urdf(shapes=True), seed=1, compare=compare
-    )
+    values = {"kind": kind, "objective": objective, "poses": 6, "compare_random": compare}
+    return design_excitation(arm_identification(), config(**values), arm_urdf(shapes=True), seed=1)
 
 
 @pytest.mark.parametrize("kind", ["fourier", "poses"])
