@@ -132,8 +132,8 @@ def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject)
         (late(0.02), "IMU delay", "late"),
     ],
 )
-def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, words):
-    (found,) = [one for one in talos.diagnosis(inject(talos.streams)).findings if one.failed]
+def test_an_error_of_the_imu_is_named_and_no_other(legs, inject, check, words):
+    (found,) = [one for one in legs.diagnosis(inject(legs.streams)).findings if one.failed]
     assert (found.check, found.subject) == (check, "imu/data")
     assert words in found.sentence
 
@@ -152,24 +152,24 @@ def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, words):
         ),
     ],
 )
-def test_an_error_of_the_wrenches_is_named_and_no_other(talos, inject, check, subject, words):
-    (found,) = [one for one in talos.diagnosis(inject(talos.streams)).findings if one.failed]
+def test_an_error_of_the_wrenches_is_named_and_no_other(legs, inject, check, subject, words):
+    (found,) = [one for one in legs.diagnosis(inject(legs.streams)).findings if one.failed]
     assert (found.check, found.subject) == (check, subject)
     assert words in found.sentence
 
 
 @pytest.mark.parametrize(("joint", "degrees"), [("leg_left_4_joint", 5.0)])
-def test_an_offset_of_a_leg_is_named_by_forces_and_feet(talos, joint, degrees):
-    j = robot_from_config(talos.config, talos.urdf).robot.joint_index(joint)
-    streams = of_joints(0, of_one(j, plus=degrees / DEGREES))(talos.streams)
-    (found,) = [one for one in talos.diagnosis(streams).findings if one.failed]
+def test_an_offset_of_a_leg_is_named_by_forces_and_feet(legs, joint, degrees):
+    j = robot_from_config(legs.config, legs.urdf).robot.joint_index(joint)
+    streams = of_joints(0, of_one(j, plus=degrees / DEGREES))(legs.streams)
+    (found,) = [one for one in legs.diagnosis(streams).findings if one.failed]
     assert (found.check, found.subject) == ("joint offset", joint)
     assert found.value == pytest.approx(-degrees, abs=0.5)
 
 
-def test_feet_without_efforts_and_forces_acquit_exact_joints(talos):
-    silent = replace(of_joints(2, lambda tau: np.full_like(tau, np.nan))(talos.streams), wrenches={})
-    assert talos.failed(silent) == []
+def test_feet_without_efforts_and_forces_acquit_exact_joints(legs):
+    silent = replace(of_joints(2, lambda tau: np.full_like(tau, np.nan))(legs.streams), wrenches={})
+    assert legs.failed(silent) == []
 
 
 def test_a_wrong_mass_is_named_with_its_sigma(panda):
@@ -182,11 +182,15 @@ def test_a_wrong_mass_is_named_with_its_sigma(panda):
 
 
 @pytest.mark.parametrize(
-    ("robot", "link", "wrenches"),
-    [("panda", "panda_link7", True), ("talos", "arm_left_5_link", False), ("talos", "torso_2_link", True)],
+    ("robot", "link", "wrenches", "locked"),
+    [
+        ("panda", "panda_link7", True, ()),
+        ("talos", "arm_left_5_link", False, ("arm_right_*", "head_*", "gripper*")),
+        ("talos", "torso_2_link", True, ("arm_*", "gripper*", "head_*")),
+    ],
 )
-def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, link, wrenches):
-    handed = recorded(robot, 8.0, payload_time_s=4.0, payload_link=link)
+def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, link, wrenches, locked):
+    handed = recorded(robot, 8.0, payload_time_s=4.0, payload_link=link, locked_joints=locked)
     streams = handed.streams if wrenches else replace(handed.streams, wrenches={})
     (found,) = [one for one in handed.diagnosis(streams).findings if one.failed]
     assert (found.check, found.subject) == ("load change", "recording")
@@ -194,18 +198,18 @@ def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, li
     assert "at 4.0 s" in found.sentence
 
 
-def test_a_mass_of_the_trunk_that_only_the_vertical_force_shows_is_named(talos):
-    light = talos.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
-    (named,) = [one for one in talos.diagnosis(urdf=light).findings if one.failed]
+def test_a_mass_of_the_trunk_that_only_the_vertical_force_shows_is_named(legs):
+    light = legs.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
+    (named,) = [one for one in legs.diagnosis(urdf=light).findings if one.failed]
     assert (named.check, named.verdict) == ("masses", Verdict.WARN)
     assert named.value == pytest.approx(7.0, abs=1.0)
     assert "'torso_2_link'" in named.sentence
 
 
-def test_efforts_of_the_legs_show_a_mass_of_the_trunk_without_force_sensors(talos):
-    light = talos.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
-    assert light != talos.urdf
-    found = talos.diagnosis(replace(talos.streams, wrenches={}), urdf=light).findings
+def test_efforts_of_the_legs_show_a_mass_of_the_trunk_without_force_sensors(legs):
+    light = legs.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
+    assert light != legs.urdf
+    found = legs.diagnosis(replace(legs.streams, wrenches={}), urdf=light).findings
     (named,) = [one for one in found if one.failed]
     assert (named.check, named.subject) == ("link mass", "torso_2_link")
     assert named.value == pytest.approx(7.0, abs=2.0)
@@ -230,22 +234,22 @@ def test_a_crude_description_is_no_wrong_sign_or_order(panda, seed):
     assert not named & {"effort sign", "effort order", "joint sign", "joint order"}
 
 
-def test_the_fix_of_a_turned_imu_makes_the_check_silent(talos):
-    streams = of_imu(TURNED, TURNED)(talos.streams)
-    findings = talos.diagnosis(streams).findings
+def test_the_fix_of_a_turned_imu_makes_the_check_silent(legs):
+    streams = of_imu(TURNED, TURNED)(legs.streams)
+    findings = legs.diagnosis(streams).findings
     (found,) = [one for one in findings if one.failed]
     assert (found.check, found.subject) == ("IMU mounting", "imu/data")
-    values = fixed_parameters(findings, talos.config)
+    values = fixed_parameters(findings, legs.config)
     R_IS = rotation_from_roll_pitch_yaw(*values["frames.poses"][3:])
     assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0
-    fixed = build_config(RobotConfig, {**parameter_values(talos.config), **values})
-    assert talos.failed(streams, config=fixed) == []
+    fixed = build_config(RobotConfig, {**parameter_values(legs.config), **values})
+    assert legs.failed(streams, config=fixed) == []
 
 
 @pytest.mark.parametrize("axes", [WrenchAxes.BASE, WrenchAxes.WORLD])
-def test_wrenches_in_other_axes_are_turned_once_whatever_is_assumed(talos, axes):
-    setup = robot_from_config(talos.config, talos.urdf)
-    robot, signals = Robot(setup), Signals.of(talos.streams, setup)
+def test_wrenches_in_other_axes_are_turned_once_whatever_is_assumed(legs, axes):
+    setup = robot_from_config(legs.config, legs.urdf)
+    robot, signals = Robot(setup), Signals.of(legs.streams, setup)
     table = robot.table(signals.at(spread(signals.size, 60)))
     turn = table.rotations_BF
     if axes is WrenchAxes.WORLD:  # of any heading
@@ -263,12 +267,12 @@ def test_wrenches_in_other_axes_are_turned_once_whatever_is_assumed(talos, axes)
         assert np.abs(left[:, :, :3]).max() < heading
 
 
-def test_a_scalar_force_is_a_load_without_horizontal_forces(talos):
+def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
     weighed = {
         name: stream.with_values(np.outer(np.linalg.norm(stream.values[:, :3], axis=1), np.eye(6)[2]))
-        for name, stream in talos.streams.wrenches.items()
+        for name, stream in legs.streams.wrenches.items()
     }
-    assert talos.failed(replace(talos.streams, wrenches=weighed)) == []
+    assert legs.failed(replace(legs.streams, wrenches=weighed)) == []
 
 
 def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
@@ -279,9 +283,9 @@ def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
     assert config.joint_offsets.values[0] == pytest.approx(-2.0 * np.pi, abs=1e-5)
 
 
-def test_what_cannot_be_told_is_said(talos):
-    without = replace(talos.streams, imu=None, wrenches={}, absent=("/imu/data", "/left_foot/wrench"))
-    findings = talos.diagnosis(without).findings
+def test_what_cannot_be_told_is_said(legs):
+    without = replace(legs.streams, imu=None, wrenches={}, absent=("/imu/data", "/left_foot/wrench"))
+    findings = legs.diagnosis(without).findings
     remedies = {one.subject: one.remedy for one in findings if one.check == "topic"}
     assert remedies["imu/data"] == ""
     assert "contact.source: joint_torques" in remedies["left_foot/wrench"]
@@ -291,7 +295,7 @@ def test_what_cannot_be_told_is_said(talos):
     assert not any(one.failed for one in findings)
 
 
-@pytest.mark.parametrize(("robot", "bad"), [("panda", np.nan), ("talos", -1e300)])
+@pytest.mark.parametrize(("robot", "bad"), [("panda", np.nan), ("legs", -1e300)])
 def test_no_reading_ends_a_check(robot, bad, request):
     robot = request.getfixturevalue(robot)
     values = robot.streams.joints.values.copy()

@@ -1,19 +1,21 @@
 """Sound synthetic recordings, in memory and as streams."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.robot_streams import read_streams
 from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,23 @@ class Recorded:
         return [(result.check, result.subject) for result in results if result.failed]
 
 
-def recorded(name, seconds, *, payload_time_s=None, **payload):
+def recorded(name, seconds, *, locked_joints=(), payload_time_s=None, **payload):
+    """Of a standing robot joints may be locked: it takes less time to check."""
     spec = synthetic_robot(name)
-    timing, rng = Timing(seconds, 100.0), np.random.default_rng(1)
-    truth = synthetic_truth(name, timing, rng, payload_time_s=payload_time_s, **payload)
+    timing, rng, urdf = Timing(seconds, 100.0), np.random.default_rng(1), read_urdf(spec.urdf)
+    if locked_joints:
+        robot = RobotModel.from_urdf(urdf, locked_joints=locked_joints)
+        left = StanceMotion(
+            *(
+                {joint: value for joint, value in values.items() if joint in robot.joint_names}
+                for values in (spec.motion.posture, spec.motion.reach)
+            )
+        )
+        spec = replace(spec, locked_joints=locked_joints, motion=left)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SYNTHETIC_ROBOTS, name, spec)
+        truth = synthetic_truth(name, timing, rng, payload_time_s=payload_time_s, **payload)
     config = spec.config
-    urdf = read_urdf(spec.urdf)
     recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
     topics = replay_topics(parameter_values(config), {})
     span = (recording.start_ns, recording.end_ns)
