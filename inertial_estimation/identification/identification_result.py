@@ -103,7 +103,7 @@ class MethodResult:
     """
 
     method: str
-    parameters: tuple[ParameterResult, ...]  # by symmetry the mirrored ones as well
+    parameters: tuple[ParameterResult, ...]
     bodies: tuple[BodyResult, ...]
     friction: Mapping[str, float]  # by ``joint/term``
     direct: tuple[RowError, ...]  # on the data it was fitted to
