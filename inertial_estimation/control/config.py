@@ -1,6 +1,7 @@
 """Parameters of the whole-body controller."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import OF_EFFORTS, OF_IMU, RobotGeometryConfig, StanceConfig
@@ -14,18 +15,22 @@ class ControlledRobotConfig(RobotGeometryConfig):
     nominal_friction: NominalFriction = section(NominalFriction, without=("smoothing_speed", "presliding"))
 
 
+def _gain(default: float, lower: float, upper: float, unit: str, text: str) -> Any:
+    """Return a number that may change while the controller runs."""
+    return parameter(default, text, unit=unit, lower=lower, upper=upper, runtime=True)
+
+
+def _stiffness(text: str) -> Any:
+    return _gain(100.0, 0.0, 1e4, "1/s^2", text)
+
+
 @dataclass(frozen=True)
 class TaskConfig:
     """Gain of one task: a = k e + d e', critically damped."""
 
-    stiffness: float = parameter(
-        100.0,
+    stiffness: float = _stiffness(
         "Stiffness k of the task, which demands the acceleration k e + 2 sqrt(k) e' for a position error e; "
-        "larger corrects errors faster.",
-        unit="1/s^2",
-        lower=0.0,
-        upper=1e4,
-        runtime=True,
+        "larger corrects errors faster."
     )
 
 
@@ -33,13 +38,8 @@ class TaskConfig:
 class PostureConfig:
     """Gains of the joints' posture."""
 
-    stiffness: float = parameter(
-        100.0,
-        "Stiffness k of the posture task for every joint that posture.joints does not name.",
-        unit="1/s^2",
-        lower=0.0,
-        upper=1e4,
-        runtime=True,
+    stiffness: float = _stiffness(
+        "Stiffness k of the posture task for every joint that posture.joints does not name."
     )
     joints: tuple[str, ...] = parameter(
         (), "Joints with an individual posture stiffness, by name or shell pattern."
@@ -71,13 +71,9 @@ class ContactTaskConfig:
 class BalanceConfig:
     """Feedback of the divergent component of motion through the contact forces."""
 
-    gain: float = parameter(
-        4.0,
+    gain: float = _gain(
+        *(4.0, 0.1, 50.0, "1/s"),
         "Rate at which the feedback makes an error of the divergent component of motion (DCM) decay.",
-        unit="1/s",
-        lower=0.1,
-        upper=50.0,
-        runtime=True,
     )
 
 
@@ -85,33 +81,17 @@ class BalanceConfig:
 class WalkingConfig:
     """Steps and their timing."""
 
-    swing_duration: float = parameter(
-        0.7, "Time that a foot spends in the air in one step.", unit="s", lower=0.1, upper=5.0, runtime=True
+    swing_duration: float = _gain(0.7, 0.1, 5.0, "s", "Time that a foot spends in the air in one step.")
+    transfer_duration: float = _gain(
+        *(0.4, 0.02, 5.0, "s"),
+        "Duration of double support: time in which the weight shifts from one foot to the other between two "
+        "steps.",
     )
-    transfer_duration: float = parameter(
-        0.4,
-        "Duration of double support: time in which the weight shifts from one foot to the other between "
-        "two steps.",
-        unit="s",
-        lower=0.02,
-        upper=5.0,
-        runtime=True,
+    swing_height: float = _gain(
+        *(0.05, 0.005, 0.5, "m"), "Height by which a swing foot is lifted above the ground."
     )
-    swing_height: float = parameter(
-        0.05,
-        "Height by which a swing foot is lifted above the ground.",
-        unit="m",
-        lower=0.005,
-        upper=0.5,
-        runtime=True,
-    )
-    touchdown_speed: float = parameter(
-        0.05,
-        "Downward speed of a swing foot at the end of the swing.",
-        unit="m/s",
-        lower=0.0,
-        upper=1.0,
-        runtime=True,
+    touchdown_speed: float = _gain(
+        *(0.05, 0.0, 1.0, "m/s"), "Downward speed of a swing foot at the end of the swing."
     )
 
 
@@ -119,38 +99,21 @@ class WalkingConfig:
 class CrawlConfig:
     """How a robot on four or more points walks: one foot at a time, at rest in between."""
 
-    margin: float = parameter(
-        0.05,
+    margin: float = _gain(
+        *(0.05, 0.005, 0.5, "m"),
         "Smallest distance of the centre of mass from the edges of the polygon of the supporting feet.",
-        unit="m",
-        lower=0.005,
-        upper=0.5,
-        runtime=True,
     )
-    swing_duration: float = parameter(
-        0.4,
-        "Time that a foot of a crawling robot spends in the air in one step.",
-        unit="s",
-        lower=0.1,
-        upper=5.0,
-        runtime=True,
+    swing_duration: float = _gain(
+        *(0.4, 0.1, 5.0, "s"), "Time that a foot of a crawling robot spends in the air in one step."
     )
-    dwell: float = parameter(
-        0.4,
+    dwell: float = _gain(
+        *(0.4, 0.0, 10.0, "s"),
         "Time for which the robot rests on all feet between moving its body and swinging a foot; "
         "trunk_payload detects a load in it.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-        runtime=True,
     )
-    acceleration: float = parameter(
-        1.0,
+    acceleration: float = _gain(
+        *(1.0, 0.01, 10.0, "m/s^2"),
         "Largest acceleration of the centre of mass while it moves over the next support polygon.",
-        unit="m/s^2",
-        lower=0.01,
-        upper=10.0,
-        runtime=True,
     )
 
 
@@ -162,15 +125,11 @@ class InertiaIntakeConfig:
         (),
         "Links whose estimated inertia the controller receives; empty uses the URDF's inertias throughout.",
     )
-    max_age: float = parameter(
-        0.0,
+    max_age: float = _gain(
+        *(0.0, 0.0, 10.0, "s"),
         "A joint state is answered only after inertias no older than this have arrived, or have stopped; 0 "
         "answers at once. In lockstep, half the filter's window plus half a tick makes the order "
         "identical in every run.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-        runtime=True,
     )
     applied: bool = parameter(
         True,

@@ -18,7 +18,7 @@ from inertial_estimation.inputs.alignment import DUE, AlignedSample, Continuity,
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds, JointPart
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
-from inertial_estimation.inputs.stream import DropReason, Stream
+from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
@@ -111,8 +111,9 @@ class SensedState:
             they are known, possible or not [rad/s], shape (n,).
         """
         streams = [*(part.stream for part in self.joint_states.parts), *self._base_streams]
-        known, self._impossible = self._impossible, {one.spec.name: _impossible(one) for one in streams}
-        fresh = [one for one in streams if self._impossible[one.spec.name] > known.get(one.spec.name, 0)]
+        counts = {one.spec.name: sum(one.drops.counts.get(why, 0) for why in IMPOSSIBLE) for one in streams}
+        known, self._impossible = self._impossible, counts
+        fresh = [one for one in streams if counts[one.spec.name] > known.get(one.spec.name, 0)]
         if not fresh:
             return None
         last = fresh[-1]
@@ -121,11 +122,6 @@ class SensedState:
             v[part.joints] = _velocities(part)
         name = BASE_STATE if last.spec.name == BASE_STATE else JOINTS
         return last.drops.arrival_ns, f"{name}: {last.drops.summary}", v
-
-
-def _impossible(stream: Stream) -> int:
-    """Return the number of impossible readings of a stream."""
-    return sum(stream.drops.counts.get(reason, 0) for reason in IMPOSSIBLE)
 
 
 def _velocities(part: JointPart) -> Array:

@@ -23,16 +23,9 @@ class Experiment:
     seeds: int = 1  # their number by default
 
     def load(self) -> Callable[[Trials], ExperimentResult]:
-        """Import the module and return the function.
-
-        Raises:
-            MissingDependencyError: If a package is not installed; says how to get it.
-        """
+        """Import the module and return the function."""
         module, _, name = self.implementation.partition(":")
-        try:
-            function: Callable[[Trials], ExperimentResult] = getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            raise self._missing(error) from error
+        function: Callable[[Trials], ExperimentResult] = getattr(importlib.import_module(module), name)
         return function
 
     def run(
@@ -50,22 +43,15 @@ class Experiment:
             MissingDependencyError: If a package is not installed; says how to get it.
         """
         trials = Trials(seeds, quick=quick, workers=workers, progress=progress)
-        function = self.load()
         try:
-            result = function(trials)
-        except ModuleNotFoundError as error:  # packages that are imported where they are used
-            raise self._missing(error) from error
+            result = self.load()(trials)
+        except ModuleNotFoundError as error:
+            raise MissingDependencyError(
+                f"the experiment '{self.name}' needs the Python package '{error.name}'; "
+                "pip install 'inertial_estimation[standalone,sim,tools,robots]' has all of them"
+            ) from error
         progress("done", 1.0)
         return result
-
-    def _missing(self, error: ModuleNotFoundError) -> MissingDependencyError:
-        missing = error.name or ""
-        if missing.startswith("inertial_estimation"):
-            return MissingDependencyError(f"this installation lacks {missing}")
-        return MissingDependencyError(
-            f"the experiment '{self.name}' needs the Python package '{missing}'; "
-            "pip install 'inertial_estimation[standalone,sim,tools,robots]' has all of them"
-        )
 
 
 TABLE = """\
