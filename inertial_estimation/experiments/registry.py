@@ -77,7 +77,7 @@ tournois-com | tournois_standing:approaches | 3 | Tournois et al., V-A, Table II
     HyQ stands with a load: centre of mass of its trunk by two approaches, mass, convergence
 tournois-slope | tournois_standing:slopes | 2 | Tournois et al., V-A, Table III
     centre of mass of HyQ's trunk from contact forces, standing on ramps
-tournois-sensitivity | tournois_sensitivity:run | 2 | Tournois et al., V-B, Table IV
+tournois-sensitivity | tournois_standing:sensitivity | 2 | Tournois et al., V-B, Table IV
     torque offsets and misplaced feet: what they do to the centre of mass of HyQ's trunk
 tournois-walk | tournois_walk:walk | 10 | Tournois et al., V-C, Table V
     HyQ crawls, a load is put on it: stops, identifies the trunk, walks on, or falls
