@@ -95,25 +95,10 @@ class CrawlGait(Gait):
         error = tick.dcm - _horizontal(frame, place + velocity / tick.omega)
         tipping = math.hypot(*error.tolist()) > CATCH_SHARE * self.config.crawl.margin
         self._state = self._state.next(_Look(frame, tick, tipping))
-        self._state.share_load(h)
+        self._share_load(h)
         if self.phase is GaitPhase.STANDING:
             ground.settle(frame, tick.centres, h)
         return self._target(frame, tick.omega, fresh)
-
-    def share_load(self, h: float, *, unloading: int | None = None, airborne: int | None = None) -> None:
-        """Move all loads towards the full one.
-
-        Args:
-            h: Time since the last call [s].
-            unloading: A foot that gives up its load instead.
-            airborne: A foot without load.
-        """
-        self.loads += h / LOAD_S
-        if unloading is not None:
-            self.loads[unloading] -= 2.0 * h / LOAD_S
-        if airborne is not None:
-            self.loads[airborne] = 0.0
-        np.clip(self.loads, LEAST_LOAD, 1.0, out=self.loads)
 
     def stand(self) -> "_Phase":
         """Stand on all feet, the centre of mass in their middle."""
@@ -141,6 +126,15 @@ class CrawlGait(Gait):
         self.ground = WalkingGround(places, yaw)
         self.body, self.loads = BodyMotion(self.ground.middle), np.ones(len(places))
         self._state: _Phase = _Standing(self)
+
+    def _share_load(self, h: float) -> None:
+        """Move all loads towards the full one in a time [s], but of a foot that leaves or is in the air."""
+        self.loads += h / LOAD_S
+        if self._state.unloading is not None:
+            self.loads[self._state.unloading] -= 2.0 * h / LOAD_S
+        if self._state.swing is not None:
+            self.loads[self._state.swing] = 0.0
+        np.clip(self.loads, LEAST_LOAD, 1.0, out=self.loads)
 
     def _target(self, frame: GroundFrame, omega: float, fresh: bool) -> SupportTarget:
         state, plane = self._state, self.ground.blended_plane()
@@ -181,9 +175,10 @@ class _Phase(Phase, ABC):
     def next(self, now: _Look) -> "_Phase":
         """Return the phase of this tick."""
 
-    def share_load(self, h: float) -> None:
-        """Move the loads of the feet during a time [s]."""
-        self._gait.share_load(h)
+    @property
+    def unloading(self) -> int | None:
+        """The foot that gives up its load; None: there is none."""
+        return None
 
     def swing_reference(self, frame: GroundFrame) -> FootReference | None:
         """Return where the foot in the air should be, by the pose of the ground frame; None: all stand."""
@@ -222,9 +217,10 @@ class _Dwell(_Transfer):
 
     kind = GaitPhase.DWELL
 
-    def share_load(self, h: float) -> None:
+    @property
+    def unloading(self) -> int | None:
         leaving = self.elapsed >= self._gait.dwell_duration - LOAD_S
-        self._gait.share_load(h, unloading=self._gait.plan.foot if leaving else None)
+        return self._gait.plan.foot if leaving else None
 
     def _undisturbed(self, now: _Look) -> _Phase:
         """Let the next foot swing to its foothold at the end."""
@@ -277,9 +273,6 @@ class _Swing(_Phase):
             gait.steps_made += 1
             return gait.set_off() if gait.goes_on else gait.stand()
         return self._come_down(now) if now.tipping and not self._caught else self
-
-    def share_load(self, h: float) -> None:
-        self._gait.share_load(h, airborne=self.swing)
 
     def swing_reference(self, frame: GroundFrame) -> FootReference:
         return self._path.reference(self.elapsed, self._landing, frame.yaw, frame.p_BG_W)
