@@ -228,7 +228,9 @@ def test_errors_of_sensors_drift_by_their_prior_variance_within_the_time_of_drif
         assert filter_.posterior.P[10:, 10:] == pytest.approx(expected * np.eye(7), rel=1e-4)
 
 
-@pytest.mark.parametrize(("share", "information"), [(1.0, 0.0), (0.5, 1.0), (0.01, 99.0)])
+@pytest.mark.parametrize(
+    ("share", "information"), [(1.0, 0.0), (0.5, 1.0), (0.28, 2.571429), (0.24, 3.166667), (0.01, 99.0)]
+)
 def test_information_is_that_of_the_data_over_that_of_the_prior(share, information):
     unknowns = ArmScene(links=("panda_link7",)).unknowns()
     moved = Posterior(unknowns.at(unknowns.nominal + 0.1), share * unknowns.prior_covariance)
