@@ -106,35 +106,19 @@ def _written(entry: Entry) -> list[str]:
     """Return the lines of one entry, its comment on the same line if both fit, else above."""
     if entry.value is None:  # a comment alone
         return _comment(f"{entry.name.lstrip('# ')}: {entry.comment}", INDENT)
-    if isinstance(entry.value, dict):
-        flat = f"{INDENT}{entry.name}: {_flow(entry.value)}"
-        if len(flat) <= WIDTH - 30:
-            return _commented([flat], entry.comment)
-        nested = [
-            line for name, value in entry.value.items() for line in _value_lines(name, value, INDENT + "  ")
-        ]
-        return _commented([f"{INDENT}{entry.name}:", *nested], entry.comment)
-    return _commented(_value_lines(entry.name, entry.value, INDENT), entry.comment)
-
-
-def _commented(lines: list[str], comment: str) -> list[str]:
-    if not comment:
+    text = f"{INDENT}{entry.name}: {_flow(entry.value)}"
+    lines = textwrap.wrap(
+        text, WIDTH, subsequent_indent=f"{INDENT}  ", break_long_words=False, break_on_hyphens=False
+    )
+    if not entry.comment:
         return lines
-    commented = lines[0].ljust(COMMENT_COLUMN - 1) + f" # {comment}"
-    return [commented, *lines[1:]] if len(commented) <= WIDTH else [*_comment(comment, INDENT), *lines]
+    commented = f"{lines[0]:<{COMMENT_COLUMN - 1}} # {entry.comment}"
+    fits = len(lines) == 1 and len(commented) <= WIDTH
+    return [commented] if fits else [*_comment(entry.comment, INDENT), *lines]
 
 
 def _comment(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
-
-
-def _value_lines(name: str, value: Any, indent: str) -> list[str]:
-    text = f"{indent}{name}: {_flow(value)}"
-    if not isinstance(value, list):
-        return [text]
-    return textwrap.wrap(
-        text, WIDTH, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
-    )
 
 
 def _flow(value: Any) -> str:

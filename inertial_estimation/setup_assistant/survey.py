@@ -79,16 +79,20 @@ def find_feet(
             f"--soles has {len(wanted)} frames, expected one for each of {len(legs)} legs"
         )
     soles = len(legs) == 2 and min(len(leg.joints) for leg in legs) >= SOLE_JOINTS
+
+    def standing(contacts: Sequence[FootContact]) -> tuple[Array, str]:
+        model = with_frames(robot, added_frames(contacts))
+        return standing_posture(model, legs, [c.frame for c in contacts], rng, soles=soles)
+
     names = _names(legs)
     of_feet = [link for leg in legs for link in end_links(robot, leg)]
     shapes = link_shapes(urdf, of_feet, folders)
     zero = np.zeros(robot.n_joints)
-    first = placed_contacts(robot, zero, legs, names, shapes, soles=soles, named=False)
-    posture, _wrong = _posture(robot, legs, first, rng, soles=soles)
+    posture, _ = standing(placed_contacts(robot, zero, legs, names, shapes, soles=soles, named=False))
     contacts = placed_contacts(robot, posture, legs, names, shapes, soles=soles, wanted=wanted)
     if not soles and all(count_of([c.frame], FOOT) and not c.pose for c in contacts):
         contacts = tuple(replace(c, name=TOKEN.sub("_", c.frame.lower())) for c in contacts)
-    posture, wrong = _posture(robot, legs, contacts, rng, soles=soles)
+    posture, wrong = standing(contacts)
     model = with_frames(robot, added_frames(contacts))
     heights = [float(p[2]) for _R, p in model.frame_poses(posture, [c.frame for c in contacts])]
     doubts = [f"the feet have no readable shapes: {shapes.note}"] if shapes.note else []
@@ -104,13 +108,6 @@ def _names(legs: Sequence[Limb]) -> tuple[str, ...]:
     if len(legs) == len(SIDES[2]) and set(sides) == {"left", "right"}:
         return tuple(f"{side}_foot" for side in sides)
     return SIDES.get(len(legs)) or tuple(f"foot_{k}" for k in range(1, len(legs) + 1))
-
-
-def _posture(
-    robot: RobotModel, legs: Sequence[Limb], contacts: Sequence[FootContact], rng: Generator, *, soles: bool
-) -> tuple[Array, str]:
-    model = with_frames(robot, added_frames(contacts))
-    return standing_posture(model, legs, [c.frame for c in contacts], rng, soles=soles)
 
 
 WHEELS, HANDS = "wheels and rotors", "grippers and hands"  # reasons to lock them
@@ -302,14 +299,6 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
     return best, f"{where}{also}"
 
 
-def wrench_frames(
-    robot: RobotModel, described: Description, contacts: Sequence[FootContact]
-) -> tuple[str, ...]:
-    """Return the frame of the force sensor of every foot; none unless every foot has exactly one."""
-    found = foot_sensors(robot, described, contacts)
-    return tuple(of_foot[0] for of_foot in found) if all(len(of_foot) == 1 for of_foot in found) else ()
-
-
 def foot_sensors(
     robot: RobotModel, described: Description, contacts: Sequence[FootContact]
 ) -> list[list[str]]:
@@ -355,7 +344,7 @@ class Survey:
     links: tuple[str, ...]  # to estimate, the trunk first
     doubts: tuple[str, ...]  # what could not be found out, a sentence each
     contacts: tuple[FootContact, ...] = ()  # of every foot
-    wrench_frames: tuple[str, ...] = ()  # of the force sensor of every foot; empty: the contact frames
+    wrench_frames: tuple[str, ...] = ()  # of the one force sensor of every foot; empty: the contact frames
     height: float = 0.0  # of the base above the ground [m]; zero of an arm
     trunk: str = ""  # link of the trunk; empty for an arm
 
@@ -406,17 +395,13 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     feet = find_feet(free, urdf, folders, decision.legs, rng, wishes.soles)
     trunk = trunk_of(free, described, decision.legs)
     imu, reason = imu_frame(free, described, wishes.imu)
+    sensors = foot_sensors(feet.robot, described, feet.contacts)
     return Survey(
         *(described, feet.robot, decision, locked, imu, reason, feet.posture),
         wishes.links or links_to_estimate(free, described, decision.legs, trunk),
-        (
-            *_imu_doubts(described, imu, reason),
-            *feet.doubts,
-            *_wheel_doubts(locked),
-            *_sensor_doubts(foot_sensors(feet.robot, described, feet.contacts)),
-        ),
+        (*_doubts(described, (imu, reason), locked, sensors), *feet.doubts),
         feet.contacts,
-        wrench_frames(feet.robot, described, feet.contacts),
+        tuple(of_foot[0] for of_foot in sensors) if all(len(of_foot) == 1 for of_foot in sensors) else (),
         feet.height,
         trunk,
     )
@@ -443,24 +428,27 @@ def _locked(
         locked |= ends
 
 
-def _imu_doubts(described: Description, imu: str, reason: str) -> list[str]:
-    pose = described.turned_imus.get(imu)
-    said = f"imu_frame: the sensor is turned in '{imu}' (<pose> {pose}): give it a frame (parameter frames)"
+def _doubts(
+    described: Description,
+    imu: tuple[str, str],
+    locked: Mapping[str, str],
+    sensors: Sequence[Sequence[str]],
+) -> list[str]:
+    """Return what could not be found out about the IMU, wheels and force sensors, a sentence each."""
+    (link, reason), said = imu, list[str]()
+    pose = described.turned_imus.get(link)
     if reason == NO_IMU:
-        said = f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)"
-    return [said] if reason == NO_IMU or (pose and reason != AS_ASKED) else []
-
-
-def _wheel_doubts(locked: Mapping[str, str]) -> list[str]:
-    wheels = listing((name for name, reason in locked.items() if reason == WHEELS), limit=4)
-    said = f"contacts: a foot on a wheel stands still only while it does not roll ({wheels})"
-    return [said] if WHEELS in locked.values() else []
-
-
-def _sensor_doubts(sensors: Sequence[Sequence[str]]) -> list[str]:
-    several = "; ".join(listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1)
-    said = f"contacts: several force sensors in a foot ({several}): publish the sum of their wrenches"
-    return [said] if several else []
+        said.append(f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)")
+    elif pose and reason != AS_ASKED:
+        turned = f"the sensor is turned in '{link}' (<pose> {pose})"
+        said.append(f"imu_frame: {turned}: give it a frame (parameter frames)")
+    if wheels := [name for name, why in locked.items() if why == WHEELS]:
+        rolls = "a foot on a wheel stands still only while it does not roll"
+        said.append(f"contacts: {rolls} ({listing(wheels, limit=4)})")
+    if several := [listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1]:
+        feet = "; ".join(several)
+        said.append(f"contacts: several force sensors in a foot ({feet}): publish the sum of their wrenches")
+    return said
 
 
 def _joints_asked(described: Description, patterns: Sequence[str], option: str) -> list[str]:
