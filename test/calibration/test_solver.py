@@ -11,6 +11,7 @@ from inertial_estimation.calibration.problem import CalibrationProblem, Channel,
 from inertial_estimation.calibration.solver import (
     OffsetIdentifiability,
     fit_local,
+    fits_without,
     offset_knowledge,
     solve,
 )
@@ -43,7 +44,7 @@ class LinearProblem(CalibrationProblem):
         return local + step
 
     def subset(self, rows):
-        raise AssertionError("the solver never asks for a part of the samples")
+        return LinearProblem(self.J[rows], self.L[rows], self.y[rows])
 
     def linearise(self, x, local):
         residual = self.y - self.J @ x - (self.L @ local[:, :, None])[:, :, 0]
@@ -160,3 +161,27 @@ def test_a_share_in_a_direction_just_beyond_the_limit_leaves_an_offset_known():
     assert known.rank == 1
     doubted = offset_knowledge(unknowns, solution, 0.01, np.array([0.0, 0.02])).kinds
     assert doubted == (OffsetIdentifiability.IDENTIFIABLE, OffsetIdentifiability.COMBINATION)
+
+
+def test_held_unknowns_keep_their_values_and_the_others_fit_what_is_left():
+    problem, _x = made(np.random.default_rng(5), prior=2.0, centre=0.3)
+    start, held = np.array([1.0, -2.0, 0.5]), np.array([True, False, False])
+    solution = solve(problem, x=start, sigma=SIGMA, held=held, robust=False)
+    weights = 1.0 / SIGMA[problem.channel_of_row]
+    A = (problem.J[:, :, 1:] * weights[:, None]).reshape(-1, 2)
+    b = ((problem.y - problem.J[:, :, 0] * start[0]) * weights).ravel()
+    stacked = np.vstack((A, np.eye(2) / 2.0)), np.append(b, 2 * [0.3 / 2.0])
+    np.testing.assert_allclose(solution.x, [1.0, *np.linalg.lstsq(*stacked)[0]], atol=1e-8)
+    np.testing.assert_allclose(solution.residual, problem.y - problem.J @ solution.x, atol=1e-12)
+    assert solution.converged
+
+
+def test_each_group_is_left_out_of_the_fit_that_predicts_it():
+    problem, _x = made(np.random.default_rng(6), samples=12)
+    groups = [np.arange(4), np.arange(4, 12)]
+    found = list(fits_without(problem, solve(problem), groups))
+    for group, (rest, left_out, solution) in zip(groups, found, strict=True):
+        kept = np.setdiff1d(np.arange(12), group)
+        assert np.array_equal(rest.y, problem.y[kept])
+        assert np.array_equal(left_out.y, problem.y[group])
+        np.testing.assert_allclose(solution.x, solve(rest, sigma=solution.sigma).x, atol=1e-8)

@@ -172,3 +172,27 @@ def test_the_oldest_rows_give_way_and_numbers_stay():
     assert len(ring) == 16
     assert ring.window(90, 95)[1][:, 0].tolist() == [90, 91, 92, 93, 94, 95]
     assert ring.at(50, 1000) is None
+
+
+def test_rows_between_steps_are_averaged():
+    """Five rows of 500 Hz, whose middle is 4 ms before the last one."""
+    robot = inputs(steps=Steps(IMU, 100.0))
+    samples = [sample for one in feed(robot, 0.5) for sample in one.ready()]
+    assert set(np.diff([sample.time_ns for sample in samples])) == {10 * MS}
+    for sample in samples[1:]:
+        t = 1e-9 * (sample.time_ns - START) - 0.004
+        np.testing.assert_allclose(sample.driver[RATE], [line(t, k) for k in (1, 2, 3)], atol=1e-9)
+
+
+def test_inputs_are_missing_after_the_timeout_and_samples_stale_after_what_they_wait_for():
+    robot = inputs(parameters(inputs__timeout=0.2), steps=Steps(IMU, half_window=0.03))
+    assert robot.aligner.missing(START) == [IMU, JOINTS]
+    for one in feed(robot, 0.5):
+        one.ready()
+    last = robot.streams[JOINTS].ring.newest_ns
+    assert last == START + 495 * MS
+    assert robot.aligner.missing(last + 199 * MS) == []
+    assert robot.aligner.missing(last + 201 * MS) == [JOINTS]
+    assert robot.aligner.missing(last + 300 * MS) == [IMU, JOINTS]
+    longest = 200 * MS + 100 * MS + 30 * MS  # timeout, half of it as a wait, half a window
+    assert [robot.aligner.is_stale(START, START + longest + more) for more in (0, 1)] == [False, True]

@@ -237,3 +237,41 @@ def test_readings_are_older_than_their_stamps_by_the_delay_and_no_two_arrivals_a
     assert clock.time_of(START, START) == START - 10 * MS
     assert [clock.from_arrival(at) for at in (START, START + 5)] == [START + 1, START + 5]
     assert not clock.unset
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_sample_is_taken_after_it_arrives_and_times_scale_with_their_unit(seed):
+    _true, arrival = bursts(np.random.default_rng(seed), 2000)
+    times, even = times_of(arrival - BEGIN)
+    assert even.even
+    assert np.diff(times).min() > 0
+    assert (arrival - BEGIN - times)[500:].min() > -0.1 * T
+    doubled, _even = times_of(2 * (arrival - BEGIN))
+    np.testing.assert_allclose(doubled, 2 * times, atol=1000)
+
+
+def test_a_time_is_the_stamp_less_the_delay_on_the_clock_of_the_others():
+    clock = StreamClock(InputConfig(stamps="as_is"), delay=0.01)
+    clock.offset_ns = HOUR
+    assert clock.time_of(START, START + MS) == START + HOUR - 10 * MS
+
+
+def test_the_shift_of_a_clock_is_that_of_the_least_delayed_reading_of_two_blocks():
+    clock, shifts = StreamClock(InputConfig()), []
+    for block, latencies in enumerate([(5, 2, 3), (4, 6), (8, 7)]):
+        stamp = START + 1000 * MS * block
+        for k, latency in enumerate(latencies):
+            clock.time_of(stamp + k * MS, stamp + (k + latency) * MS)
+        clock.next_block(stamp + 900 * MS)
+        shifts.append(clock.shift_ns)
+    assert shifts == [-2 * MS, -2 * MS, -4 * MS]
+    assert clock.next_ns == START + 3900 * MS
+
+
+def test_stamps_that_are_no_longer_set_are_faults_until_there_are_many():
+    clock = StreamClock(InputConfig())
+    clock.time_of(START, START)
+    found = [clock.from_arrival(START + k * MS) for k in range(1, 52)]
+    assert found == [None] * 49 + [START + 50 * MS, START + 51 * MS]
+    assert clock.unset
+    assert not clock.votes

@@ -19,16 +19,21 @@ def orientation(t):
     return exp_so3(np.array([0.8 * np.cos(2.0 * t), 0.3 * np.cos(1.1 * t), 0.2 * t]))
 
 
-def error_and_sigma(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), end=6.0):
+def error_and_sigma(*, bias=(0.0, 0.0, 0.0), **options):
     """Errors and sigmas over time [deg], shape (n, 2), from 1 s on."""
+    return run(bias=bias, **options)[0]
+
+
+def run(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), mounted=None, end=6.0):
+    """The same, and the filter; the axes of the IMU may be turned to those of the body."""
     tilt, readings, found, since = TiltFilter(FilterConfig()), ImuReadings(), [], 0.0
-    clipped = np.zeros(3)
+    clipped, mounted = np.zeros(3), np.eye(3) if mounted is None else mounted
     readings.add(0.0, np.zeros(6))
     for k in range(1, round(end / H)):
         t = k * H
-        R, before = orientation(t), orientation(t - H)
+        R, before = orientation(t) @ mounted, orientation(t - H) @ mounted
         rate = log_so3(before.T @ R) / H + np.array(bias)
-        middle = orientation(t - 0.5 * H)
+        middle = orientation(t - 0.5 * H) @ mounted
         reading = np.concatenate((STANDARD_GRAVITY * middle[2], np.clip(rate, -limit, limit)))
         feet = Feet((R.T @ FOOT)[None], R.T[None], np.array([float(standing)]), np.array([sole]))
         readings.add(H, reading)
@@ -41,7 +46,7 @@ def error_and_sigma(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0
             P, z = tilt.state.covariance[3:6, 3:6], tilt.state.vertical
             wrong = np.linalg.norm(np.cross(z, R[2]))
             found.append(np.degrees([wrong, np.sqrt(np.trace(P) - z @ P @ z)]))
-    return np.array(found)
+    return np.array(found), tilt
 
 
 def test_an_exact_motion_is_followed():
@@ -60,8 +65,19 @@ def test_without_a_sole_a_gyroscope_at_the_end_of_its_range_makes_the_sigma_grow
 
 @pytest.mark.parametrize("sole", [True, False])
 def test_the_bias_is_determined_in_motion(sole):
-    found = error_and_sigma(bias=(0.02, -0.01, 0.0), sole=sole, end=15.0)
+    bias = np.array([0.02, -0.01, 0.0])
+    found, tilt = run(bias=bias, sole=sole, end=15.0)
     assert found[-1000:, 0].max() < 0.3
+    np.testing.assert_allclose(tilt.state.bias, bias, atol=0.004)
+    sigma = np.sqrt(np.diag(tilt.state.covariance)[6:9])
+    assert (np.abs(tilt.state.bias - bias) < 4.0 * sigma).all()
+
+
+def test_how_the_imu_is_mounted_changes_neither_error_nor_sigma():
+    turned = exp_so3(np.array([0.7, -1.9, 0.4]))
+    (found, tilt), (same, its) = run(bias=(0.02, 0.0, 0.0)), run(bias=turned.T @ [0.02, 0, 0], mounted=turned)
+    np.testing.assert_allclose(same, found, atol=1e-3)
+    np.testing.assert_allclose(turned @ its.state.bias, tilt.state.bias, atol=1e-4)
 
 
 def test_without_contact_the_sigma_is_larger():
