@@ -163,7 +163,7 @@ MOST_LISTED = 6  # names of a message
 MOST_KNOWN = 256  # orders of names that are remembered
 MOST_PARTS = 16  # sets of joints that messages have
 RIVAL_DIFFERENCE = 0.02  # of two publishers' positions of a joint, from which they contradict [rad or m]
-NO_VELOCITY = "it has no velocity; 'inputs.joint_velocity: auto' derives it from positions"
+NO_VELOCITY = "not sent or nan; 'inputs.joint_velocity: auto' derives it from positions"
 NO_EFFORT = "it has no effort, but joint torques are needed"
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
 
@@ -298,7 +298,7 @@ class JointPart:
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish = self._finish
         self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
-        self._velocities, self._measured = needs.velocities, config.inputs.joint_velocity == "measured"
+        self._velocities = needs.velocities
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
         angles = np.isin(joints, robot.turning_joints)
         quantities = ("position", "velocity", "effort")[: 2 + effort]
@@ -320,8 +320,6 @@ class JointPart:
         reading.position.take(places, out=row[:m])
         if reading.velocity is not None:
             reading.velocity.take(places, out=row[m : 2 * m])
-        elif self._velocities and self._measured:
-            return self.stream.refuse(DropReason.UNFIT, NO_VELOCITY, arrival_ns)
         else:
             row[m : 2 * m] = math.nan
         if width > 2 * m:
@@ -348,7 +346,10 @@ class JointPart:
             return None
         fault = self.motion.complete(ring, time_ns, q, v)
         if fault is None and not v.dot(v) >= 0.0:
-            return DropReason.NOT_FINITE, f"velocity of {self.names[int(np.isnan(v).argmax())]} is nan"
+            return (
+                DropReason.NOT_FINITE,
+                f"velocity of {self.names[int(np.isnan(v).argmax())]}: {NO_VELOCITY}",
+            )
         return fault
 
     def reset(self) -> None:
@@ -372,11 +373,8 @@ class JointInput:
         n, effort = robot.n_joints, needs.efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
         self._part = functools.partial(JointPart, robot, config, clocks, needs)
-        self._names, self._config, self._partial = (
-            JointNames(robot, config.joint_names),
-            config.inputs,
-            needs.partial,
-        )
+        self._names, self._config = JointNames(robot, config.joint_names), config.inputs
+        self._partial = needs.partial
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}

@@ -325,13 +325,14 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             RecordingError: If the file is damaged.
         """
         for file in self._files:
+            if file.path.suffix != ROS1:
+                yield from file.messages(topics, start_ns)
+                continue
             for message in file.messages(topics, start_ns):
-                if file.path.suffix == ROS1:
-                    kind = self.topics[message.topic]
-                    self._know(kind)
-                    content = bytes(self._typestore.ros1_to_cdr(message.content, kind))
-                    message = message._replace(content=content)
-                yield message
+                kind = self.topics[message.topic]
+                self._know(kind)
+                content = bytes(self._typestore.ros1_to_cdr(message.content, kind))
+                yield message._replace(content=content)
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `MemoryRecording`.

@@ -210,16 +210,16 @@ class Replay:
         results: dict[str, Sequence[Any]] = {}
         for node, pipeline in self._nodes.items():
             begin_ns = time.perf_counter_ns()
-            made = pipeline.tick(now_ns)
-            if made:
-                spent_ns = (time.perf_counter_ns() - begin_ns) / len(made)
-                self.run.tick_ns.setdefault(node, []).append(spent_ns)
-                self._made[node].extend(made)
-                results[node] = made
-                for inputs in self._fed if node == TILT_NODE else ():
-                    for estimate in made:
-                        inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
-        if self._watcher is not None:
+            if not (made := pipeline.tick(now_ns)):
+                continue
+            spent_ns = (time.perf_counter_ns() - begin_ns) / len(made)
+            self.run.tick_ns.setdefault(node, []).append(spent_ns)
+            self._made[node].extend(made)
+            results[node] = made
+            for inputs in self._fed if node == TILT_NODE else ():
+                for estimate in made:
+                    inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
+        if self._watcher is not None and results:
             self._watcher.see(*(results.get(node, ()) for node in self._made))
 
 

@@ -151,7 +151,7 @@ def test_velocities_that_are_not_needed_drop_nothing(velocity):
         ({}, False, {"names": ("L_hip", "L_hip", "R_hip", "R_knee")}, "names L_hip more than once"),
         ({}, False, {"names": ("",) * 4}, "4 positions and no names: set joint_names.order"),
         ({}, True, {"v": None}, "no effort"),
-        ({"inputs__joint_velocity": "measured"}, False, {"v": None}, "no velocity"),
+        ({"inputs__joint_velocity": "measured"}, False, {"v": None}, "velocity of L_hip: not sent"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_line(config, efforts, sent, said):
