@@ -16,10 +16,9 @@ Times = NDArray[np.int64]
 FITTED = 2000  # samples that the period is fitted to
 EARLIEST = -(2**62)  # [ns]
 JUDGED = 100  # samples from one fit to the next; bursts are sought in two such spans
-SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps after a late sample, and between samples that arrive at once
+SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps that catch up, and what is at once or on the line
 BURSTY = 0.08  # share of samples at once after late ones, from which there are bursts
-PROMPT, OFTEN = 0.15, 0.5  # of a period after the line; share of prompt samples,
-SELDOM = 0.02  # among which there are bursts from this share of late ones on
+OFTEN, SELDOM = 0.5, 0.02  # share of samples on the line, among which so few late ones are bursts
 FASTER = 3.0  # by which the newest samples come faster than the period, once their rate is another
 ENDS = 10  # of bursts, that the line is below: a lost sample makes as many too early
 SHORTEST_STEP = 0.1  # of a period, between two times
@@ -80,7 +79,7 @@ class EvenTimes:
         late, steps = (stamps - stamps[0]) - period * np.arange(len(stamps)), np.diff(stamps)
         late -= np.quantile(late, 0.1)
         behind = np.where(late[:-1] > SHORT * period, steps / period, np.inf)  # steps after late samples
-        few = np.mean(late < PROMPT * period) >= OFTEN and np.mean(behind < SHORT) >= SELDOM
+        few = np.mean(late < AT_ONCE * period) >= OFTEN and np.mean(behind < SHORT) >= SELDOM
         at_once = behind < AT_ONCE
         bursts = self._mode == "regularise" or few or at_once[-2 * JUDGED :].mean() >= BURSTY
         self.even = bool(bursts or (self.even and at_once.any()))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, JOINT_UNITS, RobotInputConfig, unit_factors
 from inertial_estimation.inputs.sensors import FORCE, RATE
-from inertial_estimation.inputs.stream import REPORTED_NS, Stream
+from inertial_estimation.inputs.stream import PERIODIC, REPORTED_NS, Stream
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
@@ -16,7 +16,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 
 AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
-RATED = 20  # newest readings, from which the rate is known
 REPEATED, REPEATED_NS = 10, 3 * NANOSECONDS // 10  # newest rows that are the same, and time that they span
 UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
 
@@ -28,8 +27,8 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     """
     drops, clock, newest = stream.drops, stream.clock, stream.ring.newest_ns
     awaited, remarks = stream.spec.required and not stream.spec.holds, list(stream.remarks.values())
-    times_ns, _rows = stream.ring.newest(RATED)
-    period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == RATED else 0.0
+    times_ns, _rows = stream.ring.newest(PERIODIC)
+    period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == PERIODIC else 0.0
     if clock.unset:
         remarks.append(UNSET)
     if clock.offset_ns and clock.votes:
@@ -82,7 +81,7 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
     return dict.fromkeys(still, stuck) if len(still) < len(rows) else {}
 
 
-FEWEST_ROWS, SHORTEST_NS = 50, 8 * NANOSECONDS // 10  # that units are sought in, and that they span
+SHORTEST_NS = 8 * NANOSECONDS // 10  # that rows span in which units are sought
 NEAR = 1.4  # factor by which a ratio may differ from that of two units, while a robot walks
 NO_GRAVITY = 0.05  # of a g; less is a sensor from whose readings gravity was subtracted
 TURN_TIME = 0.1  # over which rotations are compared [s]
@@ -111,7 +110,7 @@ class UnitDetector:
         """
         finite = (np.abs(rows) < LARGEST).all(axis=1)
         times_ns, rows = times_ns[finite], rows[finite]
-        if len(times_ns) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < SHORTEST_NS:
+        if len(times_ns) < PERIODIC or times_ns[-1] - times_ns[0] < SHORTEST_NS:
             return ""
         size, found = float(np.median(np.linalg.norm(rows[:, FORCE], axis=1))), {}
         sent = size / self._imu["force"]
@@ -135,7 +134,7 @@ class UnitDetector:
         m, found = len(joints), dict[str, str]()
         rows = np.where(np.abs(rows) < LARGEST, rows, np.nan)
         q, v = rows[:, :m], rows[:, m : 2 * m]
-        if len(q) < FEWEST_ROWS or times_ns[-1] - times_ns[0] < SHORTEST_NS or not np.isfinite(q).all():
+        if len(q) < PERIODIC or times_ns[-1] - times_ns[0] < SHORTEST_NS or not np.isfinite(q).all():
             return ""
         known = self._limits.of(joints.tolist())
         angles = np.isin(joints, self._turning) & np.isfinite(known.lower)

@@ -36,13 +36,12 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
 POSITION_MARGIN = 1.0  # beyond the limits in the URDF [rad or m]
-FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
+UNLIMITED = 1e4  # largest position of a joint without limits, and velocity that is not needed, in any unit
 VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # times the URDF's limit; many are too low [rad/s or m/s]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
-UNUSED_VELOCITY = 1e4  # largest one in any unit that is kept where none is needed, else it is not measured
 EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
 FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
-JUMP = 0.1  # least jump of a position for which a joint state is refused [rad or m]
+JUMP = 0.1  # of positions, from which two joint states or publishers contradict [rad or m]
 JUMP_LAG = 0.1  # by which a position and its velocity may be apart [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 VELOCITY_WINDOW_NS = NANOSECONDS // 50  # of positions for a derived velocity; a longer one adds lag
@@ -162,7 +161,6 @@ JOINTS = "joint_states"
 MOST_LISTED = 6  # names of a message
 MOST_KNOWN = 256  # orders of names that are remembered
 MOST_PARTS = 16  # sets of joints that messages have
-RIVAL_DIFFERENCE = 0.02  # of two publishers' positions of a joint, from which they contradict [rad or m]
 NO_VELOCITY = "not sent or nan; 'inputs.joint_velocity: auto' derives it from positions"
 NO_EFFORT = "it has no effort, but joint torques are needed"
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
@@ -250,8 +248,8 @@ def joint_range(robot: RobotModel, joints: Sequence[int], *, velocity: bool, eff
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
-    highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, FREE_POSITION)
-    lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -FREE_POSITION)
+    highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, UNLIMITED)
+    lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -UNLIMITED)
     speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
     speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY) if velocity else np.inf + speed
     strength = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
@@ -341,8 +339,8 @@ class JointPart:
         if len(turning) and len(ring):  # angles follow those before, without whole turns
             q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
         if not self._velocities:
-            if not v.dot(v) < UNUSED_VELOCITY**2:
-                v[~(np.abs(v) < UNUSED_VELOCITY)] = math.nan
+            if not v.dot(v) < UNLIMITED**2:
+                v[~(np.abs(v) < UNLIMITED)] = math.nan
             return None
         fault = self.motion.complete(ring, time_ns, q, v)
         if fault is None and not v.dot(v) >= 0.0:
@@ -497,7 +495,7 @@ def _rivals(one: JointPart, other: JointPart) -> str:
         return ""
     q, rival = first[a], second[b]
     worst = int(np.abs(q - rival).argmax())
-    if abs(q[worst] - rival[worst]) <= RIVAL_DIFFERENCE:
+    if abs(q[worst] - rival[worst]) <= JUMP:
         return ""
     values = sorted(((one, q[worst]), (other, rival[worst])), key=lambda value: -len(value[0].joints))
     texts = [f"{x:.3g} rad by {part.source} ({len(part.joints)} joints)" for part, x in values]

@@ -19,10 +19,8 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
 NONE = slice(0)  # of the numbers of a row
-LONGEST_EXAMPLE = 160  # characters of an example that are kept
 CAPACITY = 2048  # rows that are kept, possible ones and impossible ones
-PERIODIC = 20  # readings without a gap, from which a value that holds is expected at its rate
-LONGEST_HOLD_NS = 3600 * NANOSECONDS  # of a switch that is sent when it changes
+PERIODIC = 20  # readings without a gap, from which on others are expected at their rate
 
 
 class DropReason(Enum):
@@ -59,8 +57,7 @@ class Drops:
         self.counts[reason] = self.counts.get(reason, 0) + count
         self.last, self.arrival_ns = reason, arrival_ns
         if example:
-            cut = len(example) > LONGEST_EXAMPLE
-            self.examples[reason] = example[:LONGEST_EXAMPLE] + "..." if cut else example
+            self.examples[reason] = example
 
     @property
     def summary(self) -> str:
@@ -287,13 +284,13 @@ class Stream:
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
         """Return the row at a time, shape (width,), interpolated over at most a gap [ns], or None.
 
-        A value that holds is the newest one before.
+        A value that holds is the newest one before, however old where it is sent when it changes.
         """
         if not self.spec.holds:
             return self.ring.at(time_ns, max_gap_ns)
         times, _rows = self.ring.newest(PERIODIC)
         periodic = len(times) == PERIODIC and int(np.diff(times).max()) <= max_gap_ns
-        return self.ring.latest(time_ns, max_gap_ns if periodic else LONGEST_HOLD_NS)
+        return self.ring.latest(time_ns, max_gap_ns if periodic else time_ns)
 
     def raw(self) -> tuple[Times, Array]:
         """Return times [ns] and rows of the newest readings, or of the impossible ones if they are more."""
@@ -307,7 +304,6 @@ READINGS_TO_BELIEVE = 3  # consecutive readings on another clock
 SILENCE_NS = NANOSECONDS // 20  # of the clock before, where all streams have left it
 LONG_SILENCE_NS = 3 * NANOSECONDS // 10  # where this stream alone has left it
 DRIFT_NS = NANOSECONDS // 1000  # by which the offset of a clock may change per block
-MOST_HELD = 2048  # readings kept until a clock is decided
 STEADY_STEP = 0.1  # of a position between two readings, where the motion goes on [rad or m]
 
 
@@ -344,7 +340,7 @@ class ClockGroup:
             if step > JUMP_NS:
                 clock.even.reset()
             return stream.store(stamp_ns, row, arrival_ns)
-        if held and not (0 < stamp_ns - held[-1][0] <= JUMP_NS and len(held) < MOST_HELD):
+        if held and not (0 < stamp_ns - held[-1][0] <= JUMP_NS and len(held) < CAPACITY):
             self._drop_strays(stream)
         held.append((stamp_ns, row.copy(), arrival_ns))
         return self._decide(stream, arrival_ns)
