@@ -6,6 +6,8 @@ arrives before it is taken, so t_n <= a_k + (n - k) T for every earlier sample k
 the last samples is the time of sample n. The period T is that between samples that end a burst.
 """
 
+from array import array
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,7 +37,7 @@ class EvenTimes:
 
     def __init__(self, mode: str = "auto") -> None:
         self._mode = mode
-        self._stamps: Times = np.zeros(2 * FITTED, dtype=np.int64)
+        self._stamps = array("q")  # the last ones [ns]
         self.reset()
 
     def reset(self) -> None:
@@ -47,22 +49,21 @@ class EvenTimes:
         self._period = 0.0
         self.even = False  # whether times are even, and not the stamps
         self._ends: list[int] = []  # what the last ends of bursts leave for the time of the last sample [ns]
-        self._count, self._next_fit = 0, JUDGED  # number of stamps, and that from which on they are fitted
+        del self._stamps[:]
+        self._next_fit = JUDGED  # number of stamps from which on they are fitted
 
     def time_of(self, stamp_ns: int) -> int:
         """Return the time of a sample [ns] by its stamp [ns]; both increase from sample to sample."""
         if self._mode == "as_is":
             return stamp_ns
-        if self._count == 2 * FITTED:
-            self._stamps[:FITTED] = self._stamps[FITTED:]
-            self._count, self._next_fit = FITTED, self._next_fit - FITTED
-        self._stamps[self._count] = stamp_ns
-        self._count += 1
-        if self._count >= self._next_fit:
-            self._fit(self._stamps[max(self._count - FITTED, 0) : self._count])
+        self._stamps.append(stamp_ns)
+        if len(self._stamps) >= self._next_fit:
+            del self._stamps[:-FITTED]
+            self._next_fit = len(self._stamps) + JUDGED
+            self._fit(np.array(self._stamps))
         time, least, period = stamp_ns, self._time + 1, self._period
         if self.even:
-            before = int(self._stamps[self._count - 2])
+            before = self._stamps[-2]
             self._ends += [before] if stamp_ns - before >= SHORT * period else []
             self._ends = [end + round(period) for end in self._ends[-ENDS:]]
             time, least = min([stamp_ns, *self._ends]), least + int(SHORTEST_STEP * period)
@@ -71,13 +72,12 @@ class EvenTimes:
 
     def _fit(self, stamps: Times) -> None:
         """Fit the period; begin to make times even, or cease to."""
-        self._next_fit = self._count + JUDGED
         self._period = period = _period(stamps)
         if period > FASTER * np.diff(stamps[-JUDGED:]).mean():
             self._begin()
             return
         late, steps = (stamps - stamps[0]) - period * np.arange(len(stamps)), np.diff(stamps)
-        late -= np.quantile(late, 0.1)
+        late -= np.partition(late, len(late) // 10)[len(late) // 10]
         behind = np.where(late[:-1] > SHORT * period, steps / period, np.inf)  # steps after late samples
         few = np.mean(late < AT_ONCE * period) >= OFTEN and np.mean(behind < SHORT) >= SELDOM
         at_once = behind < AT_ONCE
