@@ -13,7 +13,7 @@ from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.diagnosis.description import description_doubts
+from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json, fixed_parameters
 from inertial_estimation.errors import RecordingError, one_line
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     setup = robot_from_config(config, urdf)
     print_warnings(urdf_warnings(urdf))
     diagnosis = diagnose(_streams(args, config, setup), setup, config)
-    print_warnings(description_doubts(setup.robot, np.random.default_rng(0)))
+    print_warnings(description_warnings(setup.robot, np.random.default_rng(0)))
     _print(diagnosis.findings)
     if args.output:
         with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:

@@ -19,7 +19,7 @@ from inertial_estimation.configuration.urdf_source import (
     mesh_folders,
     read_urdf,
 )
-from inertial_estimation.diagnosis.description import description_doubts
+from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.files.text_file import resolved_path
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     survey = survey_robot(urdf, mesh_folders(), wishes, np.random.default_rng(0))
     print("\n".join(findings(survey)), flush=True)
     _step("examining masses and inertias")
-    for warning in [*urdf_warnings(urdf), *description_doubts(survey.robot, np.random.default_rng(0))]:
+    for warning in [*urdf_warnings(urdf), *description_warnings(survey.robot, np.random.default_rng(0))]:
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
     said, simulated = _accepted(text, survey, trial=not args.no_trial)

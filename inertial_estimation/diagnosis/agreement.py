@@ -8,14 +8,13 @@ import numpy as np
 
 from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
-from inertial_estimation.diagnosis.hypotheses import factors_of_efforts
+from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
 from inertial_estimation.diagnosis.parts import BEYOND, MOUNTED, Part, hangs, specific_force, torque_columns
 from inertial_estimation.diagnosis.table import Table, rms
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
-LIGHT, HEAVY = 0.5, 1.6  # times the weight on the contacts, beyond which no load explains it
 EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
 SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
 WRENCHES = "contact wrenches"
@@ -91,29 +90,30 @@ def _sizes(table: Table) -> Iterator[Finding]:
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
     if table.robot.n_base != 6 or not table.measures_loads:
         return
+    pushed = np.nanmedian(table.sent.wrenches[:, :, 2], axis=0) if table.sent.scalar else np.zeros(0)
+    for k in np.flatnonzero(pushed < 0.0).tolist():
+        said = f"its load is {pushed[k]:.3g} N in the median: the ground cannot pull"
+        subject, remedy = f"{table.robot.setup.contact_names[k]}/wrench", "correct its sign in the driver"
+        yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed[k]), "N", said, remedy)
+    if (pushed < 0.0).any():
+        return
     needed, carried = table.force[:, :3], table.contact_force[:, :3]
     factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))
-    said, remedy, verdict = (
-        f"the contacts carry {factor:.3g} times the weight of the description",
-        "",
-        Verdict.OK,
-    )
+    said = f"the contacts carry {factor:.3g} times the weight of the description"
+    remedy, verdict = "", Verdict.OK
     if not np.nan_to_num(table.signals.wrenches).any():
-        said, remedy, verdict = (
-            "the wrenches of all contacts are exactly zero",
-            "check their driver",
-            Verdict.WRONG,
-        )
+        said, remedy = "the wrenches of all contacts are exactly zero", "check their driver"
+        verdict = Verdict.WRONG
     elif hangs(table):
         said += ": it hangs"
-    elif not LIGHT < factor < HEAVY:
+    elif not 1.0 / COMMON < factor < COMMON:
         remedy = "check scale and zero of the sensors, loads, masses; does something else hold the robot?"
         verdict = Verdict.WARN
     yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
 
 
 def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
-    tau, names = table.signals.tau, table.robot.names
+    tau = table.signals.tau
     if np.isfinite(tau).any() and not np.nan_to_num(tau).any():
         said, remedy = "the efforts of all joints are exactly zero", "are they measured? Check the driver"
         yield Finding("effort silent", JOINTS, Verdict.WARN, 0.0, "", said, remedy)
@@ -121,12 +121,6 @@ def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
     factors = factors_of_efforts(table) if "torques" in parts else None
     if factors is not None:
         k, sigma, strong = factors
-        silent = strong & np.isfinite(tau).any(axis=0) & ~np.nan_to_num(tau).any(axis=0)
-        for j in np.flatnonzero(silent).tolist():
-            remedy = "check the driver, or leave it out of torque_rows"
-            yield Finding(
-                "effort silent", names[j], Verdict.WRONG, 0.0, "", "its effort is always zero", remedy
-            )
         good = k[strong & (k > SIGMAS * sigma)]
         if len(good):
             span = f"{good.min():.2g} to {good.max():.2g} times the predicted torque"
@@ -134,9 +128,8 @@ def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
             yield Finding("effort", JOINTS, Verdict.OK, float(good.min()), "", said)
             return
     if "whole body" not in parts:
-        why = (
-            "no predicted torque stands out from friction, or the contact forces are unknown: move the joints"
-        )
+        unknown = ", or the contact forces are unknown" if table.robot.n_base else ""
+        why = f"no predicted torque stands out from friction{unknown}: move the joints"
         yield cannot_tell("effort", JOINTS, why if np.isfinite(tau).any() else "no efforts are sent")
 
 

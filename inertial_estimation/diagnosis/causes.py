@@ -21,32 +21,35 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.forces import ForceRows
+from inertial_estimation.diagnosis.parts import SLOW, STRONG, STRONG_UNLIMITED
 from inertial_estimation.diagnosis.table import Robot
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-MASS_PRIOR, MASS_FLOOR = 0.5, 0.02  # deviation of a wrong mass: of the link's, at least of the robot's
-MASS_TOLERANCE, COM_TOLERANCE = 0.03, 0.003  # of every mass, relative, and of every centre of mass [m]
+
+class Sizes(NamedTuple):
+    """Sizes of an error of one kind."""
+
+    prior: float  # deviation where it is the cause
+    tolerance: float  # deviation of what every description and sensor has
+    matters: float  # from which it matters
+    wrong: float  # from which it is wrong, no tolerance of manufacture
+
+
+MASS = Sizes(0.5, 0.03, 0.1, 0.3)  # shares of a link's mass
+OF_ROBOT = Sizes(0.02, 0.0, 0.01, 0.05)  # of the robot's mass, whichever is more (wrong: less)
+SCALE = Sizes(0.3, 0.03, 0.06, 0.3)  # of all masses, wrenches, efforts
+ZERO = Sizes(0.1, 0.02, 0.05, 0.2)  # of a sensor: shares of the effort limit, of the weight
+ANGLE = Sizes(0.1, 0.005, 0.03, 0.1)  # of a joint, an IMU, a base [rad]
+COM_TOLERANCE, COM_PRIOR = 0.003, 0.05  # of every centre of mass; of a wrong one at the wrong mass's size [m]
 CRUDE = 1.0, 3.0, 9.0  # sizes of all tolerances: as manufactured, by hand, no more than rough
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
 SPIN_TOLERANCE, SPIN_MATTERS = 0.1, 1.0  # of every rotational inertia, relative; from which one is unusual
-COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
-OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
-WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
-SCALE_PRIOR, SCALE_TOLERANCE = 0.3, 0.03  # of the scale of a sensor that is wrong, and of each that is not
-OF_SCALE, WRONG_SCALE = 0.06, 0.3
-EFFORT_ZERO, OF_ZERO, WRONG_ZERO = 0.1, 0.03, 0.1  # of an effort, shares of the joint's effort limit
-WRENCH_ZERO, OF_WRENCH_ZERO = 0.15, 0.05  # of a force sensor, shares of the weight
-DIRECTION_PRIOR, DIRECTION_TOLERANCE = 0.1, 0.005  # of an IMU [rad]
-OF_DIRECTION, WRONG_DIRECTION = 0.03, 0.07
-GRAVITY_PRIOR, GRAVITY_TOLERANCE = 5.0, 0.05  # of a mounting [m/s^2]
-OF_GRAVITY, WRONG_GRAVITY = 0.03 * STANDARD_GRAVITY, 0.07 * STANDARD_GRAVITY
-OFFSET_PRIOR, OF_OFFSET, WRONG_OFFSET = 0.1, 0.02, 0.1  # of a joint position [rad]
-STICTION, STICTION_UNLIMITED = 0.04, 0.1  # of friction terms: shares of effort limit; of largest torque
-MOVES, WHILE_MOVING = 0.05, 0.25  # speed [rad/s] from which stiction is no constant, and what is left of it
+GRAVITY_PRIOR = 5.0  # of a mounting of a fixed base [m/s^2]: it may hang or lean
+WHILE_MOVING = 0.25  # what is left of the constant part of stiction while a joint moves
 ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
-ZERO_SHARE, LEVER = 0.02, 0.1  # of a sensor's zero, share of the weight; of its moments [m]
+LEVER = 0.1  # of the moments of a force sensor's zero [m]
 NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
 MOST_CORRELATION = 0.95  # of neighbouring windows
 KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
@@ -152,58 +155,55 @@ Part = tuple[Kind, str, Array, Array, Array | None, tuple[float, float]]
 
 def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
     """Yield all causes: kind, subject, columns, prior, tolerance, sizes that matter and are wrong."""
-    total, tolerance = float(rows.masses.sum()), np.array([SCALE_TOLERANCE])
-    scale = np.array([SCALE_PRIOR]), (OF_SCALE, WRONG_SCALE)
+    total, weight = float(rows.masses.sum()), robot.weight
     for i, link in enumerate(rows.links):
         described = float(rows.masses[i])
-        mass = max(MASS_PRIOR * described, MASS_FLOOR * total)
-        allowed = max(described, LEAST_MASS * total) * np.array([MASS_TOLERANCE] + [COM_TOLERANCE] * 3)
-        bounds = max(OF_LINK * described, OF_ROBOT * total), min(WRONG_LINK * described, WRONG_ROBOT * total)
+        mass = max(MASS.prior * described, OF_ROBOT.prior * total)
+        allowed = max(described, LEAST_MASS * total) * np.array([MASS.tolerance] + [COM_TOLERANCE] * 3)
+        matters = max(MASS.matters * described, OF_ROBOT.matters * total)
+        wrong = min(MASS.wrong * described, OF_ROBOT.wrong * total)
         columns, prior = rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3)
-        yield Kind.LINK, link, columns[..., :4], prior, allowed, bounds
+        yield Kind.LINK, link, columns[..., :4], prior, allowed, (matters, wrong)
         spin, prior = float(rows.spins[i]), np.full(6, mass * rows.extent**2)
         allowed, bounds = np.full(6, SPIN_TOLERANCE * max(spin, 1e-6)), (SPIN_MATTERS * spin, math.inf)
         yield Kind.SPIN, link, columns[..., 4:], prior, allowed, bounds
-    yield Kind.WHOLE, "all", rows.whole[..., None], scale[0], None, scale[1]
-    weight = robot.weight
+
+    def of_size(
+        kind: Kind, subject: str, columns: Array, sizes: Sizes, unit: float = 1.0, *, every: bool = False
+    ) -> Part:
+        """Return a cause whose columns have one unit; `every` sensor has some of it."""
+        size = np.full(columns.shape[2], unit)
+        bounds = sizes.matters * unit, sizes.wrong * unit
+        return kind, subject, columns, sizes.prior * size, sizes.tolerance * size if every else None, bounds
+
+    yield of_size(Kind.WHOLE, "all", rows.whole[..., None], SCALE)
     for i, contact in enumerate(rows.contacts):
-        yield Kind.WRENCH, contact, rows.wrenches[:, :, i, None], scale[0], tolerance, scale[1]
-        prior = weight * WRENCH_ZERO * np.array([1.0] * 3 + [LEVER] * 3)
-        bounds = OF_WRENCH_ZERO * weight, 4.0 * OF_WRENCH_ZERO * weight
-        yield Kind.WRENCH_ZERO, contact, rows.zeros[:, :, 6 * i : 6 * i + 6], prior, None, bounds
+        yield of_size(Kind.WRENCH, contact, rows.wrenches[:, :, i, None], SCALE, every=True)
+        zeros = of_size(Kind.WRENCH_ZERO, contact, rows.zeros[:, :, 6 * i : 6 * i + 6], ZERO, weight)
+        yield *zeros[:3], zeros[3] * np.array([1.0] * 3 + [LEVER] * 3), *zeros[4:]
     if len(rows.contacts) > 1:
-        yield Kind.WRENCH, "all", rows.wrenches.sum(axis=2)[..., None], scale[0], None, scale[1]
-    limits = _stiction(rows, robot) / STICTION
+        yield of_size(Kind.WRENCH, "all", rows.wrenches.sum(axis=2)[..., None], SCALE)
+    limits = _stiction(rows, robot) / STRONG
     for i, joint in enumerate(rows.joints):
-        yield Kind.EFFORT, joint, rows.gains[:, :, i, None], scale[0], tolerance, scale[1]
-        bounds = OF_ZERO * limits[i], WRONG_ZERO * limits[i]
-        yield Kind.ZERO, joint, rows.friction[:, :, i, :1], np.array([EFFORT_ZERO * limits[i]]), None, bounds
+        yield of_size(Kind.EFFORT, joint, rows.gains[:, :, i, None], SCALE, every=True)
+        yield of_size(Kind.ZERO, joint, rows.friction[:, :, i, :1], ZERO, float(limits[i]))
     if len(rows.joints) > 1:
-        yield Kind.EFFORT, "all", rows.gains.sum(axis=2)[..., None], scale[0], None, scale[1]
+        yield of_size(Kind.EFFORT, "all", rows.gains.sum(axis=2)[..., None], SCALE)
     if rows.gravity.shape[2]:
-        prior, allowed = np.full(3, GRAVITY_PRIOR), np.full(3, GRAVITY_TOLERANCE)
-        yield Kind.MOUNTING, "description", rows.gravity, prior, allowed, (OF_GRAVITY, WRONG_GRAVITY)
+        tilt = of_size(Kind.MOUNTING, "description", rows.gravity, ANGLE, STANDARD_GRAVITY, every=True)
+        yield *tilt[:3], np.full(3, GRAVITY_PRIOR), *tilt[4:]
     first = rows.geometry.shape[2] - len(rows.turning)
     if first:
-        prior, allowed = np.full(3, DIRECTION_PRIOR), np.full(3, DIRECTION_TOLERANCE)
-        yield (
-            Kind.IMU,
-            "imu/data",
-            rows.geometry[:, :, :first],
-            prior,
-            allowed,
-            (OF_DIRECTION, WRONG_DIRECTION),
-        )
+        yield of_size(Kind.IMU, "imu/data", rows.geometry[:, :, :first], ANGLE, every=True)
     for j, joint in enumerate(rows.turning):
-        column = rows.geometry[:, :, first + j, None]
-        yield Kind.OFFSET, joint, column, np.array([OFFSET_PRIOR]), None, (OF_OFFSET, WRONG_OFFSET)
+        yield of_size(Kind.OFFSET, joint, rows.geometry[:, :, first + j, None], ANGLE)
 
 
 def _stiction(rows: ForceRows, robot: Robot) -> Array:
     """Return the size of each measured joint's stiction [Nm], shape (j,)."""
     limits = np.array([robot.effort[robot.names.index(name)] for name in rows.joints])
     largest = float(np.abs(rows.gains).max(initial=1e-6))
-    stiction: Array = np.where(np.isfinite(limits), STICTION * limits, STICTION_UNLIMITED * largest)
+    stiction: Array = np.where(np.isfinite(limits), STRONG * limits, STRONG_UNLIMITED * largest)
     return stiction
 
 
@@ -213,9 +213,9 @@ def _nuisance(rows: ForceRows, robot: Robot) -> tuple[Array, Array]:
     size = np.sqrt(np.mean(rows.friction**2, axis=(0, 1))) * math.sqrt(m)
     prior = _stiction(rows, robot)[:, None] / np.maximum(size, [1.0, 1.0, 0.05, 0.2])
     speed = np.abs(rows.friction[..., 2]).max(axis=1)
-    prior[:, 0] *= np.maximum((speed < MOVES).mean(axis=0), WHILE_MOVING)
+    prior[:, 0] *= np.maximum((speed < SLOW).mean(axis=0), WHILE_MOVING)
     prior[:, 3] *= ARMATURE_PRIOR
-    weight = robot.weight * ZERO_SHARE
+    weight = robot.weight * ZERO.tolerance
     zeros = np.tile([weight] * 3 + [weight * LEVER] * 3, rows.zeros.shape[2] // 6)
     columns = np.concatenate((rows.friction.reshape(N, m, -1), rows.zeros), axis=2)
     return columns, np.concatenate((prior.ravel(), zeros))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import SIGMAS, peak
+from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS, peak
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import Hypothesis
 from inertial_estimation.diagnosis.parts import judged
@@ -28,7 +28,6 @@ WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
 USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
 NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
 EARLY = 5.0  # price of a stream that is stamped before it is measured: rather another one comes late
-TELLS = 9.0  # log odds between the best and the worst shift, below which nothing dates a stream
 LEAVES = 0.9  # share of the disagreement of a part that a true delay may leave
 
 
@@ -40,7 +39,7 @@ class Delayed(NamedTuple):
     late: str  # what is said before how late it is
     arrays: tuple[str, ...]  # of the signals
     parts: tuple[str, ...]  # of the table, that depend on its time
-    why: str  # it cannot be told
+    why: str  # it is unknown
     parameter: str = ""
     remedy: str = "stamp at the time of measurement; a filter in the sensor?"
 
@@ -105,7 +104,7 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     for i in range(0, len(curve), 2):
         judge(i)
     best = int(np.nanargmax(curve))
-    if not 0 < best < len(curve) - 1 or np.nanmax(curve) - np.nanmin(curve) < TELLS:
+    if not 0 < best < len(curve) - 1 or np.nanmax(curve) - np.nanmin(curve) < CERTAIN:  # nothing dates it
         return None
     for i in (best - 1, best + 1):
         judge(i)

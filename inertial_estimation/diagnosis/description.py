@@ -18,17 +18,17 @@ INNER = 3  # joints before a body that is not expected to outweigh the rest of t
 POSTURES = 100  # that are drawn within the position limits
 
 
-def description_doubts(robot: RobotModel, rng: Generator) -> list[str]:
+def description_warnings(robot: RobotModel, rng: Generator) -> list[str]:
     """Return what no robot of these joints has, a sentence for each kind.
 
     Args:
         robot: The robot as it is estimated, with its locked joints.
         rng: Draws postures.
     """
-    return [*_body_doubts(robot), *_effort_doubts(robot, rng)]
+    return [*_odd_bodies(robot), *_weak_joints(robot, rng)]
 
 
-def _body_doubts(robot: RobotModel) -> list[str]:
+def _odd_bodies(robot: RobotModel) -> list[str]:
     model, total = robot.model, robot.total_mass
     found: dict[str, list[str]] = {}
     for joint in range(1, model.njoints):
@@ -62,7 +62,7 @@ def _size(model: Any, joint: int) -> float:
     return max(SMALLEST, *(float(np.linalg.norm(point - centre)) for point in points))
 
 
-def _effort_doubts(robot: RobotModel, rng: Generator) -> list[str]:
+def _weak_joints(robot: RobotModel, rng: Generator) -> list[str]:
     """Find joints whose limits do not hold the weight in most postures, the base level, feet in the air."""
     limits, effort = joint_limits(robot), urdf_limits(robot).effort
     drawn = rng.uniform(limits.lower, limits.upper, (POSTURES, robot.n_joints))

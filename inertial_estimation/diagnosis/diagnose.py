@@ -66,7 +66,7 @@ def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig)
 def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig) -> None:
     """Find and mend what is wrong with the sensors, then judge the masses."""
     robot, found = diagnosis.robot, diagnosis.findings
-    wrong, signals, diagnosis.delays, doubt = search(signals, robot, config)
+    wrong, signals, diagnosis.delays, unsure = search(signals, robot, config)
     found += wrong
     table = robot.table(signals)
     final = table.at(spread(table.size, WINDOWS))
@@ -81,7 +81,7 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
         if one.check == "silent" or (one.check == "accelerometer size" and one.value < 0.5)
     ]
     spoiled = [f"{one.check} of {one.subject}" for one in silent]
-    spoiled += [doubt] if doubt else [f"{one.check} of {one.subject}" for one in excess]
+    spoiled += [unsure] if unsure else [f"{one.check} of {one.subject}" for one in excess]
     if spoiled:
         found.append(
             cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")

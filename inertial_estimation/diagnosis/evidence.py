@@ -22,6 +22,7 @@ from inertial_estimation.spatial import linear_algebra
 INDEPENDENT = 0.5  # share of the windows that count as independent
 NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of the rms of the readings; no description is better
 SIGMAS = 4.0  # standard deviations of a number that is certain
+CERTAIN = 9.0  # log odds of what is certain, after the log of the number of rivals
 TINY, FARTHEST = 1e-300, -20.0  # of a variance; of a normal variable
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import OF_ROBOT, Kind, Problem, marginalised
-from inertial_estimation.diagnosis.evidence import SIGMAS
+from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.hypotheses import OF_FORCES, Hypothesis
 from inertial_estimation.diagnosis.table import Change, Indices, Load, spread
 from inertial_estimation.signals import Array
@@ -21,8 +21,7 @@ from inertial_estimation.spatial import linear_algebra
 
 MASS, LEVER = 0.3, 0.1  # deviations of a load, share of the robot's mass, and of its place on a body [m]
 SPLITS = 24  # times that are compared first
-CERTAIN = 9.0  # log evidence against masses that do not change
-EDGE = 15  # share of the windows at either end in which a change cannot be told from none: one in so many
+EDGE = 15  # one in so many windows at either end cannot show a change
 
 
 class _Step(NamedTuple):
@@ -47,7 +46,7 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
         near = near[(near >= edge) & (near < len(rows.left) - edge)]
         step = _most_probable_step(of, near, later=later) or step
         mass, link = float(step.load[0]), rows.links[step.link]
-        if step.log < CERTAIN or mass < max(OF_ROBOT * total, SIGMAS * step.sigma):
+        if step.log < CERTAIN or mass < max(OF_ROBOT.matters * total, SIGMAS * step.sigma):
             continue
         at = float(rows.times_s[step.window])
         span = (at, math.inf) if later else (-math.inf, at)

@@ -1,4 +1,4 @@
-"""Masses of the description, scales and zeros of sensors, offsets: what is named, and what cannot be told."""
+"""Masses of the description, scales and zeros of sensors, offsets: what is named, and what is unknown."""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import (
-    OF_SCALE,
-    SCALE_TOLERANCE,
+    SCALE,
     Cause,
     ForceFit,
     Kind,
@@ -17,7 +16,7 @@ from inertial_estimation.diagnosis.causes import (
     fit_forces,
     problem,
 )
-from inertial_estimation.diagnosis.evidence import SIGMAS
+from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
@@ -29,7 +28,6 @@ from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3
 
-CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
 UNEXPLAINED = 2.5  # times the noise, beyond which the equation does not hold ...
 MOSTLY = 0.9  # ... unless so much is explained
@@ -55,7 +53,7 @@ class MassReport:
 
     rows: ForceRows  # the rows of the equation of motion
     fit: ForceFit  # comparison of all causes, before any was assumed
-    # the causes that were named, in order, each with those that cannot be told from it
+    # the causes that were named, in order, each with those that cannot be distinguished from it
     named: tuple[tuple[Cause, ...], ...]
     holds: bool  # whether the equation of motion holds but for what was named
 
@@ -82,14 +80,14 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
         _name(problem(rows, robot), named, GEOMETRIC)
     of_means = problem(means, robot)
     first = fit_forces(of_means)
-    fit, doubt = _name(of_means, named, tuple(Kind))
+    fit, unsure = _name(of_means, named, tuple(Kind))
     found = [_named(group, rows, config) for group in named]
-    if doubt and not named:
-        found.append(cannot_tell("masses", "description", f"{doubt}: mend what else is unusual first"))
+    if unsure and not named:
+        found.append(cannot_tell("masses", "description", f"{unsure}: mend what else is unusual first"))
     elif not _inexact(named):
         heavier = _weighed(fit, rows)
         found += [heavier] if heavier else [] if named else [_true(fit, rows)]
-    report = MassReport(means, first, tuple(named), not doubt)
+    report = MassReport(means, first, tuple(named), not unsure)
     return [*found, _informed(fit, rows)], report
 
 
@@ -97,14 +95,14 @@ def _name(of: Problem, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]) ->
     """Add causes of some kinds while they are certain; return the last fit, and why none can be named."""
     while True:
         fit = fit_forces(of, [causes[0] for causes in named])
-        doubt, before = _absurd(fit), _inexact(named)
-        group = () if doubt or len(before) == MOST_CAUSES else _group(fit, of.rows)
+        unsure, before = _absurd(fit), _inexact(named)
+        group = () if unsure or len(before) == MOST_CAUSES else _group(fit, of.rows)
         if not group or not _matters(group[0], of.rows) or group[0].kind not in kinds:
-            return fit, doubt
+            return fit, unsure
         if (before and group[0].evidence < SECOND * before[0].evidence) or (
             before and group[0].explained < MUCH
         ):
-            return fit, doubt  # what is left may be that the first cause is not described exactly
+            return fit, unsure  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
             return (
@@ -125,7 +123,7 @@ def _absurd(fit: ForceFit) -> str:
     absurd = [
         c for c in fit.causes if c.kind.is_scale and c.size > -1.0 and not LEAST_SCALE < c.size < MOST_SCALE
     ]
-    if not any(cause.evidence > max(CERTAIN, best - TOGETHER) for cause in absurd):
+    if not any(cause.evidence > max(_certain(fit), best - TOGETHER) for cause in absurd):
         return ""
     what = words_of(max(absurd, key=lambda cause: cause.evidence))
     size = f"{fit.unexplained:.2g} times their noise"
@@ -133,14 +131,19 @@ def _absurd(fit: ForceFit) -> str:
 
 
 def _group(fit: ForceFit, rows: ForceRows) -> tuple[Cause, ...]:
-    """Return the most probable causes that cannot be told apart, or none that is certain."""
+    """Return the most probable causes that cannot be distinguished, or none that is certain."""
     causes = [cause for cause in fit.causes if _possible(cause, rows) and _shift(cause, rows) < rows.extent]
-    if not causes or causes[0].evidence < CERTAIN:
+    if not causes or causes[0].evidence < _certain(fit):
         return ()
     best = causes[0].evidence
     group = [cause for cause in causes if cause.evidence > best - max(TOGETHER, TOGETHER_SHARE * best)]
     group.sort(key=lambda cause: (cause.worsens, not _matters(cause, rows), -cause.evidence))
     return tuple(group)
+
+
+def _certain(fit: ForceFit) -> float:
+    """Return the evidence of a cause that is certain among so many."""
+    return CERTAIN + math.log(len(fit.causes))
 
 
 def _possible(cause: Cause, rows: ForceRows) -> bool:
@@ -263,7 +266,7 @@ def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig)
     others = [
         words_of(c) for c in group[1:] if not c.worsens and (c.kind, c.subject) != (best.kind, best.subject)
     ]
-    also = f"; it cannot be told from {listing(others, limit=4)}" if others else ""
+    also = f"; it cannot be distinguished from {listing(others, limit=4)}" if others else ""
     share = f"explains {100 * best.explained:.0f} % of what the forces leave unexplained{also}"
     if best.kind is Kind.LINK and abs(best.size) < max(best.block.matters, LIKELY * best.sigma):
         shift = 1e3 * _shift(best, rows)
@@ -297,7 +300,7 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     amount = "the sum of the masses is not determined"
     if known:
         amount = f"all masses together {100 * whole.size:+.2g} % (sigma {100 * whole.sigma:.1g} %)"
-    if known and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
+    if known and abs(whole.size) > max(SCALE.matters, SIGMAS * whole.sigma):
         why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
         return cannot_tell("masses", "description", why)
     said = f"no single change of the {rows.masses.sum():.4g} kg explains the forces better; {amount}"
@@ -314,7 +317,7 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding | None:
     if rows.n_base and rows.contacts:
         needed, left = rows.whole[:, :3], rows.left[:, :3]
         shares = np.sum(needed * left, axis=1) / np.sum(needed**2, axis=1)
-        share, sigma = float(np.median(shares)), SCALE_TOLERANCE / math.sqrt(len(rows.contacts))
+        share, sigma = float(np.median(shares)), SCALE.tolerance / math.sqrt(len(rows.contacts))
     if not rows.n_base or whole.worsens or abs(share) < max(HEAVIER, HEAVIER_SIGMAS * sigma):
         return None
     change = share * float(rows.masses.sum())

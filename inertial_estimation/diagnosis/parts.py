@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import INDEPENDENT, NOISE, dissipates, log_share, most_probable
+from inertial_estimation.diagnosis.evidence import (
+    CERTAIN,
+    INDEPENDENT,
+    NOISE,
+    dissipates,
+    log_share,
+    most_probable,
+)
 from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
@@ -30,7 +37,6 @@ FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
 CREDIBLE, LARGEST_REST = 3.0, 10.0  # deviations of a prior beyond which nothing is; largest rest that counts
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
-FRICTION_ODDS = 9.0  # most that the direction of friction says against an assumption about one effort
 STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
 STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
 LEVER = 0.3  # at which moments count as much as forces [m]
@@ -125,9 +131,9 @@ def rotation_over_feet(table: Table) -> Array | None:
     np.add.at(M, rows.rows, np.einsum("rki,rkj->rij", rows.A, rows.A))
     np.add.at(b, rows.rows, np.einsum("rki,rk->ri", rows.A, rows.y))
     values = linear_algebra.eigvalsh(M)
-    told = values[:, 0] > 1e-2 * np.maximum(values[:, 2], 1e-9)
+    full = values[:, 0] > 1e-2 * np.maximum(values[:, 2], 1e-9)
     found = np.full((table.size, 3), np.nan)
-    found[told] = linear_algebra.solve(M[told], b[told][..., None])[..., 0]
+    found[full] = linear_algebra.solve(M[full], b[full][..., None])[..., 0]
     return found
 
 
@@ -425,7 +431,7 @@ def torques(table: Table) -> Part | None:
     left = np.zeros(table.signals.q.shape[1])
     left[joints] = np.minimum(np.where(taken, exact.left, rest), 2.0)
     log = INDEPENDENT * float(np.where(taken, exact.log, fit.log - beyond).sum())
-    log += float(dissipates(fit, power, FRICTION_ODDS).sum())
+    log += float(dissipates(fit, power, CERTAIN).sum())
     return Part(log, left)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.causes import problem
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
+from inertial_estimation.diagnosis.evidence import CERTAIN
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
@@ -34,9 +35,11 @@ from inertial_estimation.models.robot_config import RobotGeometryConfig
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
 MOST_LIKELY, FAMILIES = 24, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
-CERTAIN = 9.0  # log odds from which a hypothesis is accepted, after the log of their number
 MUCH = 0.25  # of the largest gain in probability of a part
-TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # of the best one's log odds, within which another is not told from it
+TOGETHER, TOGETHER_SHARE = (
+    5.0,
+    0.05,
+)  # of the best one's log odds, within which others are as probable
 NAMED = 3
 OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
@@ -69,13 +72,13 @@ class Found(NamedTuple):
     findings: list[Finding]
     signals: Signals  # mended
     delays: dict[str, Delay]  # of the mended signals, by check
-    doubt: str  # why masses cannot be judged after that; empty: they can
+    unsure: str  # why masses cannot be judged after that; empty: they can
 
 
 def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found:
     """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it."""
     found: list[Finding] = []
-    delays, doubt, rough = delays_of(signals, robot), "", False
+    delays, unsure, rough = delays_of(signals, robot), "", False
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
         before = judged(table)
@@ -90,11 +93,11 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found
         if not _accepted(best, before):
             break
         found.append(_named(best, alike, before))
-        doubt = doubt if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
+        unsure = unsure if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
         rough = rough or best.hypothesis.rough
         signals = best.hypothesis.change.of(signals)
         delays = delays_of(signals, robot)
-    return Found(found, signals, delays, doubt)
+    return Found(found, signals, delays, unsure)
 
 
 def _hypotheses(
@@ -186,7 +189,7 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     )
     if others:
         more = f", and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        said += f"; it cannot be told from: {'; '.join(others[:NAMED])}{more}"
+        said += f"; it cannot be distinguished from: {'; '.join(others[:NAMED])}{more}"
     verdict = Verdict.WARN if one.mild else Verdict.WRONG
     return Finding(one.check, one.subject, verdict, one.value, one.unit, said, one.remedy, one.fix)
 

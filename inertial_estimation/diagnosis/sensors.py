@@ -1,4 +1,4 @@
-"""Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated, held values."""
+"""Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,8 +27,6 @@ QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
 LOST_VALUES = 0.001  # share of values that are no number
-HELD_BELOW, HELD_ABOVE = 80.0, 2.0  # rates of changes between which values are held [Hz]
-CONSECUTIVE, TOGETHER, FEWEST_CHANGES = 0.2, 0.5, 8  # shares of changes in a row and at once; changes
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
 BY_TORQUES = (
     "without force sensors tilt_observer takes the contact forces from the efforts of joint_states: "
@@ -123,20 +121,14 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     n, joints = streams.n_joints, streams.joints
     whole = np.isfinite(joints.values[:, :n]).all(axis=1)  # of joint states in parts, some lack the others
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
-    efforts = [f"effort of {name}" for name in joint_names]
-    kinds = {"positions": joint_names, "velocities": joint_names, "efforts": efforts}
     found, kept = list[Finding](), dict[str, Array]()
     found += _positions(joints, joint_names, kept)
-    for k, (plural, names) in enumerate(kinds.items()):
-        part = joints.values[:, k * n : (k + 1) * n]
-        found += _held(JOINTS, plural, joints.times_ns, part)
-        if plural == "efforts":  # at rest they may well stay the same
-            moves = (np.diff(joints.values[:, :n], axis=0, prepend=np.nan) != 0.0).any(axis=1)
-            found += _judged(JOINTS, names, joints.times_ns[moves], part[moves], {})
+    moves = (np.diff(joints.values[:, :n], axis=0, prepend=np.nan) != 0.0).any(axis=1)  # at rest efforts stay
+    efforts = [f"effort of {name}" for name in joint_names]
+    found += _judged(JOINTS, efforts, joints.times_ns[moves], joints.values[moves, 2 * n :], {})
     found += _dead_efforts(joints, joint_names, kept)
     for name, stream in list(streams.by_name.items())[1:]:
         names = IMU_AXES if name == IMU else WRENCH_AXES
-        found += _held(name, "readings", stream.times_ns, stream.values)
         found += _judged(name, names, stream.times_ns, stream.values, kept)
     found += _silent(streams.imu) if streams.imu is not None else []
     found += _dead_contacts(streams.wrenches, kept)
@@ -295,28 +287,3 @@ def _silent(imu: Stream) -> Iterator[Finding]:
         said = f"{listing(still, limit=6)}: one and the same value in all {imu.size} readings"
         remedy = "is the axis connected, and sent by the driver?"
         yield Finding("silent", IMU, Verdict.WRONG, float(len(still)), "", said, remedy)
-
-
-def _held(name: str, plural: str, times: NDArray[np.int64], values: Array) -> Iterator[Finding]:
-    """Find numbers that are sent again until the next measurement: of a lower rate than their messages.
-
-    Held numbers change rarely, never twice in a row, and all of an input at the same readings; the stamp of
-    such a number is wrong by up to the time for which it is held, which no check of stamps shows.
-    """
-    with np.errstate(all="ignore"):
-        changed = np.asarray(np.abs(np.diff(values, axis=0)) > 0.0)
-    used = changed.any(axis=0)
-    any_of = np.asarray(changed.any(axis=1))
-    span = seconds(int(np.minimum(np.diff(times), NANOSECONDS).sum())) if len(times) > 1 else 0.0
-    count, n = int(any_of.sum()), int(used.sum())
-    if not span or count < FEWEST_CHANGES or not HELD_ABOVE * span <= count <= HELD_BELOW * span:
-        return
-    in_a_row = int((any_of[1:] & any_of[:-1]).sum())
-    if n < 3 or in_a_row > CONSECUTIVE * count or changed.sum() < TOGETHER * n * count:
-        return
-    rates = f"{count / span:.2g} Hz only of {len(times) / span:.3g} Hz"
-    said = f"{plural} change at {rates}, and are held in between"
-    remedy = (
-        "publish every value when it is measured; estimates that use held values are late and may be wrong"
-    )
-    yield Finding("held values", name, Verdict.WARN, count / span, "Hz", said, remedy)

@@ -497,11 +497,9 @@ class Table:
         """Rows that no contact force changes, shape (N, m, nv): a basis of the null space of all J'."""
         used = self.jacobians[:, :, : 3 if self.points else 6]
         columns = used.reshape(self.size, -1, used.shape[-1]).transpose(0, 2, 1)
-        bases = []
-        for C in columns:
-            U, _s, _Vt = linear_algebra.svd(C)
-            bases.append(U[:, min(C.shape) :].T)
-        return np.array(bases)
+        basis = np.linalg.qr(columns, mode="complete")[0]
+        free: Array = basis[:, :, min(columns.shape[1:]) :].transpose(0, 2, 1)
+        return free
 
     @cached_property
     def torques(self) -> Array:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.diagnosis.description import description_doubts
+from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.models.robot_model import RobotModel
 
 LINKS, LENGTH, MASS, EFFORT = 6, 0.3, 3.0, 80.0
@@ -26,7 +26,7 @@ def arm(link: int = 0, *, mass: float = MASS, moment: float = 0.03, effort: floa
 
 
 def doubts(urdf: str, *, floating: bool = False) -> list[str]:
-    return description_doubts(RobotModel.from_urdf(urdf, floating_base=floating), np.random.default_rng(0))
+    return description_warnings(RobotModel.from_urdf(urdf, floating_base=floating), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("floating", [False, True])

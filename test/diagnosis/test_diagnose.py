@@ -273,6 +273,8 @@ def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
         for name, stream in legs.streams.wrenches.items()
     }
     assert legs.failed(replace(legs.streams, wrenches=weighed)) == []
+    pulled = {**weighed, "left_foot": weighed["left_foot"].with_values(-weighed["left_foot"].values)}
+    assert ("contact wrench sign", "left_foot/wrench") in legs.failed(replace(legs.streams, wrenches=pulled))
 
 
 def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
