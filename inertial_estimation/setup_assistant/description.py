@@ -24,7 +24,6 @@ class Description:
     """The parts of a URDF that matter to the choice of parameters."""
 
     name: str  # of the robot
-    root: str
     joints: tuple[DescribedJoint, ...]  # that move
     masses: dict[str, float]  # mass of every link [kg], zero without an inertia
     imus: tuple[str, ...]  # links that carry an IMU, by their names or by a simulated sensor
@@ -54,7 +53,6 @@ def describe(urdf: str) -> Description:
     imus, force_sensors = (_simulated_sensors(root, children, kind) for kind in ("imu", "force_torque"))
     return Description(
         root.get("name", "robot") or "robot",
-        next(name for name in masses if name not in children.values()),
         moving,
         masses,
         tuple(n for n in masses if is_imu(n) or n in imus),

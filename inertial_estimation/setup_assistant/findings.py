@@ -26,7 +26,8 @@ def findings(survey: Survey) -> list[str]:
         lines += [f"locked:    {listing(names, limit=6)} ({reason})" for reason, names in by_reason.items()]
     lines.append(f"imu:       {survey.imu or 'none'} ({survey.imu_reason})")
     for contact in survey.contacts:
-        new = f"new on '{contact.link}' at {_numbers(contact.pose[:3])}: " if contact.pose else ""
+        place = ", ".join(f"{value:.3f}" for value in contact.pose[:3])
+        new = f"new on '{contact.link}' at ({place}) m: " if contact.pose else ""
         size, sole = ", a point", contact.sole
         if sole:
             size = f", sole {100 * (sole[1] - sole[0]):.1f} x {100 * (sole[3] - sole[2]):.1f} cm"
@@ -67,7 +68,3 @@ def _joint_table(survey: Survey) -> list[str]:
 
 def _limit(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "none"
-
-
-def _numbers(values: tuple[float, ...]) -> str:
-    return "(" + ", ".join(f"{value:.3f}" for value in values) + ") m"

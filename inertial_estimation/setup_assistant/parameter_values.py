@@ -72,10 +72,13 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     noise = MeasurementNoise().for_robot(survey.robot)
     named = ["torque", *(["base_force", "base_moment", "contact_force"] * survey.legged)]
     derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
-    of = "the weight" if survey.legged else "the largest effort limit"
+    of, why = "the largest effort limit", "the last link, with what the arm holds"
+    if survey.legged:
+        forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
+        of, why = "the weight", f"the trunk with its load{forearms}"
     entries = [
         Entry("rate", RATE_HZ),
-        Entry("links", list(survey.links), _why_links(survey)),
+        Entry("links", list(survey.links), why),
         Entry("# noise", None, f"from {of}, adapts by a factor of 10: {derived} (N, Nm)"),
     ]
     if not survey.legged:
@@ -92,13 +95,6 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
         return (*entries, Entry("contact_wrenches", "projected", said))
     said = "by force sensors in the feet; without them: projected"
     return (*entries, Entry("contact_wrenches", "measured", said))
-
-
-def _why_links(survey: Survey) -> str:
-    if not survey.legged:
-        return "the last link, with what the arm holds"
-    forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
-    return f"the trunk with its load{forearms}"
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

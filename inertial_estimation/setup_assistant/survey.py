@@ -239,7 +239,6 @@ def links_to_estimate(
     """
     masses = subtree_masses(robot)
     chosen = [trunk] if trunk else []
-    taken = {robot.link_body(link).joint_id for link in chosen}
     in_legs = {joint for leg in legs for joint in leg.joints}
     limbs = [limb for limb in limbs_of(robot) if not in_legs & set(limb.joints)]
     least = ARM_JOINTS if trunk else min(ARM_JOINTS, max(limb.own for limb in limbs))
@@ -248,12 +247,10 @@ def links_to_estimate(
         if len(own) < least or not _is_arm(own, limb, fixed=not trunk):
             continue
         own = own[: len(own) - WRIST_JOINTS] if trunk and len(own) >= WRISTED_ARM else own
-        first = len(limb.joints) - limb.own
-        for joint, link in zip(reversed(own), reversed(limb.bodies[first : first + len(own)]), strict=True):
-            body = robot.link_body(link)
+        bodies = limb.bodies[len(limb.joints) - limb.own :][: len(own)]
+        for joint, link in zip(reversed(own), reversed(bodies), strict=True):
             if masses[joint] > LEAST_MASS * robot.total_mass and has_usable_prior(robot, link):
-                chosen += [_named(robot, described, body.joint_id)] if body.joint_id not in taken else []
-                taken.add(body.joint_id)
+                chosen.append(_named(robot, described, robot.link_body(link).joint_id))
                 break
     if not chosen:
         usable = [link for link in identifiable_links(robot) if has_usable_prior(robot, link)]
