@@ -26,15 +26,11 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     It is lost from an age of the timeout on [s].
     """
     drops, clock, newest = stream.drops, stream.clock, stream.ring.newest_ns
-    awaited, remarks = stream.spec.required and not stream.spec.holds, list(stream.remarks.values())
+    awaited, remarks = stream.spec.required and not stream.spec.holds, stream.notes
     times_ns, _rows = stream.ring.newest(PERIODIC)
     period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == PERIODIC else 0.0
     if clock.unset:
         remarks.append(UNSET)
-    if clock.offset_ns and clock.votes:
-        side = "behind" if clock.offset_ns > 0 else "ahead of"
-        moved = f"{abs(seconds(clock.offset_ns)):.2f} s {side} the others, is moved by it"
-        remarks.append(f"a clock of its own, {moved}: set inputs.arrival: [{stream.spec.name}]")
     if period > timeout and awaited:
         every = f"comes every {period:.2f} s, longer than inputs.timeout of {timeout:g} s"
         remarks.append(f"{every}, over which nothing is interpolated: set it to {3.0 * period:.1g}")

@@ -276,6 +276,16 @@ class Stream:
         self.received, self.arrival_ns = self.received + 1, arrival_ns
         return self.drop(reason, example)
 
+    @property
+    def notes(self) -> list[str]:
+        """What is odd about readings that are used, for people."""
+        found, offset_ns = list(self.remarks.values()), self.clock.offset_ns
+        if offset_ns and self.clock.votes:
+            side = "behind" if offset_ns > 0 else "ahead of"
+            moved = f"{abs(seconds(offset_ns)):.2f} s {side} the others, is moved by it"
+            found.append(f"a clock of its own, {moved}: set inputs.arrival: [{self.spec.name}]")
+        return [text for text in found if text]
+
     def clear(self) -> None:
         """Forget all rows and the clock; counters stay."""
         self.ring.clear()

@@ -95,7 +95,7 @@ class BlockStream:
     def remarks(self) -> list[str]:
         """What is odd about readings that are used, a sentence each."""
         streams = self._inputs.streams.items()
-        return [f"{name}: {text}" for name, one in streams for text in one.remarks.values() if text]
+        return [f"{name}: {text}" for name, one in streams for text in one.notes]
 
     def blocks(self, progress: Callable[[float], None] | None = None) -> Iterator[SignalBlock]:
         """Yield the blocks.
