@@ -11,6 +11,7 @@ from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
 from inertial_estimation.diagnosis.parts import BEYOND, MOUNTED, Part, hangs, specific_force, torque_columns
 from inertial_estimation.diagnosis.table import Table, rms
+from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -91,11 +92,12 @@ def _sizes(table: Table) -> Iterator[Finding]:
     if table.robot.n_base != 6 or not table.measures_loads:
         return
     pushed = np.nanmedian(table.sent.wrenches[:, :, 2], axis=0) if table.sent.scalar else np.zeros(0)
-    for k in np.flatnonzero(pushed < 0.0).tolist():
-        said = f"its load is {pushed[k]:.3g} N in the median: the ground cannot pull"
-        subject, remedy = f"{table.robot.setup.contact_names[k]}/wrench", "correct its sign in the driver"
-        yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed[k]), "N", said, remedy)
     if (pushed < 0.0).any():
+        names = [table.robot.setup.contact_names[k] for k in np.flatnonzero(pushed < 0.0)]
+        said = f"the ground pulls at {listing(names)}: loads of {pushed.min():.3g} N in the median"
+        subject = f"{names[0]}/wrench" if len(names) == 1 else WRENCHES
+        remedy = "correct the sign in the driver"
+        yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed.min()), "N", said, remedy)
         return
     needed, carried = table.force[:, :3], table.contact_force[:, :3]
     factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))

@@ -78,7 +78,9 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     silent = [
         one
         for one in found
-        if one.check == "silent" or (one.check == "accelerometer size" and one.value < 0.5)
+        if one.check == "silent"
+        or (one.check == "accelerometer size" and one.value < 0.5)
+        or (one.check == "effort silent" and robot.n_base and not table.measures_wrenches)
     ]
     spoiled = [f"{one.check} of {one.subject}" for one in silent]
     spoiled += [unsure] if unsure else [f"{one.check} of {one.subject}" for one in excess]
