@@ -61,6 +61,7 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 BASE_SPEED = 20.0  # largest along one axis [m/s]
+LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
 
 
 Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
@@ -165,7 +166,7 @@ class RobotInputs:
 
     def _store_orientation(self, stream: Stream, sample: Any, arrival_ns: int, _frame: str = "") -> None:
         row: Array = sample.quaternion_xyzw
-        if not row.any():
+        if not LEAST_QUATERNION <= np.abs(row).max() <= LARGEST_QUATERNION:
             stream.refuse(DropReason.NO_DIRECTION, "", arrival_ns or sample.stamp_ns)
             return
         if isinstance(sample, BaseState):
