@@ -239,7 +239,7 @@ class WholeBodyController:
         centres = [frame.p_BF_W + frame.R_WF @ contact.centre_C for contact, frame in feet]
         ground = sum(float(centre[2]) for centre in centres) / len(centres)
         omega = pendulum_frequency(float(state.com[2]) - ground)
-        dcm = state.com[:2] + state.com_velocity[:2] / omega
+        dcm = state.com[:2] + state.com_motion.velocity[:2] / omega
         target = self.gait.target(Tick(state, centres, omega, dcm, h, forces))
         if target.fresh:
             self._feedback.reset()

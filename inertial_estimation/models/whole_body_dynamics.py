@@ -59,11 +59,6 @@ class DynamicsState:
     com_motion: MotionRows  # its motion, three rows
     mass: float  # total mass of the model [kg]
 
-    @property
-    def com_velocity(self) -> Array:
-        """Velocity of the centre of mass [m/s], shape (3,)."""
-        return self.com_motion.velocity
-
 
 class WholeBodyDynamics:
     """Computes a `DynamicsState` from joints and base motion.
@@ -140,7 +135,10 @@ class WholeBodyDynamics:
             v: Joint velocities [rad/s], shape (n_joints,).
         """
         model, data = self._model, self._data
-        configuration, velocity = self._coordinates(base, q, v)
+        configuration, velocity = self.robot.configuration(q), v
+        if base is not None:
+            configuration[3:7] = base.quaternion_xyzw
+            velocity = np.concatenate((base.v_WB_B, base.w_WB_B, v))
         h = pin.nonLinearEffects(model, data, configuration, velocity)  # a copy, as those below
         h += self._torque_errors
         M = pin.crba(model, data, configuration)
@@ -175,11 +173,3 @@ class WholeBodyDynamics:
         if self.robot.floating_base:
             base = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
         return self.compute(base, q, np.zeros_like(q))
-
-    def _coordinates(self, base: BaseMotion | None, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return Pinocchio's configuration and velocity."""
-        configuration = self.robot.configuration(q)
-        if base is None:
-            return configuration, v
-        configuration[3:7] = base.quaternion_xyzw
-        return configuration, np.concatenate((base.v_WB_B, base.w_WB_B, v))

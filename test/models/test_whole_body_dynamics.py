@@ -48,9 +48,11 @@ def test_velocities_and_drifts_are_derivatives(talos, motion) -> None:
         turned = pin.log3(later.R_WF @ earlier.R_WF.T) / (2 * STEP)
         np.testing.assert_allclose(turned, frame.velocity[3:], atol=1e-6)
     np.testing.assert_allclose(
-        (after.com_velocity - before.com_velocity) / (2 * STEP), state.com_motion.drift, atol=1e-6
+        (after.com_motion.velocity - before.com_motion.velocity) / (2 * STEP),
+        state.com_motion.drift,
+        atol=1e-6,
     )
-    np.testing.assert_allclose(state.com_motion.jacobian @ v, state.com_velocity, atol=1e-12)
+    np.testing.assert_allclose(state.com_motion.jacobian @ v, state.com_motion.velocity, atol=1e-12)
 
 
 def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(talos, motion) -> None:

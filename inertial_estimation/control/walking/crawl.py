@@ -87,7 +87,7 @@ class CrawlGait(Gait):
         standing = [i for i in range(len(self.contacts)) if i != self._state.swing]
         frame = ground.locate(tick.centres, standing)
         place = frame.to_ground(tick.state.com)[:2]
-        velocity = (frame.R_WG.T @ tick.state.com_velocity)[:2]
+        velocity = (frame.R_WG.T @ tick.state.com_motion.velocity)[:2]
         fresh = body.follow(place, velocity, h, self.config.crawl.acceleration)
         if fresh and self.phase is GaitPhase.DWELL:
             self._state = _Transfer(self)  # the centre of mass is no longer at rest
