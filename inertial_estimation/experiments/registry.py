@@ -74,7 +74,7 @@ yamane-dynamic | yamane_dynamic:run | 3 | Yamane, III-E, Table I and Fig. 5
 tournois-leg | tournois_leg:run | 5 | Tournois et al., IV-A, Table I and Fig. 4
     ten parameters of each link of HyQ's leg, trunk held, from random sines
 tournois-com | tournois_standing:approaches | 3 | Tournois et al., V-A, Table II and Fig. 6
-    HyQ stands with a load: centre of mass of its trunk by two approaches, mass, convergence
+    HyQ stands with a load: centre of mass of its trunk by three approaches, mass, convergence
 tournois-slope | tournois_standing:slopes | 2 | Tournois et al., V-A, Table III
     centre of mass of HyQ's trunk from contact forces, standing on ramps
 tournois-sensitivity | tournois_standing:sensitivity | 2 | Tournois et al., V-B, Table IV

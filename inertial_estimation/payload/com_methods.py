@@ -1,6 +1,6 @@
 """Centre of mass of the trunk from forces: by a recursion (T III-C), or by static poses (T III-A).
 
-A method is pure and fed only while the robot is at rest.
+A method is pure and fed only while the robot is at rest. The third one is in `orientation_error`.
 """
 
 import math
@@ -45,6 +45,7 @@ class ComStep(NamedTuple):
     done: bool = False  # whether it has converged
     refusal: str = ""  # why it gives up; empty while it does not
     tilt: tuple[float, float] | None = None  # roll and pitch the base is asked for [rad]; None: of before
+    to_controller: bool = False  # whether `com_B` must reach the controller now: the method works through it
 
 
 class ComMethod(ABC):

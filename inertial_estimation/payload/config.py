@@ -10,7 +10,7 @@ from typing import ClassVar
 from inertial_estimation.models.robot_config import OF_IMU, RobotGeometryConfig
 from inertial_estimation.parameters import parameter, section
 
-METHODS = ("static_poses", "contact_forces")
+METHODS = ("static_poses", "orientation_error", "contact_forces")
 
 
 @dataclass(frozen=True)

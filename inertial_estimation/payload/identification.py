@@ -25,6 +25,7 @@ from inertial_estimation.payload.com_methods import (
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, Phase
 from inertial_estimation.payload.load_change import Expectation, LoadChangeDetector
+from inertial_estimation.payload.orientation_error import OrientationError
 from inertial_estimation.payload.rest import WINDOW_S, has_lasted
 from inertial_estimation.payload.statics import TrunkObservation, TrunkReading
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
@@ -37,7 +38,7 @@ TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is aband
 Tilt = tuple[float, float]  # roll and pitch of the base [rad]
 MethodFactory = Callable[[Array, float], ComMethod]
 COM_METHODS: Mapping[str, MethodFactory] = dict(
-    zip(METHODS, (StaticPoses, ContactForceRecursion), strict=True)
+    zip(METHODS, (StaticPoses, OrientationError, ContactForceRecursion), strict=True)
 )
 
 
@@ -331,8 +332,10 @@ class _ComIdentification(PhaseState):
         reading = observation.reading
         if reading is None:
             return self._wait_for_rest(observation)
-        if self._since_request is not None and self._since_request < SETTLING_S:
-            return self  # about to move
+        about_to_move = self._since_request is not None and self._since_request < SETTLING_S
+        handing_over = self._step.to_controller and not observation.arrived
+        if about_to_move or handing_over:
+            return self
         self._waited = 0.0
         return self._take(self._method.update(reading.measurement, observation.dt), reading)
 
@@ -346,9 +349,10 @@ class _ComIdentification(PhaseState):
         self._step = step
         trunk = run.trunk
         trunk.value = trunk.found(step, reading.measurement.R_WB[2])
+        if step.to_controller or step.done:
+            trunk.target = trunk.value
         if not step.done:
             return self
-        trunk.target = trunk.value
         run.passes += 1
         run.posture.ask(None)
         return _Returning(run, reading.tilt, self.weighed_at)

@@ -132,10 +132,14 @@ def test_a_load_change_starts_it_or_is_only_told(start, phase):
     assert robot.phase is phase
 
 
-def test_nothing_is_published_before_it_has_converged():
-    robot = Robot(step()).start(until=Phase.COM).run(0.1)
-    np.testing.assert_array_equal(robot.identification.trunk.target.com_B, NOMINAL_COM)
-    np.testing.assert_array_equal(robot.identification.trunk.value.com_B, FOUND)
+@pytest.mark.parametrize("through", [False, True])
+def test_nothing_is_published_before_it_has_converged_unless_the_method_works_through_the_controller(through):
+    robot = Robot(step(to_controller=through)).start(until=Phase.COM).run(0.1)
+    published = robot.identification.trunk.target.com_B
+    np.testing.assert_array_equal(published, FOUND if through else NOMINAL_COM)
+    fed, robot.arrived = len(robot.method.steps), False
+    robot.run(1.0)
+    assert (len(robot.method.steps) == fed) == through, "it waits for its value to arrive"
 
 
 def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
@@ -152,13 +156,13 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
 @pytest.mark.parametrize(
     ("last", "words"),
     [
-        (step(refusal="the base did not tilt"), "did not tilt"),
+        (step(refusal="the posture controller integrates"), "integrates"),
         (step(np.array([math.nan, 0.0, 0.0]), done=True), "no number"),
         (step(), "has not converged in 60 s, 2.0 mm are left"),
     ],
 )
 def test_what_a_method_does_not_find_leaves_what_was_before(last, words):
-    robot = Robot(step(), last, start="on_request").start()
+    robot = Robot(step(to_controller=True), last, start="on_request").start()
     robot.mass = 70.0
     robot.run(62.0)
     assert words in robot.identification.refusal
@@ -177,7 +181,7 @@ def test_an_impossible_mass_is_refused_with_its_likely_cause(mass, words):
 
 
 def test_cancelling_keeps_what_was_before_without_a_refusal():
-    robot = Robot(step()).start(until=Phase.COM).run(0.1)
+    robot = Robot(step(to_controller=True)).start(until=Phase.COM).run(0.1)
     robot.identification.cancel()
     robot.run(0.1)
     assert (robot.phase, robot.identification.refusal) == (Phase.WATCHING, "")
