@@ -2,8 +2,8 @@
 
 TALOS, balanced on its own estimate, tracks three random motions of arms, torso and head; both feet stay flat.
 Controller and identification use a description with wrong masses and centres of mass. The first
-motion is fitted, the other two judge: individual links (set L of the paper), least squares and bounded
-gradient, at three condition limits and without any. Unlike the paper we know the truth.
+motion is fitted, the other two judge: individual links (L) and left-right symmetry (LS), least squares and
+bounded gradient, at three condition limits and without any. Unlike the paper we know the truth.
 """
 
 import fnmatch
@@ -26,7 +26,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
 from inertial_estimation.identification.rows import SignalBlock
-from inertial_estimation.models.bodies import BodyReference
+from inertial_estimation.models.bodies import BodyReference, mirror_image
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion, random_sines
@@ -37,7 +37,6 @@ from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bo
 from inertial_estimation.signals import Array, BaseReference, JointReading, seconds
 from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 from inertial_estimation.spatial.linear_algebra import rms
 
 CONSISTENT, GRADIENT, LEAST_SQUARES = "consistent", "bounded-gradient", "least-squares"
@@ -69,12 +68,25 @@ class _Plan(NamedTuple):
 FULL = _Plan()
 QUICK = _Plan(0.5, 1.0, 250.0, 0.15, limits=(math.inf, 1e2), quick=True)
 LOWEST_LIMIT = min(FULL.limits)  # the only c_max at which the paper's least squares has possible masses
-PAPER_SIZE, PAPER_CONDITION = 92, 1.38e5  # of its set L: parameters, condition number
-PAPER = {  # its costs of each motion by method and limit
-    (LEAST_SQUARES, 1e2): (1.56e5, 7.13e5, 7.93e5),
-    (GRADIENT, 1e6): (1.52e5, 5.28e5, 7.29e5),
-    (GRADIENT, 1e3): (1.52e5, 5.28e5, 7.29e5),
-    (GRADIENT, 1e2): (1.52e5, 5.29e5, 7.30e5),
+PAPER = {  # of each set: number of parameters, condition number, costs of each motion by method and limit
+    "L": (
+        *(92, 1.38e5),
+        {
+            (LEAST_SQUARES, 1e2): (1.56e5, 7.13e5, 7.93e5),
+            (GRADIENT, 1e6): (1.52e5, 5.28e5, 7.29e5),
+            (GRADIENT, 1e3): (1.52e5, 5.28e5, 7.29e5),
+            (GRADIENT, 1e2): (1.52e5, 5.29e5, 7.30e5),
+        },
+    ),
+    "LS": (
+        *(56, 3.81e4),
+        {
+            (LEAST_SQUARES, 1e2): (1.97e5, 5.77e5, 9.47e5),
+            (GRADIENT, 1e6): (1.99e5, 4.51e5, 5.81e5),
+            (GRADIENT, 1e3): (1.99e5, 4.51e5, 5.81e5),
+            (GRADIENT, 1e2): (1.99e5, 4.50e5, 5.84e5),
+        },
+    ),
 }
 PAPER_NOMINAL = 2.2e7  # 2.11e7 to 2.29e7
 
@@ -166,33 +178,36 @@ TRUE_ERRORS = (
 )
 
 
-def table_rows(sets: Sequence[SetOfFits]) -> list[TableRow]:
-    """Return the judged rows, then Table I, of the fits of each seed."""
-    unknowns = len(sets[0].rows.identifier.parameters.unknowns)
-    conditions = [one.rows.condition for one in sets]
-    rows = [
-        *_judged(sets),
-        row("number of parameters", "", unknowns, paper=PAPER_SIZE),
-        row("condition number of the regressor", "", conditions, paper=PAPER_CONDITION),
-    ]
-    nominal = np.array([one.rows.costs() for one in sets])
-    left = np.array([one.true.costs() for one in sets]) / nominal  # by noise and smoothing
-    for k, motion in enumerate(MOTIONS):
+def table_rows(seeds: Sequence[Mapping[str, SetOfFits]]) -> list[TableRow]:
+    """Return the judged rows, then Table I, of the sets L and LS of each seed."""
+    rows = _judged(seeds)
+    for name, first in seeds[0].items():
+        sets, (count, condition, paper_costs) = [seed[name] for seed in seeds], PAPER[name]
+        conditions = [one.rows.condition for one in sets]
+        unknowns = len(first.rows.identifier.parameters.unknowns)
         rows += [
-            row(f"{motion}, cost with nominal parameters", "", nominal[:, k], paper=PAPER_NOMINAL),
-            row(f"{motion}, true parameters, cost / nominal", "", left[:, k]),
+            row(f"{name}: number of parameters", "", unknowns, paper=count),
+            row(f"{name}: condition number of the regressor", "", conditions, paper=condition),
         ]
-    for method, limit in sets[0].fits:
-        ratios = np.array([one.ratios(method, limit) for one in sets])
-        paper = PAPER.get((method, limit))
+        nominal = np.array([one.rows.costs() for one in sets])
+        left = np.array([one.true.costs() for one in sets]) / nominal  # by noise and smoothing
         for k, motion in enumerate(MOTIONS):
-            label = f"{method}, {_limit(limit)}, {motion}, cost / nominal"
-            rows.append(row(label, "", ratios[:, k], paper=paper[k] / PAPER_NOMINAL if paper else None))
+            label = f"{name}: {motion}"
+            rows += [
+                row(f"{label}, cost with nominal parameters", "", nominal[:, k], paper=PAPER_NOMINAL),
+                row(f"{label}, true parameters, cost / nominal", "", left[:, k]),
+            ]
+        for method, limit in first.fits:
+            ratios = np.array([one.ratios(method, limit) for one in sets])
+            paper = paper_costs.get((method, limit))
+            for k, motion in enumerate(MOTIONS):
+                label = f"{name}: {method}, {_limit(limit)}, {motion}, cost / nominal"
+                rows.append(row(label, "", ratios[:, k], paper=paper[k] / PAPER_NOMINAL if paper else None))
     return rows
 
 
-def truth_rows(sets: Sequence[SetOfFits]) -> list[TableRow]:
-    """Return errors against the true robot, nominal and by some of the fits."""
+def truth_rows(name: str, sets: Sequence[SetOfFits]) -> list[TableRow]:
+    """Return errors against the true robot, nominal and by some of the fits; the name begins the rows."""
     cases = [(LEAST_SQUARES, LOWEST_LIMIT), (GRADIENT, math.inf)]
     cases += [(GRADIENT, LOWEST_LIMIT), (CONSISTENT, math.inf)]
     errors = {"nominal": [one.true_errors(0.0) for one in sets]}
@@ -201,27 +216,28 @@ def truth_rows(sets: Sequence[SetOfFits]) -> list[TableRow]:
             found = [one.true_errors(one.fits[method, limit].x) for one in sets]
             errors[f"{method}, {_limit(limit)}"] = found
     return [
-        row(f"{quantity}: {case}", unit, np.array(values)[:, k])
+        row(f"{name}: {quantity}: {case}", unit, np.array(values)[:, k])
         for k, (quantity, unit) in enumerate(TRUE_ERRORS)
         for case, values in errors.items()
     ]
 
 
-def _judged(sets: Sequence[SetOfFits]) -> list[TableRow]:
+def _judged(seeds: Sequence[Mapping[str, SetOfFits]]) -> list[TableRow]:
+    sets = [one for seed in seeds for one in seed.values()]
     plain = [float((one.fits[LEAST_SQUARES, math.inf].masses < 0.0).sum()) for one in sets]
     gradients = [fit for one in sets for (method, _), fit in one.fits.items() if method == GRADIENT]
     least = [float(fit.masses.min()) for fit in gradients]
     crossed = [one.ratios(GRADIENT, math.inf)[1:] for one in sets]
     worst = [float(ratios.max()) for ratios in crossed]
     against = [g / one.ratios(LEAST_SQUARES, LOWEST_LIMIT)[1:] for g, one in zip(crossed, sets, strict=True)]
-    papers = np.divide(PAPER[GRADIENT, 1e6], PAPER[LEAST_SQUARES, 1e2])[1:]
+    papers = [np.divide(costs[GRADIENT, 1e6], costs[LEAST_SQUARES, 1e2])[1:] for *_, costs in PAPER.values()]
     gradient = "cross-validation, gradient without truncation"
-    negative = "negative masses, least squares without truncation, fewest"
+    negative = "negative masses, least squares without truncation, fewest of all sets"
     ratio, paper = f"{gradient} / least squares at 1e2, mean", float(np.mean(papers))
-    _direct, aim, largest = (cost / PAPER_NOMINAL for cost in PAPER[GRADIENT, 1e6])
+    _direct, aim, largest = (cost / PAPER_NOMINAL for cost in PAPER["L"][2][GRADIENT, 1e6])
     return [
         row(negative, "", plain, "min", bound=">= 1"),
-        row("smallest mass, bounded gradient, all limits", "kg", least, "min", bound="> 0"),
+        row("smallest mass, bounded gradient, all sets and limits", "kg", least, "min", bound="> 0"),
         row(ratio, "", float(np.mean(against)), paper=paper, bound="<= 1"),
         row(f"{gradient}, cost / nominal, largest", "", worst, "max", paper=largest, bound=f"aim <= {aim}"),
     ]
@@ -328,8 +344,8 @@ def run(trials: Trials) -> ExperimentResult:
     loops = RobotLoop("talos", _overrides(plan))
     records = trials.by_seed(partial(_record, loops, plan))
     trials.progress("identification", 0.9)
-    sets = [_fits(loops, record, plan) for record in records]
-    rows = [*table_rows(sets), *truth_rows(sets)]
+    sets = [_both_sets(loops, record, plan) for record in records]
+    rows = [*table_rows(sets), *truth_rows("L", [of_seed["L"] for of_seed in sets])]
     motions = [motion for record in records for motion in record.motions]
     flat, error = min(m.flat for m in motions), max(m.error_rms for m in motions)
     facts = (
@@ -339,7 +355,7 @@ def run(trials: Trials) -> ExperimentResult:
         "most.",
         "A lower cost is not a smaller error: the table gives the errors against the true robot, too.",
     )
-    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sets[0]), columns=2)
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(sets[0]["L"]), columns=2)
 
 
 def _panels(fits: SetOfFits) -> list[Panel]:
@@ -375,20 +391,14 @@ def _overrides(plan: _Plan) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-S = np.diag([1.0, -1.0, 1.0])  # reflection across the base's xz plane
-
-
 def _mirrored(urdf: str) -> str:
     """Return a description whose bodies on the right are the mirror images of those on the left."""
     robot, rights, parameters = RobotModel.from_urdf(urdf), [], []
     for link in robot.links_matching(("*left*",), "the robot"):
         left, twin = BodyReference.of_link(robot, link), link.replace("left", "right")
         rights.append(BodyReference.of_link(robot, twin))
-        (R_l, p_l), (R_r, p_r) = robot.frame_poses(np.zeros(robot.n_joints), (link, twin))
-        # a point x of the left link has its image at R_r' (S (R_l x + p_l) - p_r) in the right one
-        T = np.vstack((np.column_stack((R_r.T @ S @ R_l, R_r.T @ (S @ p_l - p_r))), [0.0, 0.0, 0.0, 1.0]))
-        J = pseudo_inertia(left.to_link @ left.nominal_C)
-        parameters.append(parameters_from_pseudo_inertia(T @ J @ T.T))
+        image = mirror_image(robot, link, twin)
+        parameters.append(image.parameters @ left.to_link @ left.nominal_C)
     return urdf_with_bodies(urdf, robot, rights, parameters)
 
 
@@ -411,7 +421,7 @@ def _record(loops: RobotLoop, plan: _Plan, seed: int) -> _Record:
     return _Record(nominal, true, motions)
 
 
-def _motion_rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan) -> MotionRows:
+def _motion_rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan, **overrides: Any) -> MotionRows:
     """Compute the rows of all motions: mass and centre of mass of the bodies, equal weights (Y 17)."""
     values = {
         "links": [],
@@ -419,14 +429,18 @@ def _motion_rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan) -> M
         "weighting": "none",
         "smoothing.window": plan.window_s,
         "smoothing.row_rate": plan.row_hz,
+        **overrides,
     }
     config = loops.config("identification", IdentificationConfig, {"identification": values})
     return MotionRows(Identifier(config, urdf), [motion.block for motion in record.motions])
 
 
-def _fits(loops: RobotLoop, record: _Record, plan: _Plan) -> SetOfFits:
-    rows = _motion_rows(loops, record.nominal, record, plan)
-    cases = [(method, limit) for method in (LEAST_SQUARES, GRADIENT) for limit in plan.limits]
-    cases += [] if plan.quick else [(CONSISTENT, math.inf)]
-    fits = {case: rows.fit(*case) for case in cases}
-    return SetOfFits(rows, fits, _motion_rows(loops, record.true, record, plan))
+def _both_sets(loops: RobotLoop, record: _Record, plan: _Plan) -> dict[str, SetOfFits]:
+    true = _motion_rows(loops, record.true, record, plan)
+    sets = {}
+    for name, overrides in (("L", {}), ("LS", {"symmetry": ["left=right"]})):
+        rows = _motion_rows(loops, record.nominal, record, plan, **overrides)
+        cases = [(method, limit) for method in (LEAST_SQUARES, GRADIENT) for limit in plan.limits]
+        cases += [] if plan.quick else [(CONSISTENT, math.inf)]
+        sets[name] = SetOfFits(rows, {case: rows.fit(*case) for case in cases}, true)
+    return sets

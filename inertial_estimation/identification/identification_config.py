@@ -57,6 +57,11 @@ class IdentificationConfig:
         "inertia about the nominal centre of mass held.",
         choices=("all", "mass_com"),
     )
+    symmetry: tuple[str, ...] = parameter(
+        (),
+        "Parts of link names that mirror each other across the base's xz plane, each 'left=right'; a link "
+        "on the right has the mirrored parameters, its joint the rotor inertia, of the one on the left.",
+    )
     smoothing: SmoothingConfig = section(SmoothingConfig)
     weighting: str = parameter(
         "residual",

@@ -103,7 +103,7 @@ class MethodResult:
     """
 
     method: str
-    parameters: tuple[ParameterResult, ...]
+    parameters: tuple[ParameterResult, ...]  # by symmetry the mirrored ones as well
     bodies: tuple[BodyResult, ...]
     friction: Mapping[str, float]  # by ``joint/term``
     direct: tuple[RowError, ...]  # on the data it was fitted to

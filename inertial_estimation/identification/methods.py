@@ -162,7 +162,8 @@ def bounded_gradient(
 def _lower_bounds(parameters: ParameterSet) -> Array:
     """Return the lower bound of each unknown, minus infinity for none, shape (n,).
 
-    Every mass and every friction parameter is one unknown. The mass of a load may be zero.
+    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image. The mass
+    of a load may be zero.
     """
     least = {"m": SMALLEST_MASS, **dict.fromkeys(POSITIVE_TERMS, 0.0)}
     nominal = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))

@@ -18,7 +18,7 @@ from scipy.linalg import block_diag
 
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.models.bodies import BodyReference, estimated_bodies
+from inertial_estimation.models.bodies import BodyReference, estimated_bodies, mirror_image
 from inertial_estimation.models.friction import FrictionModel, friction_deviations, friction_model
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -55,15 +55,15 @@ class ParameterSet:
     """Standard parameters phi = phi_nominal + E x of deviations x.
 
     phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction, then the
-    ten parameters of a load if one is identified. E selects a subset, or keeps all
-    parameters.
+    ten parameters of a load if one is identified. E selects a subset, ties mirrored links to each other, or
+    keeps all parameters.
     """
 
     bodies: tuple[BodyReference, ...]
     friction: FrictionModel | None
     names: tuple[str, ...]  # of each entry of phi
     units: tuple[str, ...]
-    nominal: Array  # phi_nominal, shape (p,)
+    nominal: Array  # phi_nominal, shape (p,); of mirrored links the mean of both sides
     unknowns: tuple[str, ...]  # name of each entry of x
     E: Array  # shape (p, n)
     to_joint: Array  # takes phi, a load too, to parameters about the joint frames, shape (r, p)
@@ -91,7 +91,8 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
     """Resolve what is identified against a robot.
 
     Raises:
-        ConfigurationError: If a pattern matches no link or joint, or the name of the load is taken.
+        ConfigurationError: If a pattern matches no link or joint, mirrored links are no mirror images, or the
+            name of the load is taken.
         ~inertial_estimation.errors.ModelError: If there is no link of the load.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
@@ -126,6 +127,8 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
         if friction
         else np.zeros(0),
     )
+    if config.symmetry:
+        found = _mirrored(found, robot, config.symmetry)
     return _with_payload(found, robot, load) if load else found
 
 
@@ -179,6 +182,53 @@ def _within_bodies(
     n_body = 10 * len(bodies)
     free = [name for i in range(0, n_body, 10) for name in names[i : i + 4]]
     return block_diag(*blocks, np.eye(len(names) - n_body)), (*free, *names[n_body:])
+
+
+def _mirrored(parameters: ParameterSet, robot: RobotModel, symmetry: Sequence[str]) -> ParameterSet:
+    """Tie the parameters of links on the right to those on the left, by 'left=right' each.
+
+    Mirrored rotors are alike by design; the friction of each drive is its own.
+
+    Raises:
+        ConfigurationError: If no pair is found, or the links of one are no mirror images.
+    """
+    row = {name: i for i, name in enumerate(parameters.names)}
+    ties: list[tuple[range, range, Array]] = []  # phi[right] = M phi[left]
+    for left, right in _pairs([body.link for body in parameters.bodies], symmetry):
+        image = mirror_image(robot, left, right)
+        first = (row[f"{link}/{PARAMETER_NAMES[0]}"] for link in (left, right))
+        l_rows, r_rows = (range(i, i + 10) for i in first)
+        ties.append((l_rows, r_rows, image.parameters))
+        near, far = (row.get(f"{joint}/armature") for joint in (image.left_joint, image.right_joint))
+        if near is not None and far is not None:
+            ties.append((range(near, near + 1), range(far, far + 1), np.eye(1)))
+    E, nominal = parameters.E.copy(), parameters.nominal.copy()
+    kept = np.ones(E.shape[1], dtype=bool)
+    for l_rows, r_rows, M in ties:
+        mirrored = linear_algebra.solve(M, nominal[r_rows])
+        nominal[l_rows] = 0.5 * (nominal[l_rows] + mirrored)
+        nominal[r_rows] = M @ nominal[l_rows]
+        kept &= ~(np.abs(E[r_rows]).max(axis=0) > 0.0)
+        E[r_rows] = M @ E[l_rows]
+    names = tuple(name for name, keep in zip(parameters.unknowns, kept, strict=True) if keep)
+    return replace(parameters, nominal=nominal, unknowns=names, E=E[:, kept])
+
+
+def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for text in symmetry:
+        left, equals, right = text.partition("=")
+        if not (left and equals and right):
+            raise ConfigurationError(f"'{text}' in symmetry has not the form 'left=right'")
+        images = [(link, link.replace(left, right)) for link in links]
+        found = [(link, image) for link, image in images if image in links and image != link]
+        if not found:
+            raise ConfigurationError(
+                f"symmetry '{text}' pairs none of the identified links {listing(links)}; both sides must be "
+                "identified"
+            )
+        pairs += found
+    return pairs
 
 
 def _with_payload(parameters: ParameterSet, robot: RobotModel, link: str) -> ParameterSet:

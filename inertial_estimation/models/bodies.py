@@ -1,4 +1,14 @@
-"""Bodies of a robot: the frames in which inertias are estimated, their priors, places and centre of mass."""
+"""Bodies of a robot: the frames in which inertias are estimated, mirror images, places and centre of mass.
+
+With S = diag(1, -1, 1) a link on the left, at pose (R_l, p_l) in the base, has its image at S p_l across the
+base's xz plane. Seen from the right link, a point x of the left one is at D x + t,
+
+    D = R_r' S R_l,   t = R_r' (S p_l - p_r),
+
+which does not depend on the posture if and only if the links mirror each other, the right joints being at the
+mirrored positions. A joint's mirrored position is plus or minus its own: a reflection turns the sense of
+rotations about the mirrored axis.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +19,12 @@ import pinocchio as pin
 from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
-from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
+from inertial_estimation.spatial.inertial_parameters import (
+    InertialParameters,
+    parameters_from_pseudo_inertia,
+    pseudo_inertia,
+    transfer_matrix,
+)
 
 WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 
@@ -90,6 +105,67 @@ def has_usable_prior(robot: RobotModel, link: str) -> bool:
 
 def _moving(robot: RobotModel) -> str:
     return listing(link for link in robot.link_names if robot.link_body(link).joint_id != 0)
+
+
+S = np.diag([1.0, -1.0, 1.0])
+MIRROR_TOLERANCE = 2e-3  # robot descriptions round their numbers [m, rad]
+
+
+@dataclass(frozen=True, eq=False)
+class MirrorImage:
+    """The map from a left link to the right link that mirrors it."""
+
+    left_joint: str  # joint that carries the left link; empty for a link of the base
+    right_joint: str  # joint that carries the right link; empty for a link of the base
+    joint_sign: float  # position of the right joint that mirrors position 1 of the left one
+    parameters: Array  # M with pi_right = M pi_left, each about its link frame, shape (10, 10)
+
+
+def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
+    """Find how one link mirrors another.
+
+    Raises:
+        ConfigurationError: If they are not mirror images.
+        ~inertial_estimation.errors.ModelError: If there is no such link.
+    """
+    chains = [robot.joints_to(link) for link in (left, right)]
+    own = [[j for j in chain if j not in other] for chain, other in zip(chains, chains[::-1], strict=True)]
+    if len(own[0]) != len(own[1]) or not own[0]:
+        raise _no_image(left, right, f"{len(own[0])} and {len(own[1])} joints carry them alone")
+    model, data = robot.model, robot.model.createData()
+    pin.computeJointJacobians(model, data, robot.configuration(np.zeros(robot.n_joints)))
+    signs = []
+    for pair in zip(*own, strict=True):
+        J_l, J_r = (data.J[:, robot.n_base + j] for j in pair)
+        # A reflection turns the sense of rotations: the axis of a joint that turns is mirrored to -S axis.
+        cosine = float(-(S @ J_l[3:]) @ J_r[3:] if np.any(J_l[3:]) else (S @ J_l[:3]) @ J_r[:3])
+        if abs(abs(cosine) - 1.0) > MIRROR_TOLERANCE:
+            names = [robot.joint_names[j] for j in pair]
+            raise _no_image(
+                left, right, f"the axes of '{names[0]}' and '{names[1]}' are not, at positions zero"
+            )
+        signs.append(np.sign(cosine))
+    poses = []
+    for reach in (0.0, 0.8, -0.5):  # of arbitrary postures [rad]
+        q = np.zeros(robot.n_joints)
+        q[own[0]] = reach * np.sin(1.0 + np.arange(len(signs)))
+        q[own[1]] = signs * q[own[0]]
+        (R_l, p_l), (R_r, p_r) = robot.frame_poses(q, (left, right))
+        poses.append(np.column_stack((R_r.T @ S @ R_l, R_r.T @ (S @ p_l - p_r))))
+    spread = max(float(np.abs(pose - poses[0]).max()) for pose in poses)
+    if spread > MIRROR_TOLERANCE:
+        raise _no_image(left, right, f"their mirrored poses differ by {spread:.2g} (m, rad) over postures")
+    T = np.vstack((poses[0], [0.0, 0.0, 0.0, 1.0]))
+    M = parameters_from_pseudo_inertia(T @ pseudo_inertia(np.eye(10)) @ T.T).T
+    names = [robot.joint_names[chain[-1]] for chain in chains]
+    return MirrorImage(names[0], names[1], float(signs[-1]), M)
+
+
+def _no_image(left: str, right: str, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"links '{left}' and '{right}' are no mirror images across the base's xz plane: {why}; leave them "
+        "out of 'symmetry', or rename"
+    )
 
 
 class BodyPlacements:

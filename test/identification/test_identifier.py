@@ -140,6 +140,9 @@ def test_impossible_inertias_of_the_description_are_reported(make_scene):
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
+        ("panda", {"symmetry": ["left"]}, "has not the form"),
+        ("panda", {"symmetry": ["left=right"]}, "pairs none of the identified links"),
+        ("panda", {"symmetry": ["link3=link5"]}, "no mirror images"),
         ("hyq_no_sensors", {"imu_frame": ""}, "'imu_frame' is empty"),
     ],
 )

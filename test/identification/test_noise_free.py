@@ -25,6 +25,7 @@ CASES = {
     "projected wrenches": ("hyq_no_sensors", {"contact_wrenches": "projected"}),
     "no torques": ("hyq_no_sensors", {"contact_wrenches": "measured", "torque_rows": []}),
     "mass and centre": ("hyq_no_sensors", {"contact_wrenches": "measured", "parameters": "mass_com"}),
+    "symmetric": ("hyq_no_sensors", {"contact_wrenches": "measured", "symmetry": ["lf_=rf_", "lh_=rh_"]}),
 }
 
 

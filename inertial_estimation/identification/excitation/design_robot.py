@@ -108,6 +108,7 @@ def _hung(config: IdentificationConfig, urdf: str, still: Sequence[str]) -> Desi
         robot=held,
         rows=replace(config.rows, contact_wrenches="none", torque_rows=("*",)),
         links=tuple(p for p in config.links if fnmatch.filter(moving_links, p)),
+        symmetry=(),
         friction=replace(
             config.friction,
             joints=tuple(p for p in config.friction.joints if fnmatch.filter(robot.joint_names, p)),
