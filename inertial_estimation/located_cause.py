@@ -28,7 +28,7 @@ class LocatedCause:
         decided: Whether it is certain enough to act on.
         is_open: Whether a load is certain but for a push that presses down as much: it is reported, and
             parameters wait.
-        links: Links that the data hardly tell apart, the most probable first; empty for noise and faults.
+        links: Links that the data hardly distinguish, the most probable first; empty for noise and faults.
         as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
         mass: Of a load [kg], negative for one that has been taken off; zero otherwise.
         com_L: Position of a load in the frame of the first link [m], shape (3,).

@@ -101,9 +101,7 @@ class Cause:
     sigmas: Array  # their standard deviations; zero of a first moment that is taken as described
     evidence: float  # logarithm of how much more probable the data are with it than without
     explained: float  # share of the unexplained variance that it explains
-    rivalled: float = (
-        0.0  # the same evidence where tolerances of all masses and scales are as large as is probable
-    )
+    rivalled: float = 0.0  # the same with tolerances of masses and scales as large as is probable
     worsens: bool = False  # whether it makes the rows of the base, or those of the joints, agree less
 
     @property

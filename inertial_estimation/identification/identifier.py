@@ -284,8 +284,8 @@ class Identifier:
             )
         if data.at_rest:
             raise MeasurementError(
-                "the robot stands still: one posture tells neither the parameters of its links nor a load "
-                "from errors of the description; record a motion (inertial-estimation excite designs one)"
+                "the robot stands still: one posture does not distinguish parameters of links, a load and "
+                "errors of the description; record a motion (inertial-estimation excite designs one)"
             )
 
     def _noise(self, stack: EquationStack) -> tuple[Array, float]:
@@ -327,6 +327,6 @@ class Identifier:
 def _check_counts(stack: EquationStack, method: str) -> None:
     if stack.rows < stack.unknowns and method in WITHOUT_PRIOR:
         raise MeasurementError(
-            f"{stack.rows} equations for {stack.unknowns} unknowns; '{method}' cannot tell them apart: "
+            f"{stack.rows} equations for {stack.unknowns} unknowns; '{method}' cannot determine them: "
             "record more motion, identify fewer links, or take a method with a prior"
         )

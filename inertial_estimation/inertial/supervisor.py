@@ -63,7 +63,7 @@ class FoundCause:
     Attributes:
         hypothesis: The most probable cause.
         probability: Of it, with those that are named together with it.
-        indices: Bodies or inputs that the data hardly tell apart, the most probable first.
+        indices: Bodies or inputs that the data hardly distinguish, the most probable first.
         as_press: Probability that a load is a steady press instead.
         certain: Whether it is certain enough to act on.
         is_reported: Whether it is, or is certain but for a steady press, and explains the data.

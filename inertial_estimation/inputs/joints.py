@@ -53,7 +53,7 @@ class JointMotion:
     """Checks positions of joint states against their velocities, and derives velocities that are not sent.
 
     A jump within a time h, |dq - h (v + v') / 2| > d + t (|v| + |v'|) + a h^2 / 2, is dropped once. The
-    second one (an encoder that slips, two joints exchanged) is believed, since the data do not tell which
+    second one (an encoder that slips, two joints exchanged) is believed, since the data do not show which
     position is right; `remark` says so.
 
     A velocity is the slope, at the newest sample, of a least-squares parabola through the positions of the

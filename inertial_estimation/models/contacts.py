@@ -223,7 +223,7 @@ class ContactForces:
         self._limbs = _limbs(robot, contacts)
 
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
-        """Return the force along a direction at each contact [N], NaN where the torques do not tell.
+        """Return the force along a direction at each contact [N], NaN where the torques do not determine it.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).

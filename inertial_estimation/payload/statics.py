@@ -193,7 +193,7 @@ class TrunkStatics:
             silent += [contact.name] if not tau[limb].any() else []
         said = ""
         if singular:
-            said = f"the limb of {listing(singular)} is stretched: its torques do not tell its force; bend it"
+            said = f"the limb of {listing(singular)} is stretched, and its force unknown: bend it"
         if silent:
             said = f"all torques of the limb of {listing(silent)} are exactly zero: do its sensors read?"
         return np.array(forces), said

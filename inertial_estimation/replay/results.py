@@ -328,7 +328,7 @@ def external_wrenches(estimates: Sequence[InertialEstimate]) -> list[dict[str, A
         estimates: Of the inertial filter, in order.
 
     Returns:
-        For each the stamps at which it was certain first and last, the links that the data hardly tell apart
+        For each the stamps at which it was certain first and last, the links that the data hardly distinguish
         (the most probable first), the medians of force, moment about the origin and point of attack in the
         first link's frame (null where the data do not determine the point), and the probability.
     """

@@ -52,7 +52,7 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
 def _identified(survey: Survey) -> Entry:
     """Return the links that `identify` tells apart; the errors of all others go into the values found."""
     if survey.legged:
-        said = "standing and walking hardly tell the hips from the trunk; []: all links"
+        said = "standing and walking hardly distinguish the hips from the trunk; []: all links"
         return Entry("links", list(survey.links), said)
     links = identifiable_links(survey.robot)
     if len(links) == survey.robot.model.njoints - 1:
