@@ -5,7 +5,6 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-import inertial_estimation
 from benchmarks.referee.row import Better, Row, figure
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, parameters_of
 
@@ -14,9 +13,10 @@ COMPILED = {"compiled", "inlined"}  # decorators of compiled functions
 
 
 def size() -> list[Row]:
-    """Count the checkout from which the package is imported."""
-    package = Path(inertial_estimation.__file__).parent
-    root, found = package.parent, counted(package)
+    """Count the checkout that this file is of, wherever the package is installed."""
+    root = Path(__file__).parents[2]
+    package = root / "inertial_estimation"
+    found = counted(package)
     numbers = {
         "product: lines": lines(package),
         "product: modules": found["modules"],

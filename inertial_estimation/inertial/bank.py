@@ -171,7 +171,7 @@ class _Window:
     def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
         self.rho = noise.correlation[noise.groups]
         self.root = np.sqrt(1.0 - self.rho**2)
-        self.doubt = noise.doubt(at_rest=blocks[-1].rows.at_rest)
+        self.noise_uncertainty = noise.uncertainty(at_rest=blocks[-1].rows.at_rest)
         white = [block.white(posterior, noise) for block in blocks]
         self.r = self._uncorrelated(np.array([one.residual for one in white]))
         H = self._uncorrelated(np.array([one.H.T for one in white])).swapaxes(1, 2)
@@ -425,7 +425,7 @@ class Bank:
         squares = rest**2
         log_odds += _log_density(squares) - 0.5 * float((window.r * rest).sum() - squares.sum())
         since = squares[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else squares
-        since = since / window.doubt**2
+        since = since / window.noise_uncertainty**2
         misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
         return replace(h, log_odds=float(log_odds), misfit=misfit, worst_row=worst)
 
@@ -459,7 +459,7 @@ class Bank:
         known = float((window.r * window.rest).sum() - squares.sum())
         squares = squares / factor**2
         size = float(np.log(factor))
-        prior = max(-FREEDOM * size, -0.5 * (size / np.log(window.doubt)) ** 2)
+        prior = max(-FREEDOM * size, -0.5 * (size / np.log(window.noise_uncertainty)) ** 2)
         log_p = _log_density(squares) - 0.5 * known - K * m * size + prior
         return CauseHypothesis(
             CauseKind.NOISE,

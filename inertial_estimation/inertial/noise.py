@@ -171,7 +171,7 @@ class NoiseScale:
         """
         return self.scaled(block.noise, self._of_both[int(block.at_rest), 1] if self.adapting else None)
 
-    def doubt(self, *, at_rest: bool) -> float:
+    def uncertainty(self, *, at_rest: bool) -> float:
         """Return the factor that the standard deviations may be wrong by, at one sigma of its logarithm."""
         informed = 1.0 / PRIOR_LOG**2 + self._seconds[int(at_rest)] * len(self.groups) / INDEPENDENT_S
         return float(np.exp(informed**-0.5))

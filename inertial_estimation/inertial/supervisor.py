@@ -384,10 +384,10 @@ class Supervisor:
         best = None if self.found is None or not self.found.certain else self.found.hypothesis
         explained = best is not None and best.row is not None and best.row.constant and fits(best)
         filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
-        doubt = 1.0 if explained else filter_.noise.doubt(at_rest=last[-1].at_rest) ** 2
+        larger = 1.0 if explained else filter_.noise.uncertainty(at_rest=last[-1].at_rest) ** 2
         squares = [
             filter_.innovation(rows) ** 2
-            / (doubt * filter_.noise.scaled(rows.noise).diagonal() + filter_.predicted_variance(rows))
+            / (larger * filter_.noise.scaled(rows.noise).diagonal() + filter_.predicted_variance(rows))
             for rows in last
         ]
         mean = np.mean(squares, axis=0)

@@ -47,8 +47,8 @@ def test_a_pushed_biped_stands_after_the_first_push_and_lies_after_the_second() 
 
 def test_bounds_keep_masses_positive_and_nothing_else_does() -> None:
     _result, rows = quick("yamane-dynamic")
-    assert rows["negative masses, least squares without truncation, fewest"] >= 1
-    assert rows["smallest mass, bounded gradient, all limits"] > 0.0
+    assert rows["negative masses, least squares without truncation, fewest of all sets"] >= 1
+    assert rows["smallest mass, bounded gradient, all sets and limits"] > 0.0
     shares = [value for name, value in rows.items() if "true parameters, cost / nominal" in name]
     assert max(shares) < 0.5
 

@@ -82,12 +82,12 @@ def test_correlated_innovations_count_less_in_covariances(rho):
 
 def test_doubt_falls_with_the_data():
     scale = seen(normal(0))
-    first = scale.doubt(at_rest=False)
+    first = scale.uncertainty(at_rest=False)
     assert first == pytest.approx(3.0, rel=0.05)
     seen(normal(200), scale=scale)
     seconds = 200 * DT * 4 / 4.0  # of four rows, of which four seconds count as one
-    assert scale.doubt(at_rest=False) == pytest.approx(np.exp((1.0 / 1.1**2 + seconds) ** -0.5))
-    assert scale.doubt(at_rest=True) == first
+    assert scale.uncertainty(at_rest=False) == pytest.approx(np.exp((1.0 / 1.1**2 + seconds) ** -0.5))
+    assert scale.uncertainty(at_rest=True) == first
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def whole(tmp_path_factory, processor_time):
         return runs[-1]
 
     with pytest.MonkeyPatch.context() as patch, processor_time():
-        patch.setattr("inertial_estimation.replay.replay.replay_recording", kept)
+        patch.setattr("inertial_estimation.commands.replay.replay_recording", kept)
         metrics = replayed(tmp_path_factory.mktemp("icub"), CONFIG)
     return metrics, runs[0]
 
