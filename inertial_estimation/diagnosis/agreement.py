@@ -137,10 +137,10 @@ def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
 
 def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     """Return the finding that efforts exceed by far all that weight, motion and friction can need."""
-    made = torque_columns(table) if "torques" in parts else None
-    if made is None:
+    columns = torque_columns(table) if "torques" in parts else None
+    if columns is None:
         return []
-    _y, X, _prior, joints, _rows, size = made
+    _y, X, _prior, joints, _rows, size = columns
     largest, typical = float((rms(X[:, :, 0]) * size).max()), float(np.median(size))
     if typical < EXCESS * largest or float(np.median(parts["torques"].left[joints])) < ABSENT:
         return []

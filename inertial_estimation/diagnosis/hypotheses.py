@@ -205,10 +205,10 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
 
 def factors_of_efforts(table: Table) -> Factors | None:
     """Return each effort over the predicted torque, its deviation, and which stand out from friction."""
-    made = torque_columns(table)
-    if made is None:
+    columns = torque_columns(table)
+    if columns is None:
         return None
-    y, X, prior, joints, _rows, size = made
+    y, X, prior, joints, _rows, size = columns
     n = len(table.robot.names)
     fit = most_probable(y, X, EXPECTED, np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:])))
     k, sigma, strong = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)

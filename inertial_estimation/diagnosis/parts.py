@@ -410,10 +410,10 @@ EXPECTED = np.array([1.0] + [0.0] * 8)
 
 def torques(table: Table) -> Part | None:
     """Efforts, and torques of the description with friction, where contact forces are known."""
-    made = torque_columns(table)
-    if made is None:
+    columns = torque_columns(table)
+    if columns is None:
         return None
-    y, X, prior, joints, rows, _size = made
+    y, X, prior, joints, rows, _size = columns
     fit = most_probable(y, X, EXPECTED, prior)
     dq = table.signals.dq[np.ix_(rows, joints)]
     power = np.zeros(X.shape[1:])

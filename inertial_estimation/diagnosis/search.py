@@ -36,10 +36,7 @@ WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the mos
 MOST_LIKELY, FAMILIES = 24, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
 MUCH = 0.25  # of the largest gain in probability of a part
-TOGETHER, TOGETHER_SHARE = (
-    5.0,
-    0.05,
-)  # of the best one's log odds, within which others are as probable
+TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # log odds, and share of the best one's, within which others are alike
 NAMED = 3
 OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said

@@ -160,13 +160,13 @@ class Identifier:
         Raises:
             MeasurementError: If the segment is too short for a row.
         """
-        made = [rows for part in finite_runs(block) for rows in self.row_model.rows(part)]
-        if not made:
+        blocks = [rows for part in finite_runs(block) for rows in self.row_model.rows(part)]
+        if not blocks:
             shortest_s = self.row_model.timing(block.step_s).shortest_s
             raise MeasurementError(
                 f"{block.size * block.step_s:.3g} s of data give no row, expected {shortest_s:.3g} s"
             )
-        return RowBlock.joined(made)
+        return RowBlock.joined(blocks)
 
     def report(self, methods: Sequence[str], chosen: str = "") -> IdentificationReport:
         """Solve the equations of all data pushed so far.

@@ -285,12 +285,14 @@ class RowModel:
         first, end = int(centres[0]) - timing.half, int(centres[-1]) + timing.half + 1
         names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches", "sign")
         given = {name: v[first:end] for name in names if (v := getattr(states, name)) is not None}
-        made = self.measurement.rows(MeasuredState(**given))
+        evaluated = self.measurement.rows(MeasuredState(**given))
         smooth = timing.smoothed(
-            np.concatenate((made.regressor, made.value[..., None], made.measured[..., None]), axis=2)
+            np.concatenate(
+                (evaluated.regressor, evaluated.value[..., None], evaluated.measured[..., None]), axis=2
+            )
         )
-        if made.basis is not None:
-            smooth = np.swapaxes(made.basis[centres - first], 1, 2) @ smooth
+        if evaluated.basis is not None:
+            smooth = np.swapaxes(evaluated.basis[centres - first], 1, 2) @ smooth
         known = self.parameters
         to_joint = known.to_joint_unloaded if unloaded else known.to_joint
         assert to_joint is not None

@@ -14,6 +14,7 @@ from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.hand_over import HandOver, published_defect
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 PARTS = ("mass", "com x", "com y", "com z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
@@ -75,9 +76,8 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
         first moment [kg m] and inertia [kg m^2] about the origin of the link frame, in its axes; shape
         (10, 10).
     """
-    m, c, pi = estimate.estimate.mass, estimate.estimate.com_L, np.zeros(10)
-    pi[0], pi[1:4] = m, m * c
-    pi[INERTIA_ENTRIES] = estimate.estimate.inertia_Lcm + m * (c @ c * np.eye(3) - np.outer(c, c))
+    body = estimate.estimate
+    pi = InertialParameters(body.mass, body.com_L, body.inertia_Lcm).vector
     D = linear_algebra.inv(central_jacobian(pi[None])[0])
     covariance: Array = D @ estimate.covariance @ D.T
     return covariance

@@ -31,9 +31,7 @@ from inertial_estimation.spatial.log_cholesky import CONVENTIONS, parameters_fro
 
 POSTERIOR_FILE = "posterior.json"
 STEPS_PER_UNKNOWN = 10  # of the walk between two draws: a step moves along one direction of all
-NEWTON_TOLERANCE = (
-    1e-3  # decrement [1]: standard deviations left to the centre, from which a walk only begins
-)
+NEWTON_TOLERANCE = 1e-3  # decrement: standard deviations left to the centre, where a walk begins [1]
 INSIDE = 1.0 - 1e-9  # share of the way to the boundary that a step may go
 
 

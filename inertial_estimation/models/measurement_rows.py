@@ -101,7 +101,7 @@ class ResolvedRows:
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
 STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
-# of a robot of that size [N, Nm], assumed
+# Standard deviations that a robot of that size has, assumed [N, Nm].
 DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque": 0.5}
 CONTACT_LEVER = 0.1  # at which moments of a contact count as forces: half a foot of that robot [m]
 

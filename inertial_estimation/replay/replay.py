@@ -109,7 +109,7 @@ class Replay:
     what is stale. The base estimates of the tilt pipeline are the base states of the others, as over DDS.
 
     Attributes:
-        run: What has been made.
+        run: The results, as far as they are known.
         topics: Topics that are read.
         counts: Number of messages by topic.
         hold_out_ns: Log time from which on the inertial filter no longer learns [ns]; None: never.
@@ -128,7 +128,7 @@ class Replay:
             recording: The recording.
             topics: Topics of the inputs.
             readers: The pipelines.
-            watcher: Looks on while the estimates are made; None: nobody.
+            watcher: Looks on while estimates come; None: nobody.
 
         Raises:
             RecordingError: If a topic is missing or of the wrong type.
@@ -152,7 +152,7 @@ class Replay:
         if watcher is not None:
             self._listen(topics.joints, watcher.push_joints)
         run = self.run
-        self._made: dict[str, list[Any]] = dict(
+        self._estimates: dict[str, list[Any]] = dict(
             zip(every, (run.base, run.inertial, run.payload), strict=True)
         )
 
@@ -210,17 +210,17 @@ class Replay:
         results: dict[str, Sequence[Any]] = {}
         for node, pipeline in self._nodes.items():
             begin_ns = time.perf_counter_ns()
-            if not (made := pipeline.tick(now_ns)):
+            if not (estimates := pipeline.tick(now_ns)):
                 continue
-            spent_ns = (time.perf_counter_ns() - begin_ns) / len(made)
+            spent_ns = (time.perf_counter_ns() - begin_ns) / len(estimates)
             self.run.tick_ns.setdefault(node, []).append(spent_ns)
-            self._made[node].extend(made)
-            results[node] = made
+            self._estimates[node].extend(estimates)
+            results[node] = estimates
             for inputs in self._fed if node == TILT_NODE else ():
-                for estimate in made:
+                for estimate in estimates:
                     inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
         if self._watcher is not None and results:
-            self._watcher.see(*(results.get(node, ()) for node in self._made))
+            self._watcher.see(*(results.get(node, ()) for node in self._estimates))
 
 
 def replay_recording(
@@ -245,7 +245,7 @@ def replay_recording(
         hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
             [s]; None: never.
         progress: Called now and then with the seconds of data done.
-        watcher: Looks on while the estimates are made; None: nobody.
+        watcher: Looks on while estimates come; None: nobody.
 
     Returns:
         The estimates and how long they took.

@@ -38,7 +38,7 @@ def findings(survey: Survey) -> list[str]:
             f"stance:    base {survey.height:.3f} m above the ground, feet {survey.stance_width:.2f} m apart"
         )
     lines.append(f"estimates: {listing(survey.links)}")
-    return lines + [f"CHECK:     {doubt}" for doubt in survey.doubts]
+    return lines + [f"CHECK:     {open_point}" for open_point in survey.open_points]
 
 
 def _wrenches(survey: Survey) -> str:

@@ -44,7 +44,7 @@ def _head(survey: Survey) -> list[str]:
         "(docs/nodes.md).",
         f"Why {kind}: {survey.decision.reason}.",
     ]
-    said += [f"CHECK: {doubt}." for doubt in survey.doubts]
+    said += [f"CHECK: {open_point}." for open_point in survey.open_points]
     if not survey.can_stand:
         said.append(
             "No sections for simulator and whole_body_controller: on two point feet it cannot stand still."

@@ -35,7 +35,7 @@ class KindDecision:
     kind: Kind  # the kind; a robot on four or more legs is a quadruped
     legs: tuple[Limb, ...]  # its legs, left before right and front before rear
     reason: str  # why, one sentence
-    doubt: str = ""  # what speaks against it; empty without
+    open_point: str = ""  # what speaks against it; empty without
 
 
 def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
@@ -62,8 +62,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     legs = _placed_alike(ends, like_legs)
     if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
         said = "as asked" if wanted else _no_legs(limbs, [i for i in like_legs if named[i] > armed[i]])
-        doubt = f"kind: {said}" if like_legs and not wanted else ""
-        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
+        open_point = f"kind: {said}" if like_legs and not wanted else ""
+        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", open_point)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if len(legs) < needed or (wanted == Kind.HUMANOID.value and len(legs) > needed):
         legs = _placed_alike(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())

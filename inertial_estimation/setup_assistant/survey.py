@@ -54,7 +54,7 @@ class StandingFeet:
     contacts: tuple[FootContact, ...]  # contact of every leg, in the order of the legs
     posture: Array  # joint positions, shape (n_joints,)
     height: float  # height of the base above the ground [m]
-    doubts: tuple[str, ...]  # what could not be found out, a sentence each
+    open_points: tuple[str, ...]  # what could not be found out, a sentence each
 
 
 def find_feet(
@@ -95,10 +95,10 @@ def find_feet(
     posture, wrong = standing(contacts)
     model = with_frames(robot, added_frames(contacts))
     heights = [float(p[2]) for _R, p in model.frame_poses(posture, [c.frame for c in contacts])]
-    doubts = [f"the feet have no readable shapes: {shapes.note}"] if shapes.note else []
-    doubts += [f"contact frame of '{c.name}': {c.source}" for c in contacts if c.guessed]
+    open_points = [f"the feet have no readable shapes: {shapes.note}"] if shapes.note else []
+    open_points += [f"contact frame of '{c.name}': {c.source}" for c in contacts if c.guessed]
     return StandingFeet(
-        model, contacts, posture, -sum(heights) / len(heights), (*doubts, *([wrong] if wrong else []))
+        model, contacts, posture, -sum(heights) / len(heights), (*open_points, *([wrong] if wrong else []))
     )
 
 
@@ -339,7 +339,7 @@ class Survey:
     imu_reason: str  # why it is that link
     posture: Array  # joint positions in which it stands, or in which an arm begins, shape (n_joints,)
     links: tuple[str, ...]  # to estimate, the trunk first
-    doubts: tuple[str, ...]  # what could not be found out, a sentence each
+    open_points: tuple[str, ...]  # what could not be found out, a sentence each
     contacts: tuple[FootContact, ...] = ()  # of every foot
     wrench_frames: tuple[str, ...] = ()  # of the one force sensor of every foot; empty: the contact frames
     height: float = 0.0  # of the base above the ground [m]; zero of an arm
@@ -396,7 +396,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     return Survey(
         *(described, feet.robot, decision, locked, imu, reason, feet.posture),
         wishes.links or links_to_estimate(free, described, decision.legs, trunk),
-        (*_doubts(described, (imu, reason), locked, sensors), *feet.doubts),
+        (*_open_points(described, (imu, reason), locked, sensors), *feet.open_points),
         feet.contacts,
         tuple(of_foot[0] for of_foot in sensors) if all(len(of_foot) == 1 for of_foot in sensors) else (),
         feet.height,
@@ -425,7 +425,7 @@ def _locked(
         locked |= ends
 
 
-def _doubts(
+def _open_points(
     described: Description,
     imu: tuple[str, str],
     locked: Mapping[str, str],
@@ -475,5 +475,5 @@ def _arm(
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
         rest_posture(robot, room=0.4, share=0.3),  # with room to move [rad]
         wishes.links or links_to_estimate(robot, described, (), ""),
-        (decision.doubt,) if decision.doubt else (),
+        (decision.open_point,) if decision.open_point else (),
     )

@@ -208,9 +208,9 @@ def test_masses_that_no_description_is_off_by_are_written_only_if_allowed(folder
     write_recording(with_samples(recording, lambda r: replace(r, effort=10.0 * r.effort)), folder / "percent")
     common = ["identify", str(folder / "percent"), "--config", str(folder / "robot.yaml"), "--no-figures"]
     assert main([*common, "--output", str(folder / "incredible")]) == 1
-    told = capsys.readouterr().err
-    assert "neither bodies nor friction are written" in told
-    assert "lower (" in told or "upper (" in told
+    printed = capsys.readouterr().err
+    assert "neither bodies nor friction are written" in printed
+    assert "lower (" in printed or "upper (" in printed
     assert {path.name for path in (folder / "incredible").iterdir()} == {"identification.json"}
     allowed = ["--param", "identification.mass_deviation=1.0", "--output", str(folder / "allowed")]
     assert main([*common, *allowed]) == 0
@@ -227,9 +227,9 @@ def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, c
 
     write_recording(with_samples(recording, spoilt), folder / "spoilt")
     content = identified(folder / "spoilt", folder, "of_spoilt", "--split", "11.98")
-    told = capsys.readouterr().err
-    assert "too short to give a row" in told
-    assert "joint_states: not finite (12)" in told
+    printed = capsys.readouterr().err
+    assert "too short to give a row" in printed
+    assert "joint_states: not finite (12)" in printed
     assert content["training"]["dropped"] == {"joint_states: not finite": 12}
     assert content["validation"] is None
 

@@ -38,7 +38,7 @@ def test_kind_sensors_and_links(name: str) -> None:
     survey = surveyed(name)
     found = (survey.decision.kind.value, survey.imu, len(survey.contacts), set(survey.links))
     assert found == ROBOTS[name]
-    assert not survey.doubts
+    assert not survey.open_points
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -213,7 +213,7 @@ def test_legs_all_around_the_base_are_legs() -> None:
     survey = survey_of(joined(*parts))
     assert survey.decision.kind.value == "quadruped"
     assert len(survey.contacts) == 6
-    assert not any("feet miss" in doubt for doubt in survey.doubts)
+    assert not any("feet miss" in open_point for open_point in survey.open_points)
     assert len(survey_of(joined(*parts), kind="quadruped").contacts) == 6
 
 
@@ -237,7 +237,7 @@ def test_a_robot_whose_base_frame_lies_at_its_feet_stands() -> None:
     survey = survey_of(re.sub(r'xyz="0 (-?0\.1) 0"', r'xyz="0 \1 0.8"', biped(corners=True)))
     assert survey.height < 0.1
     assert 0.6 < survey.leg_height < 0.9
-    assert not any("feet miss" in doubt for doubt in survey.doubts)
+    assert not any("feet miss" in open_point for open_point in survey.open_points)
 
 
 def test_a_foot_with_two_force_sensors_is_named() -> None:
@@ -245,4 +245,7 @@ def test_a_foot_with_two_force_sensors_is_named() -> None:
     urdf = re.sub("corner[01]", lambda match: names[match[0]], biped(corners=True))
     survey = survey_of(urdf)
     assert survey.wrench_frames == ()
-    assert any("left_front_ft, left_rear_ft" in doubt and "sum" in doubt for doubt in survey.doubts)
+    assert any(
+        "left_front_ft, left_rear_ft" in open_point and "sum" in open_point
+        for open_point in survey.open_points
+    )

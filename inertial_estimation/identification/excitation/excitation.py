@@ -121,8 +121,8 @@ def design_excitation(
     structure, search, others = (default_rng(s) for s in SeedSequence(seed).spawn(3))
     design = design_robot(identification, urdf, joints=joints)
     space = DesignSpace(design, config, urdf, mesh_folders, structure)
-    made = _poses if config.kind == "poses" else _trajectory
-    trajectory, chosen, compared, notes = made(space, search, others, tick)
+    designed = _poses if config.kind == "poses" else _trajectory
+    trajectory, chosen, compared, notes = designed(space, search, others, tick)
     random = (workers or Workers()).results(compared, lambda _count: tick(1))
     moving = list(design.moving)
     q = trajectory.q[:, moving]
@@ -164,11 +164,11 @@ def _notes(space: DesignSpace) -> list[str]:
     return notes + [f"'{first}' and '{second}' {near}" for first, second in collision.always_touching]
 
 
-_Made = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]
+_Design = tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]
 """A trajectory, its precision, what evaluates random motions to compare with, and notes."""
 
 
-def _trajectory(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Made:
+def _trajectory(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Design:
     family = MotionFamily(space.config, space.limits)
     problem = TrajectoryProblem(family, space)
     found = design_trajectory(problem, search, tick)
@@ -187,7 +187,7 @@ def _trajectory(space: DesignSpace, search: Generator, others: Generator, tick: 
     )
 
 
-def _poses(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Made:
+def _poses(space: DesignSpace, search: Generator, others: Generator, tick: Tick) -> _Design:
     config = space.config
     candidates = random_poses(space, CANDIDATES_PER_POSE * config.poses, search)
     chosen = candidates[list(chosen_poses(space, candidates, tick))]
