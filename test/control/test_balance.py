@@ -158,3 +158,7 @@ def test_a_triangle_too_narrow_for_the_margin_still_has_a_place_inside() -> None
     assert nearest_within([narrow], 0.05, (0.5, 1.0)) is None
     assert edge_distance(narrow, rest_point([narrow], (0.5, 1.0), 0.05)) > 0.0
     assert edge_distance(without(LH), (-0.3, 0.25)) < 0.0 < edge_distance(without(LH), (0.3, -0.2))
+
+
+def test_over_feet_in_a_line_it_rests_in_their_middle() -> None:
+    assert rest_point([[(0.0, 0.0), (1.0, 0.0), (2.0, 0.0)]], (0.5, 0.1), 0.05) == pytest.approx((1.0, 0.0))

@@ -10,6 +10,8 @@ from inertial_estimation.control.references import SMOOTH_S, WalkCommand
 from inertial_estimation.control.walking.ground import turn_between
 from inertial_estimation.signals import Array
 
+LEAST_MARGIN = 1e-3  # of a place that is inside a polygon by more than round-off [m]
+
 
 def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: float) -> Point:
     """Return where the centre of mass should rest, as near as possible to a preferred place.
@@ -17,13 +19,16 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
     The feet that stand span a polygon (a triangle for a quadruped). A robot at rest does not tip over while
     its centre of mass is above it; a margin off every edge is left for what is not known. The place is inside
     all polygons if there is one, else inside the first ones: those of the swings to come first. A polygon
-    too narrow for the margin has it halved until there is a place.
+    too narrow for the margin has it halved until there is a place; of feet in a line it is their middle.
 
     Args:
         polygons: Feet that stand in the coming swing, and in the swings after it.
         preferred: The place to be near to.
         margin: Distance from the edges [m].
     """
+    if margin < LEAST_MARGIN:
+        x, y = np.mean(polygons[0], axis=0).tolist()
+        return x, y
     for count in range(len(polygons), 0, -1):
         point = nearest_within(polygons[:count], margin, preferred)
         if point is not None:
