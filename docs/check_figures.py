@@ -18,7 +18,8 @@ from inertial_estimation.commands.main import main as command
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.diagnose import diagnose
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.plots.check_report import (
     panels_of_gyroscope,
     panels_of_masses,

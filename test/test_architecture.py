@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "compilation": {"errors", "signals"},
     "telemetry": {"signals"},
     "spatial": FOUNDATION,
-    "models": FOUNDATION | {"spatial", "inputs"},
+    "models": FOUNDATION | {"spatial"},
     "inputs": FOUNDATION | {"spatial", "models"},
     "diagnosis": BASE,
     "inertial": CHECKED,

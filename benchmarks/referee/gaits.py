@@ -18,7 +18,8 @@ from benchmarks.referee.gait_sensors import (
     gait_recording,
 )
 from benchmarks.referee.row import Better, Row, figure
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.models.robot_config import robot_from_config
 
 RATE_HZ, LENGTH_S = 500.0, 10.0
 BEGUN_S = 4.0  # from which on the error counts: 2 s of rest, 1 s of fading in

@@ -12,8 +12,8 @@ from benchmarks.referee.ordinary import ROBOT, Cases, replayed, said, trot
 from benchmarks.referee.readings import changed, of_type, written
 from benchmarks.referee.robots import arm
 from inertial_estimation import REALISTIC, ImuSample, JointReading, Timing, measure, synthetic_truth
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import NominalFriction
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.simulation.config import SensorNoise
 
 GRAVITY, DEGREES = 9.80665, 180.0 / np.pi

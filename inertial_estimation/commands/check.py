@@ -24,8 +24,9 @@ from inertial_estimation.files.outputs import (
     write_json,
     write_text,
 )
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
+from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.robot_streams import joints_that_are_missing, read_streams

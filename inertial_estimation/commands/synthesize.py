@@ -11,7 +11,7 @@ from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import robot_config
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.files.outputs import json_text
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv

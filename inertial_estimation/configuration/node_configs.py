@@ -23,7 +23,7 @@ from inertial_estimation.control.config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.inertial.config import InertialPipelineConfig
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.parameters import build_config, iterate_parameters, unknown_name
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.simulation.config import SimulationConfig

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.inputs.config import OF_EFFORTS, OF_IMU, RobotGeometryConfig
 from inertial_estimation.models.friction import NominalFriction
-from inertial_estimation.models.robot_config import OF_EFFORTS, OF_IMU, RobotGeometryConfig, StanceConfig
+from inertial_estimation.models.robot_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
 
 

@@ -12,8 +12,9 @@ from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.search import WINDOWS, search, something_else
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
 from inertial_estimation.diagnosis.table import STEP_S, Robot, Signals, Table, spread
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS
 
 FEWEST = 50  # times of 20 ms: 1 s of data

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from inertial_estimation.errors import listing
-from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.signals import Health, HealthLevel
 
 NAME = "data checks"

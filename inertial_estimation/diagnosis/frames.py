@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
 

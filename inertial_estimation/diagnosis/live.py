@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.finding import Finding, health_of
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.robot_streams import RobotStreams, StreamCollector, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.models.contacts import WrenchAxes
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Health, HealthLevel
 
 SPAN_S = 5.0  # of the data that are judged

@@ -23,8 +23,8 @@ from inertial_estimation.diagnosis.frames import added_frame
 from inertial_estimation.diagnosis.hypotheses import INERTIA, OFFSET
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3
 

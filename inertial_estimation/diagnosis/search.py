@@ -30,7 +30,7 @@ from inertial_estimation.diagnosis.load_change import load_hypotheses
 from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part, judged
 from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
-from inertial_estimation.models.robot_config import RobotGeometryConfig
+from inertial_estimation.inputs.config import RobotGeometryConfig
 
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
 MOST_LIKELY, FAMILIES = 24, 25  # hypotheses that are compared closely; kinds of errors

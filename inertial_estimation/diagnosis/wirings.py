@@ -13,11 +13,10 @@ from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed
 from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
 from inertial_estimation.diagnosis.parts import LEVER, gravity_pair, rate_rows, specific_force
 from inertial_estimation.diagnosis.table import Change, Table, exchange
-from inertial_estimation.inputs.config import TURN
+from inertial_estimation.inputs.config import TURN, RobotGeometryConfig
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3, skew

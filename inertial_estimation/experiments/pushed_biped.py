@@ -16,8 +16,9 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import NominalFriction
-from inertial_estimation.models.robot_config import RobotConfig, SimulatedRobotConfig, StanceConfig
+from inertial_estimation.models.robot_config import SimulatedRobotConfig, StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.config import (
     GroundConfig,

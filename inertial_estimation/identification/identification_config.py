@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_rows import RowsConfig
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import parameter, section
 
 

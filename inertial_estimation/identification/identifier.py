@@ -32,9 +32,10 @@ from inertial_estimation.identification.methods import (
 )
 from inertial_estimation.identification.parameter_set import held_links, parameter_set
 from inertial_estimation.identification.rows import SIGNALS, RowBlock, RowModel, SignalBlock, finite_runs
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import StreamCollector
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
+from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_rows import (
     MeasurementNoise,
     RowsConfig,
 )
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.sensor_errors import SensorErrorConfig
 from inertial_estimation.parameters import parameter, section
 

@@ -1,9 +1,11 @@
-"""Parameters of the inputs: times, units, names, frames."""
+"""Parameters of a robot and of its inputs: times, units, names, frames."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import RobotDescriptionConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
@@ -106,6 +108,31 @@ class RobotInputConfig:
     imu: ImuInputConfig = section(ImuInputConfig)
     joint_states: JointStateConfig = section(JointStateConfig)
     joint_names: JointNameConfig = section(JointNameConfig)
+
+
+@dataclass(frozen=True)
+class RobotGeometryConfig(RobotDescriptionConfig, RobotInputConfig):
+    """A robot and its inputs, but for joint friction."""
+
+
+OF_IMU = "imu_frame", "imu.units", "inputs.imu_delay"  # parameters of nodes that use one
+OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # of nodes that use the joints' efforts
+
+
+@dataclass(frozen=True)
+class RobotConfig(RobotGeometryConfig):
+    """The same, with the friction of its joints and what its efforts have gone through."""
+
+    effort_window: float = parameter(
+        0.0,
+        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed "
+        "before they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth "
+        "predictions alike. Only for robots without contacts.",
+        unit="s",
+        lower=0.0,
+        upper=5.0,
+    )
+    nominal_friction: NominalFriction = section(NominalFriction)
 
 
 def unit_factors(units: tuple[str, ...], known: dict[str, tuple[str, float]]) -> dict[str, float]:

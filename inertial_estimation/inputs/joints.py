@@ -17,6 +17,7 @@ from inertial_estimation.inputs.config import (
     WAIT_SHARE,
     InputConfig,
     JointNameConfig,
+    RobotGeometryConfig,
     unit_factors,
 )
 from inertial_estimation.inputs.stream import (
@@ -31,7 +32,7 @@ from inertial_estimation.inputs.stream import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.local_polynomials import end_slope_weights
-from inertial_estimation.models.robot_config import RobotGeometryConfig, joint_corrections
+from inertial_estimation.models.robot_config import joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 

@@ -14,6 +14,7 @@ from inertial_estimation.errors import (
     listing,
 )
 from inertial_estimation.inputs.alignment import AlignedSample, Aligner, Continuity, Steps
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.field_map import FieldMap
 from inertial_estimation.inputs.health import UnitDetector, repeats, stream_health
 from inertial_estimation.inputs.joints import JOINTS, JointInput, JointNeeds
@@ -42,10 +43,7 @@ from inertial_estimation.inputs.stream import (
     vector_range,
 )
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import (
-    RobotGeometryConfig,
-    RobotSetup,
-)
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     Array,

@@ -7,7 +7,6 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, ModelError, listing
-from inertial_estimation.inputs.config import RobotInputConfig
 from inertial_estimation.models.contacts import ContactFrames, WrenchAxes
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu import ImuMount
@@ -237,31 +236,6 @@ class RobotDescriptionConfig:
     frames: AddedFrames = section(AddedFrames)
     joint_offsets: JointOffsets = section(JointOffsets)
     drive_gains: DriveGains = section(DriveGains)
-
-
-@dataclass(frozen=True)
-class RobotGeometryConfig(RobotDescriptionConfig, RobotInputConfig):
-    """The same, with its inputs, but for joint friction."""
-
-
-OF_IMU = "imu_frame", "imu.units", "inputs.imu_delay"  # parameters of nodes that use one
-OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # of nodes that use the joints' efforts
-
-
-@dataclass(frozen=True)
-class RobotConfig(RobotGeometryConfig):
-    """The same, with the friction of its joints and what its efforts have gone through."""
-
-    effort_window: float = parameter(
-        0.0,
-        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed "
-        "before they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth "
-        "predictions alike. Only for robots without contacts.",
-        unit="s",
-        lower=0.0,
-        upper=5.0,
-    )
-    nominal_friction: NominalFriction = section(NominalFriction)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.files.outputs import write_text
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.robot_config import (
-    RobotConfig,
     StanceConfig,
     contact_points,
     robot_from_config,

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.files.text_file import csv_rows
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.messages import CONVERSIONS, IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.robot_config import JointOffsets, RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import JointOffsets, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import JOINTS, RecordedTopics

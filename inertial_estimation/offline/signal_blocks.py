@@ -9,11 +9,12 @@ import numpy as np
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity, Steps
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU, SensorAxes
 from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.recordings.robot_streams import clock_offset_ns, connect

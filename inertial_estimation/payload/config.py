@@ -7,7 +7,7 @@ rest is in `rest`.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from inertial_estimation.models.robot_config import OF_IMU, RobotGeometryConfig
+from inertial_estimation.inputs.config import OF_IMU, RobotGeometryConfig
 from inertial_estimation.parameters import parameter, section
 
 METHODS = ("static_poses", "orientation_error", "contact_forces")

@@ -15,6 +15,7 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, RecordingError, listing
 from inertial_estimation.inputs.alignment import Steps
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds
 from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
@@ -22,7 +23,7 @@ from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Strea
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Ring, RowRange
 from inertial_estimation.inputs.stream import Stream as Input
-from inertial_estimation.models.robot_config import RobotGeometryConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic

@@ -14,10 +14,11 @@ from inertial_estimation.diagnosis.diagnose import diagnose
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import CONVERSIONS, MessageReader
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.recordings.recorded_topics import RecordedTopics

@@ -12,13 +12,13 @@ from scipy.ndimage import convolve1d
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.friction import CoulombDirection, FrictionModel
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.local_polynomials import triangle_weights
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.metrics import TRANSIENT_S, interpolated, low_pass_zero_phase
 from inertial_estimation.replay.replay import ReplayRun

@@ -7,9 +7,9 @@ import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, did_you_mean
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.joint_trajectory import JointTrajectory
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, ball
 from inertial_estimation.synthetic.synthetic_truth import (

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -11,7 +12,7 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.models.friction import CoulombDirection, FrictionConfig, friction_model
-from inertial_estimation.models.robot_config import RobotConfig, joint_corrections
+from inertial_estimation.models.robot_config import joint_corrections
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, PoseSample, WrenchSample
 from inertial_estimation.simulation.config import SensorNoise

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.sensors import ContactSource
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.parameters import parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig
 from inertial_estimation.tilt.two_stage import TwoStageConfig

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
-from inertial_estimation.models.robot_config import RobotGeometryConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.replay.replay import ReplayWatcher

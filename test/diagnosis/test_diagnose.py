@@ -11,9 +11,10 @@ from support.recorded_robots import recorded
 
 from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import Stream
 from inertial_estimation.models.contacts import WrenchAxes
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pitch_yaw

@@ -6,8 +6,9 @@ import pytest
 from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.contacts import ContactForces, ContactFrames, ContactView, MomentumObserver
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 
 WRENCH_FRAMES = ("left_sensor", "right_sensor")

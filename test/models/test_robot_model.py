@@ -3,7 +3,8 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
-from inertial_estimation.models.robot_config import AddedFrames, RobotConfig, robot_from_config, with_frames
+from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.models.robot_config import AddedFrames, robot_from_config, with_frames
 from inertial_estimation.models.robot_model import RobotModel
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>

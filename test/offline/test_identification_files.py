@@ -9,7 +9,7 @@ from support.identification_scene import CONFIG, made_up_run
 
 import inertial_estimation as ie
 from inertial_estimation.files.outputs import result_folder
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.offline.identification_run import FILES, friction_parameters, write_identification
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 

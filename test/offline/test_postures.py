@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.messages import JOINT_STATE_TYPE, QUATERNION_TYPE
-from inertial_estimation.models.robot_config import JointOffsets, RobotConfig
+from inertial_estimation.models.robot_config import JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.postures import read_bag_postures
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry

@@ -9,7 +9,7 @@ import pytest
 from support.arm_robot import JOINTS, URDF
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.inputs.config import InputConfig
+from inertial_estimation.inputs.config import InputConfig, RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -18,7 +18,7 @@ from inertial_estimation.inputs.messages import (
 )
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline import signal_blocks
 from inertial_estimation.offline.signal_blocks import BlockStream

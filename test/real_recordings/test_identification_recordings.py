@@ -8,8 +8,8 @@ import pytest
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import NominalFriction
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.torque_errors import prediction_error

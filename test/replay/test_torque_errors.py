@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import convolve1d
 
 import inertial_estimation as ie
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.replay.torque_errors import prediction_error
 from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot

@@ -5,7 +5,8 @@ import pytest
 from support.arm_robot import HOLDING, JOINTS, URDF
 
 from inertial_estimation.errors import InertialEstimationError
-from inertial_estimation.models.robot_config import RobotConfig, StanceConfig
+from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.models.robot_config import StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
 from inertial_estimation.simulation.config import SensorConfig, SimulationConfig, SimulationPacing
 from inertial_estimation.simulation.driver import MAX_BACKLOG, SimulationDriver

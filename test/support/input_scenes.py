@@ -3,10 +3,11 @@
 import numpy as np
 
 from inertial_estimation.inputs.alignment import Steps
+from inertial_estimation.inputs.config import RobotConfig, RobotGeometryConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU
-from inertial_estimation.models.robot_config import RobotConfig, RobotGeometryConfig, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 

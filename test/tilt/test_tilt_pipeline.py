@@ -11,8 +11,9 @@ import inertial_estimation as ie
 from benchmarks.referee.gait_motion import FootMotion, gait_motion
 from benchmarks.referee.gait_sensors import GaitSensors, feet_at_rest, gait_readings
 from benchmarks.referee.gaits import TROT, quadruped
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.signals import ContactSample
 from inertial_estimation.spatial.rotations import (
     exp_so3,

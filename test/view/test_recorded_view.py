@@ -11,7 +11,7 @@ from rerun.chunk import RrdReader
 from support.leg_robot import NAMES, URDF
 
 import inertial_estimation as ie
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.payload.estimate import PayloadEstimate, Phase
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
 from inertial_estimation.replay.reference import ReferenceErrors
