@@ -13,13 +13,11 @@ import numpy as np
 from inertial_estimation.payload.rest import NOISE_SIGMAS
 from inertial_estimation.payload.statics import (
     StaticMeasurement,
-    net_force,
-    robot_com_across_gravity,
-    unexplained_moment,
+    across_gravity,
+    trunk_com_across_gravity,
 )
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import skew
 
 UNOBSERVED_COS_SQUARED = 0.5  # cos^2 to an unobserved direction from which a base axis is not measured
 SETTLING_S = 1.0  # in which the recursion removes 95 % of an error, t_a (T III-B), and a base takes a tilt
@@ -117,11 +115,12 @@ class ContactForceRecursion(ComMethod):
     """Recursion on contact forces (T 18-19): `c_tr += beta R_WB' E_xy (m / m_tr) F x r / F'F`.
 
     `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `F x r / F'F` the
-    least-norm shift that explains it. Written on the residual its fixed point is r = 0. E_xy drops what lies
-    along gravity, which no force determines, in the world: on a tilted trunk that is no axis of the base. An
-    error of the start along gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m
-    behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. So the base's z is kept instead, on the same
-    vertical line: loads move it least.
+    least-norm shift that explains it: (m / m_tr) times it is the measured less the supposed centre of mass of
+    the trunk. Written on the residual its fixed point is r = 0. E_xy drops what lies along gravity, which no
+    force determines, in the world: on a tilted trunk that is no axis of the base. An error of the start along
+    gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m behind the trunk's
+    centre 3 mm at 10 deg, and 17 mm in z. So the base's z is kept instead, on the same vertical line: loads
+    move it least.
 
     It has converged when the estimate is within `TOLERANCE_M` of the mean of what is measured, both over a
     quarter of the settling time; or, after two settling times, when the two do not
@@ -163,10 +162,8 @@ class ContactForceRecursion(ComMethod):
 
     def _shift(self, measurement: StaticMeasurement) -> Array:
         """Return the measured less the supposed centre of mass across gravity, base frame [m]."""
-        scale = (self._trunk_mass + measurement.legs_mass) / self._trunk_mass
-        F, r = net_force(measurement), unexplained_moment(measurement, self.com_B, self._trunk_mass)
-        across_W = scale * (skew(F) @ r)[:2] / float(F @ F)
-        shift: Array = across_W @ measurement.R_WB[:2]
+        measured_B = trunk_com_across_gravity(measurement, self._trunk_mass)
+        shift = measured_B - across_gravity(self.com_B, measurement.R_WB)
         up_B = measurement.R_WB[2]
         if up_B[2] ** 2 > UNOBSERVED_COS_SQUARED:
             shift = shift - shift[2] / up_B[2] * up_B
@@ -174,25 +171,20 @@ class ContactForceRecursion(ComMethod):
 
 
 class PoseLine(NamedTuple):
-    """Constraint by one pose: the trunk's centre of mass lies on a line along the ground's force.
+    """Constraint by one pose: the trunk's centre of mass lies on a vertical line.
 
-    It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with
-    n = F/|F| the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of one
-    size; this one is in metres and leaves out the component along gravity, which holds no unknown.
+    It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with n = F/|F|,
+    upwards at rest, the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of
+    one size; this one is in metres and leaves out the component along gravity, which holds no unknown.
     """
 
-    direction_B: Array  # n, unit vector along the force, base frame, shape (3,)
+    direction_B: Array  # n, unit vector upwards, base frame, shape (3,)
     point_B: Array  # the point of the line nearest to the base origin [m], shape (3,)
 
     @classmethod
     def of(cls, measurement: StaticMeasurement, trunk_mass: float) -> "PoseLine":
         """Return the line of one measurement of a trunk of a mass [kg]."""
-        whole_W, F = robot_com_across_gravity(measurement), net_force(measurement)
-        n_W = F / float(np.linalg.norm(F))
-        legs, legs_W = measurement.legs_mass, measurement.legs_com_W
-        legs_across_W = legs_W - float(n_W @ legs_W) * n_W
-        point_W = ((trunk_mass + legs) * whole_W - legs * legs_across_W) / trunk_mass
-        return cls(n_W @ measurement.R_WB, point_W @ measurement.R_WB)
+        return cls(measurement.R_WB[2], trunk_com_across_gravity(measurement, trunk_mass))
 
     @classmethod
     def mean(cls, lines: Sequence["PoseLine"]) -> "PoseLine":

@@ -68,6 +68,7 @@ class PayloadEstimate:
     reference: BaseReference | None = None  # where the base is asked to be, until another is given
     change: LoadChange | None = None  # in the step in which it was found
     refusal: str = ""  # why the last identification was given up
+    ended: str = ""  # how one has ended since the last estimate: "identified", "refused" or "cancelled"
 
     @property
     def defect(self) -> str:

@@ -96,6 +96,7 @@ class Identification:
         self.fallback = nominal, self.load_changes.expected  # restored when an identification fails
         self.method = self.config.method  # under way, or the last one
         self.converged, self.refusal = False, ""  # how the last identification ended
+        self.ended = ""  # "identified", "refused" or "cancelled", until an estimate has it
         self.passes = 0  # results found since it began: one that turns the base is refined
         self.posture.reference = None if self.posture.reference is None else self.posture.undisturbed
         self.posture.undisturbed = None
@@ -160,7 +161,7 @@ class Identification:
             self.fallback = value, self.load_changes.expected
             self._begin_anew("the load changed")
         elif at_rest and self.load_changes.unidentified is None:
-            self.refusal = ""  # the trunk in force is right again
+            self.refusal = self.ended = ""  # the trunk in force is right again
         elif self.config.start == "on_change":
             self.start()
 
@@ -173,7 +174,8 @@ class Identification:
             self._begin(self.method)
 
     def _begin(self, method: str) -> None:
-        self.method, self.converged, self.refusal, self.passes = method, False, "", 0
+        self.method, self.converged, self.passes = method, False, 0
+        self.refusal = self.ended = ""
         self.posture.ask(None)
         self.trunk.value = self.trunk.target = self.fallback[0]
         self.load_changes.forget_evidence()
@@ -213,7 +215,7 @@ class PhaseState(ABC):
     def give_up(self, refusal: str) -> "PhaseState":
         """Restore the trunk from before the identification for a reason, and return to watching."""
         run = self._run
-        run.refusal = refusal
+        run.refusal, run.ended = refusal, "refused" if refusal else "cancelled"
         run.trunk.value = run.trunk.target = run.fallback[0]
         run.load_changes.expected = run.fallback[1]
         run.posture.ask(None)
@@ -412,6 +414,7 @@ class _Returning(PhaseState):
     def _finish(self, reading: TrunkReading | None) -> PhaseState:
         run = self._run
         detector, run.converged = run.load_changes, self._found_at is not None
+        run.ended = "identified" if run.converged else run.ended
         if run.converged and reading is not None:
             self._expect(reading)
         elif run.converged:

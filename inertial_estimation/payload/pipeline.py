@@ -181,10 +181,11 @@ class TrunkPayloadPipeline(TakesReadings):
         value = identification.trunk.value
         trunk = self._publisher.publish(identification.trunk.target, dt)
         estimate, payload = self._publisher.report(value)
+        ended, identification.ended = identification.ended, ""
         return PayloadEstimate(
             *(stamp_ns, trunk, estimate, payload, identification.phase, identification.method, at_rest),
             *(value.mass_sigma, value.com_sigma_B, value.residual, identification.converged),
-            *(identification.hold, identification.posture.reference, change, identification.refusal),
+            *(identification.hold, identification.posture.reference, change, identification.refusal, ended),
         )
 
     def _lose_rest(self) -> None:

@@ -1,4 +1,4 @@
-"""What the identification reports: its events, each once, and its health."""
+"""What the identification reports: its events and its health."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,40 +36,18 @@ class PayloadEvent:
         return Health(LOAD, self.level, self.message, {KIND: self.kind, **self.values})
 
 
-class PayloadEvents:
-    """Finds the events in the estimates, given in order and without gaps."""
-
-    def __init__(self) -> None:
-        self._under_way = False
-        self._refusal = ""
-
-    def begin(self) -> None:
-        """Note that an identification was asked for; it may be cancelled before the next estimate."""
-        self._under_way = True
-
-    def take(self, estimate: PayloadEstimate) -> list[PayloadEvent]:
-        """Return what happened in one step; mostly nothing."""
-        events: list[PayloadEvent] = []
-        if estimate.phase.identifying:
-            self._under_way = True
-        else:
-            kind, message = self._end(estimate)
-            if kind:
-                events.append(PayloadEvent(estimate.stamp_ns, kind, message, _result(estimate)))
-            if kind or estimate.phase is Phase.WATCHING:
-                self._under_way = False
-            self._refusal = estimate.refusal
-        return events if estimate.change is None else [*events, _found(estimate.change)]
-
-    def _end(self, estimate: PayloadEstimate) -> tuple[str, str]:
-        """Return kind and message of how an identification has ended; empty if none has."""
-        if estimate.refusal and (self._under_way or estimate.refusal != self._refusal):
-            return "refused", f"identification refused: {estimate.refusal}"
-        if self._under_way and estimate.converged:
-            return "identified", _identified(estimate)
-        if self._under_way and not estimate.refusal and estimate.phase is Phase.WATCHING:
-            return "cancelled", "identification cancelled, what was in force before stays"
-        return "", ""
+def events_of(estimate: PayloadEstimate) -> list[PayloadEvent]:
+    """Return what happened in one step, mostly nothing: an identification ended, a load change was found."""
+    events = []
+    if estimate.ended:
+        messages = {
+            "identified": _identified(estimate),
+            "refused": f"identification refused: {estimate.refusal}",
+            "cancelled": "identification cancelled, what was in force before stays",
+        }
+        message, values = messages[estimate.ended], _result(estimate)
+        events.append(PayloadEvent(estimate.stamp_ns, estimate.ended, message, values))
+    return events if estimate.change is None else [*events, _found(estimate.change)]
 
 
 def _found(change: LoadChange) -> PayloadEvent:

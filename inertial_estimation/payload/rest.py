@@ -63,13 +63,13 @@ class WindowMeans(NamedTuple):
     """Statistics of the rows of a window, with their standard deviations by white noise (0 of two rows)."""
 
     mean: Array
-    slope: Array  # change in a second, by the means of both halves: hardly noisier than that of least squares
+    slope: Array  # change in a second, of a least-squares line
     noise: Array  # of the mean
     slope_noise: Array
 
 
 class RowWindow:
-    """Rows of the last 50 ms: their mean, and how it changes from half to half."""
+    """Rows of the last 50 ms: their mean, and how they change."""
 
     def __init__(self, duration: float = WINDOW_S) -> None:
         self._duration_ns = round(duration * NANOSECONDS)
@@ -99,21 +99,18 @@ class RowWindow:
         """Return the statistics of two or more rows.
 
         Second differences x_(k+1) - 2 x_k + x_(k-1) show the noise and no steady motion: their variance is
-        six times that of a row. Their median does not see a jolt. Each half of the window has half its rows:
-        their difference has twice the noise of the mean.
+        six times that of a row. Their median does not see a jolt.
         """
         newest = self._rows[-1][0]
-        ages = np.array([newest - time for time, _row in self._rows])
+        times = np.array([seconds(time - newest) for time, _row in self._rows])
         rows = np.array([row for _time, row in self._rows])
-        n, middle = len(rows), int(np.count_nonzero(2 * ages >= self._duration_ns)) or 1
-        apart = seconds(float(ages[:middle].sum() / middle - ages[middle:].sum() / (n - middle)))
+        n, centred = len(rows), times - times.mean()
         noise = np.zeros(rows.shape[1])
         if n > 2:
             jumps = np.partition(np.abs(np.diff(rows, n=2, axis=0)), (n - 2) // 2, axis=0)
             noise = NORMAL_MEDIAN * jumps[(n - 2) // 2] / math.sqrt(6.0 * n)
-        early, late = rows[:middle].sum(axis=0), rows[middle:].sum(axis=0)
-        slope = (late / (n - middle) - early / middle) / apart
-        return WindowMeans((early + late) / n, slope, noise, 2.0 * noise / apart)
+        spread = float(centred @ centred)
+        return WindowMeans(rows.mean(axis=0), centred @ rows / spread, noise, noise * math.sqrt(n / spread))
 
 
 class StateWindow:

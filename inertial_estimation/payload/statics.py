@@ -45,19 +45,6 @@ class StaticMeasurement(NamedTuple):
     undetermined: str = ""  # why torques do not determine the forces, with the contacts
 
 
-def net_force(measurement: StaticMeasurement) -> Array:
-    """Return the total ground reaction force F = sum f_i [N], shape (3,)."""
-    F: Array = measurement.forces_W.sum(axis=0)
-    return F
-
-
-def net_moment(measurement: StaticMeasurement) -> Array:
-    """Return the moment of the ground about the base origin, mu = sum p_i x f_i [Nm], shape (3,)."""
-    levers = skews(measurement.points_W)
-    mu: Array = measurement.moment_W + (levers @ measurement.forces_W[:, :, None]).sum(axis=0)[:, 0]
-    return mu
-
-
 def trunk_mass(measurement: StaticMeasurement) -> float:
     """Return the mass of the trunk's body, m_tr = sum f_z / g - m_l [kg] (T 7).
 
@@ -66,38 +53,18 @@ def trunk_mass(measurement: StaticMeasurement) -> float:
     return float(measurement.forces_W[:, 2].sum()) / measurement.gravity - measurement.legs_mass
 
 
-def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk_mass: float) -> Array:
-    """Return r = mu - c x F, the moment of the ground about an assumed centre of mass [Nm] (T 8), shape (3,).
-
-    m c = m_tr c_tr + m_l c_l. It is zero at rest where c is the robot's. Otherwise the ground forces
-    rotate the robot about c: r > 0 about x means that the true centre of mass is farther along y, r > 0
-    about y that it is less far along x.
-    """
-    legs = measurement.legs_mass
-    c = (trunk_mass * (measurement.R_WB @ trunk_com_B) + legs * measurement.legs_com_W) / (trunk_mass + legs)
-    r: Array = net_moment(measurement) - skew(c) @ net_force(measurement)
-    return r
-
-
-def robot_com_across_gravity(measurement: StaticMeasurement) -> Array:
-    """Return the part of the robot's centre of mass across the ground's force, c = F x mu / F'F (T 17).
-
-    It solves c x F = mu with the least norm. The part along F (gravity) is not observable and zero.
-    Relative to the base origin, axes parallel to the world's [m], shape (3,).
-    """
-    F = net_force(measurement)
-    c: Array = skew(F) @ net_moment(measurement) / float(F @ F)
-    return c
-
-
 def trunk_com_across_gravity(measurement: StaticMeasurement, trunk_mass: float) -> Array:
     """Return the part of the trunk's centre of mass across gravity, base frame [m] (T 11, 17), shape (3,).
 
-    m_tr c_tr = m c - m_l c_l with m = m_tr + m_l, taken across the vertical. What lies along it is not
+    At rest the ground has no moment about the robot's centre of mass, r = mu - c x F = 0 (T 8), with its
+    force F = sum f_i and its moment about the base origin, mu = sum p_i x f_i. The least-norm solution is
+    c = F x mu / F'F, and m_tr c_tr = m c - m_l c_l with m = m_tr + m_l. What lies along gravity is not
     observable in one pose and left out: R_WB of the result has no vertical component.
     """
-    legs = measurement.legs_mass
-    whole = (trunk_mass + legs) * robot_com_across_gravity(measurement)
+    forces, legs = measurement.forces_W, measurement.legs_mass
+    F = forces.sum(axis=0)
+    mu = measurement.moment_W + (skews(measurement.points_W) @ forces[:, :, None]).sum(axis=0)[:, 0]
+    whole = (trunk_mass + legs) * (skew(F) @ mu) / float(F @ F)
     c_W = (whole - legs * measurement.legs_com_W) / trunk_mass
     c_W[2] = 0.0
     com: Array = measurement.R_WB.T @ c_W

@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.finding import Finding, as_json
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.payload.estimate import PayloadEstimate
-from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
+from inertial_estimation.payload.report import PayloadEvent, events_of
 from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.metrics import summarise
 from inertial_estimation.replay.reference import (
@@ -121,8 +121,7 @@ def replay_results(
         if hold_out_ns is not None:
             error = torque_error(run, pipelines, torques, hold_out_ns)
             metrics |= {} if error is None else {"torque_error_relative": error}
-    finder = PayloadEvents()
-    events = [event for estimate in run.payload for event in finder.take(estimate)]
+    events = [event for estimate in run.payload for event in events_of(estimate)]
     if run.payload:
         metrics["trunk"] = trunk_metrics(run.payload[-1])
         metrics["load_changes"] = [_load_change(event, time) for event in events]

@@ -11,7 +11,7 @@ from std_msgs.msg import Bool
 from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-from inertial_estimation.payload.report import PayloadEvent, PayloadEvents
+from inertial_estimation.payload.report import PayloadEvent, events_of
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
 from inertial_estimation.ros.diagnostics import log_health
@@ -40,10 +40,9 @@ class TrunkPayloadNode(PipelineNode):
         self._reference = self.add_output(PoseStamped, "base_reference")
         self._load_change = self.add_output(DiagnosticArray, "load_change", EVENTS)
         self._hold = self.add_output(Bool, "hold", LATCHED)
-        self._events = PayloadEvents()
         self._asked: BaseReference | None = None
         self._set_hold(False)
-        self.add_trigger("~/identify", self._identify)
+        self.add_trigger("~/identify", self.pipeline.identify)
         self.add_trigger("~/cancel", self._cancel)
 
     def _publish(self, estimates: Sequence[PayloadEstimate]) -> None:
@@ -56,7 +55,7 @@ class TrunkPayloadNode(PipelineNode):
             self.send(self._payload, partial(inertia_to_msg, payload, msg))
             self._telemetry.send(estimate, stamp_ns)
             self._ask(estimate)
-            for event in self._events.take(estimate):
+            for event in events_of(estimate):
                 self._tell(event)
         self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
@@ -88,18 +87,13 @@ class TrunkPayloadNode(PipelineNode):
         self._held = held
         self.publish(self._hold, Bool(data=held))
 
-    def _identify(self) -> str:
-        answer = self.pipeline.identify()
-        self._events.begin()
-        return answer
-
     def _cancel(self) -> str:
         self.pipeline.cancel()
         return "cancelled; what was in force before stays"
 
     def _reset(self) -> str:
         super()._reset()
-        self._events, self._asked = PayloadEvents(), None
+        self._asked = None
         self._set_hold(False)
         return "reset to the nominal trunk"
 

@@ -185,6 +185,7 @@ def test_cancelling_keeps_what_was_before_without_a_refusal():
     robot.identification.cancel()
     robot.run(0.1)
     assert (robot.phase, robot.identification.refusal) == (Phase.WATCHING, "")
+    assert robot.identification.ended == "cancelled"
     np.testing.assert_array_equal(robot.identification.trunk.target.com_B, NOMINAL_COM)
 
 

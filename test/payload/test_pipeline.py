@@ -10,6 +10,7 @@ from support.standing_hyq import FEET, ROBOT, SILENT, StandingHyq, loaded_trunk,
 
 from inertial_estimation.payload import identification
 from inertial_estimation.payload.estimate import Phase
+from inertial_estimation.payload.report import events_of
 from inertial_estimation.payload.trunk import HAND_OVER_SHARE
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -40,6 +41,10 @@ def kinds(scene):
     return [change.kind for change in scene.changes]
 
 
+def told(scene):
+    return [event for estimate in scene.estimates for event in events_of(estimate)]
+
+
 def assert_found(estimate, *loads):
     mass, com_B = loaded_trunk(*loads)
     for trunk in (estimate.estimate, estimate.trunk):
@@ -63,6 +68,13 @@ def life():
 def test_a_load_is_found_moved_and_taken_off_and_the_payload_is_what_was_put_on(life):
     scene, results = life
     assert kinds(scene) == ["loaded", "shifted", "unloaded"]
+    loaded, identified, *others = told(scene)
+    assert [e.kind for e in others] == ["shifted", "identified", "unloaded", "identified"], (
+        "each is told once"
+    )
+    assert (loaded.level, identified.level) == (HealthLevel.WARN, HealthLevel.OK)
+    assert float(loaded.values["shift x [m]"]) < -0.02
+    assert float(identified.values["mass [kg]"]) == pytest.approx(loaded_trunk(LOAD)[0], abs=0.3)
     for name, loads in (("on", [LOAD]), ("moved", [MOVED]), ("off", [])):
         assert results[name].converged
         assert_found(results[name], *loads)
@@ -215,7 +227,9 @@ def test_a_posture_or_force_that_cannot_be_measured_is_refused_and_named(impatie
     scene.pipe.identify()
     last = identified(scene)
     assert not last.converged
-    assert last.refusal
+    (refused,) = told(scene)
+    assert (refused.kind, refused.level) == ("refused", HealthLevel.ERROR)
+    assert last.refusal in refused.message
     assert last.trunk.mass == pytest.approx(NOMINAL)
     assert "given up" in scene.health()["payload"].message
 

@@ -3,8 +3,6 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.standing_robot import HYQ, QUADRUPEDS, Standing, moment_about_base
 
 from inertial_estimation.errors import ConfigurationError
@@ -13,10 +11,8 @@ from inertial_estimation.payload.statics import (
     TrunkStatics,
     trunk_com_across_gravity,
     trunk_mass,
-    unexplained_moment,
 )
 
-ANGLE = st.floats(-0.5, 0.5)
 BOTH = pytest.mark.parametrize("ground_forces", ["estimated", "measured"])
 
 
@@ -40,18 +36,6 @@ def test_forces_mass_and_centre_of_mass_are_those_of_the_loaded_robot(kind, grou
     hidden = R_WB.T @ np.diag([0.0, 0.0, 1.0]) @ R_WB
     found = trunk_com_across_gravity(measurement, scene.mass)
     np.testing.assert_allclose(found, scene.com - hidden @ scene.com, atol=1e-9)
-
-
-@given(shift=st.tuples(*3 * [st.floats(-0.3, 0.3)]), roll=ANGLE)
-@settings(max_examples=30, deadline=None)
-def test_unexplained_moment_is_the_weight_of_the_trunk_times_the_shift(shift, roll) -> None:
-    scene = Standing()
-    measurement = scene.measure(scene.statics(), (roll, 0.1))
-    lever_W = measurement.R_WB @ np.array(shift)
-    weight = scene.mass * measurement.gravity
-    expected = weight * np.array([-lever_W[1], lever_W[0], 0.0])  # c_hat ahead of c: it pitches backward
-    moment = unexplained_moment(measurement, scene.com + np.array(shift), scene.mass)
-    np.testing.assert_allclose(moment, expected, atol=1e-7)
 
 
 @BOTH
