@@ -74,7 +74,7 @@ ONLY_IN = {
     "jinja2": {"plots"},
     "rerun": {"view"},
     "coal": {"models"},
-    "pinocchio": {"models", "spatial", "payload"},
+    "pinocchio": {"models", "spatial", "payload", "synthetic"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},

@@ -4,24 +4,17 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from inertial_estimation.commands.terminal import drawing, progress_bar
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import listing
-from inertial_estimation.figures import PALETTE, Level, Panel, Series, thinned
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.precision import Curve
 from inertial_estimation.offline.identification_setup import load_identification
 from inertial_estimation.parallel import Workers
 from inertial_estimation.parameters import MOST_LISTED, build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
-from inertial_estimation.signals import Array
 
-DESIGNED, RANDOM = "designed", "random: median, 10-90 %"
-VARIANCE = "largest variance [SI]"
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
 
 
@@ -84,10 +77,10 @@ def _write(
     write_json(folder / JSON, document)
     if not args.no_figures:
         with drawing("figure", "matplotlib"):
-            from inertial_estimation.plots.png import write_png
+            from inertial_estimation.plots.excitation_figure import write_excitation_figure
 
             title = f"{config.kind}, {config.objective}, seed {args.seed}"
-            write_png(folder / FIGURE, title, excitation_panels(result))
+            write_excitation_figure(folder / FIGURE, title, result)
 
 
 def _summarise(folder: Path, result: ExcitationDesign) -> None:
@@ -114,45 +107,3 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
                 f"median / designed {summary[f'{key}_median_over_chosen']:.2f}"
             )
     print(f"results               {folder}")
-
-
-def excitation_panels(result: ExcitationDesign) -> tuple[Panel, ...]:
-    """Return the panels of the figure; joints beyond the number of colours are dashed."""
-    moving, trajectory, names = list(result.design.moving), result.trajectory, result.design.moving_names
-    allowed = (Level(1.0), Level(-1.0))
-    panels = []
-    for title, label, values, levels in (
-        (f"Position, {trajectory.duration_s:.1f} s", "position [rad]", trajectory.q, ()),
-        ("Speed as a share of what is allowed", "speed / limit [-]", trajectory.v, allowed),
-        ("Acceleration", "acceleration [rad/s^2]", trajectory.a, ()),
-    ):
-        scale = result.limits.velocity if levels else 1.0
-        lines = [
-            thinned(name, trajectory.times_s, column, "dashed" if i >= len(PALETTE) else "thin", colour=i)
-            for i, (name, column) in enumerate(zip(names, (values[:, moving] / scale).T, strict=True))
-        ]
-        panels.append(Panel(title, "time [s]", label, lines, levels=levels))
-    curves = _curves([result.chosen.by_samples], [motion.by_samples for motion in result.random])
-    panels.append(Panel("Largest variance of a base parameter", "samples [-]", VARIANCE, curves, log=True))
-    if result.chosen.by_speed is not None:
-        random = [motion.by_speed for motion in result.random if motion.by_speed is not None]
-        curves = _curves([result.chosen.by_speed], random)
-        title = "The same path, slower, with as many samples"
-        panels.append(Panel(title, "share of the designed speed [-]", VARIANCE, curves, log=True))
-    return tuple(panels)
-
-
-def _curves(own: list[Curve], random: list[Curve]) -> tuple[Series, ...]:
-    series = [Series(DESIGNED, curve.x, _finite(curve.variance), colour=0) for curve in own]
-    if random:
-        variances = np.array([curve.variance for curve in random])
-        middle = np.median(variances, axis=0)
-        low, high = np.percentile(variances, [10.0, 90.0], axis=0, method="nearest")
-        edges = (_finite(low), _finite(high))
-        series.append(Series(RANDOM, random[0].x, _finite(middle), "dashed", *edges, colour=1))
-    return tuple(series)
-
-
-def _finite(values: Array) -> Array:
-    finite: Array = np.where(np.isfinite(values), values, np.nan)
-    return finite

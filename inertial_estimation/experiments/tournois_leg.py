@@ -3,7 +3,7 @@
 The leg is the description's with noise on centres of mass and moments of inertia; the description is what
 identification starts from. Least squares determines what the data do, the rest is the description's (T 5).
 
-The sensors are ideal ones with noise on top (`models/inverse_dynamics.IdealSensors`): that noise of the
+The sensors are ideal ones with noise on top (`synthetic/ideal_robots.IdealSensors`): that noise of the
 parameters makes bodies that no mass distribution has, and physics cannot simulate those, while inverse
 dynamics can.
 """
@@ -24,7 +24,6 @@ from inertial_estimation.identification.identification_result import Identificat
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.models.bodies import estimated_bodies
-from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import SineMotion
 from inertial_estimation.models.robot_model import RobotModel
@@ -32,6 +31,7 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState
 
 LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
 OTHER_LEGS = ("lf_*", "rf_*", "lh_*")  # locked

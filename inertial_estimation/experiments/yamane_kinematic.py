@@ -21,12 +21,12 @@ from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments.result import ExperimentResult, Trials, row
 from inertial_estimation.figures import Panel, Series
 from inertial_estimation.models.chain_kinematics import ChainKinematics
-from inertial_estimation.models.inverse_dynamics import ClosedStance
 from inertial_estimation.models.robot_config import StanceConfig, contact_points
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parallel import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
+from inertial_estimation.synthetic.ideal_robots import ClosedStance
 
 FEET = ("left_sole_link", "right_sole_link")
 IMU_LINKS = ("base_link", "torso_2_link")

@@ -185,7 +185,8 @@ class TrunkPayloadPipeline(TakesReadings):
         return PayloadEstimate(
             *(stamp_ns, trunk, estimate, payload, identification.phase, identification.method, at_rest),
             *(value.mass_sigma, value.com_sigma_B, value.residual, identification.converged),
-            *(identification.hold, identification.posture.reference, change, identification.refusal, ended),
+            *(identification.hold, identification.posture.reference, change),
+            *(identification.refusal, ended),
         )
 
     def _lose_rest(self) -> None:

@@ -1,7 +1,6 @@
 """What the identification reports: its events and its health."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 
 from inertial_estimation.errors import listing
@@ -13,31 +12,18 @@ from inertial_estimation.signals import Array, Health, HealthLevel
 NAME = "payload"  # part of the node whose health is reported
 LOAD = "load"  # part of the node whose state an event is
 KIND = "kind"  # key of the kind among the values of a published event
-LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN
+LEVELS = {
+    "identified": HealthLevel.OK,
+    "refused": HealthLevel.ERROR,
+}  # of events by kind; else WARN
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadEvent:
-    """One event."""
+def events_of(estimate: PayloadEstimate) -> list[Health]:
+    """Return what happened in one step, mostly nothing: an identification ended, a load change was found.
 
-    stamp_ns: int  # stamp of the measurement it was seen in [ns]
-    kind: str  # "loaded", "unloaded", "shifted" (found), "identified", "refused" or "cancelled"
-    message: str  # one sentence
-    values: Mapping[str, str] = field(default_factory=dict)  # figures by name, as text
-
-    @property
-    def level(self) -> HealthLevel:
-        """OK for a result, WARN for what is not identified yet, ERROR for a refusal."""
-        return LEVELS.get(self.kind, HealthLevel.WARN)
-
-    @property
-    def health(self) -> Health:
-        """The event as the state of the part `load`, as it is published: its kind is the first value."""
-        return Health(LOAD, self.level, self.message, {KIND: self.kind, **self.values})
-
-
-def events_of(estimate: PayloadEstimate) -> list[PayloadEvent]:
-    """Return what happened in one step, mostly nothing: an identification ended, a load change was found."""
+    An event is the state of the part `load`; its kind is the first value: "loaded", "unloaded", "shifted"
+    (found), "identified", "refused" or "cancelled".
+    """
     events = []
     if estimate.ended:
         messages = {
@@ -45,19 +31,22 @@ def events_of(estimate: PayloadEstimate) -> list[PayloadEvent]:
             "refused": f"identification refused: {estimate.refusal}",
             "cancelled": "identification cancelled, what was in force before stays",
         }
-        message, values = messages[estimate.ended], _result(estimate)
-        events.append(PayloadEvent(estimate.stamp_ns, estimate.ended, message, values))
+        events.append(_event(estimate.ended, messages[estimate.ended], _result(estimate)))
     return events if estimate.change is None else [*events, _found(estimate.change)]
 
 
-def _found(change: LoadChange) -> PayloadEvent:
+def _event(kind: str, message: str, values: Mapping[str, str]) -> Health:
+    return Health(LOAD, LEVELS.get(kind, HealthLevel.WARN), message, {KIND: kind, **values})
+
+
+def _found(change: LoadChange) -> Health:
     message = f"{change.kind}: {_masses(change)}"
     values = {"mass before [kg]": change.mass_before, "mass measured [kg]": change.mass_measured}
     if change.shift_B.any():  # else found in motion: it is not known
         x, y, z = 1e3 * change.shift_B
         message += f", centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
         values |= dict(_vector("shift", change.shift_B))
-    return PayloadEvent(change.stamp_ns, change.kind, message, _texts(values))
+    return _event(change.kind, message, _texts(values))
 
 
 def _identified(estimate: PayloadEstimate) -> str:

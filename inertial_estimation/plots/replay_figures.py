@@ -8,6 +8,7 @@ from scipy.stats import chi2
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.figures import GREY, INK, MOST_ROWS, Figure, Level, Mark, Panel, Series, spans_of
+from inertial_estimation.payload.report import KIND
 from inertial_estimation.plots.page import with_sigma
 from inertial_estimation.replay.metrics import FILTER_CUTOFF
 from inertial_estimation.replay.results import ReplayResults
@@ -333,7 +334,7 @@ def figure_of_trunk(results: ReplayResults) -> Figure:
         columns = np.column_stack([truth.masses(link, t), truth.coms(link, t)]).T
         true = dict(zip(("mass", *xyz("com")), columns, strict=True))
     spans = spans_of(t, table["hold"], "asked to hold")
-    marks = [Mark(time.at(event.stamp_ns), event.kind) for event in results.events]
+    marks = [Mark(time.at(stamp_ns), event.values[KIND]) for stamp_ns, event in results.events]
     drawn = []
     for name, sigma, title, unit in (
         ("mass", "mass_sigma", link, "kg"),

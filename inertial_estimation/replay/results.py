@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.finding import Finding, as_json
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.payload.estimate import PayloadEstimate
-from inertial_estimation.payload.report import PayloadEvent, events_of
+from inertial_estimation.payload.report import KIND, events_of
 from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.metrics import summarise
 from inertial_estimation.replay.reference import (
@@ -44,6 +44,7 @@ from inertial_estimation.signals import (
     NANOSECONDS,
     Array,
     Decision,
+    Health,
     InertialEstimate,
     LinkEstimate,
     LinkInertia,
@@ -73,7 +74,8 @@ class ReplayResults:
     # of tilt, yaw, position and velocity against the reference, as far as it contains them
     errors: Mapping[str, ReferenceErrors] = field(default_factory=dict)
     torques: TorqueSeries | None = None  # rows of the measurement over time, low-passed; None without any
-    events: Sequence[PayloadEvent] = ()  # load changes of the trunk, results and refusals, in order
+    # stamps [ns] and load changes of the trunk, results and refusals, in order
+    events: Sequence[tuple[int, Health]] = ()
     truth: TrueInertias | None = None  # true inertias, None where they are not known
     checks: Sequence[Finding] = ()  # verdicts on the data
 
@@ -121,10 +123,10 @@ def replay_results(
         if hold_out_ns is not None:
             error = torque_error(run, pipelines, torques, hold_out_ns)
             metrics |= {} if error is None else {"torque_error_relative": error}
-    events = [event for estimate in run.payload for event in events_of(estimate)]
+    events = [(estimate.stamp_ns, event) for estimate in run.payload for event in events_of(estimate)]
     if run.payload:
         metrics["trunk"] = trunk_metrics(run.payload[-1])
-        metrics["load_changes"] = [_load_change(event, time) for event in events]
+        metrics["load_changes"] = [_load_change(*one, time) for one in events]
     if true_tilt is not None or known.truth is not None:
         metrics["truth"] = _truth_metrics(known.truth, run, true_tilt)
     metrics |= _run_metrics(run)
@@ -203,9 +205,9 @@ def _body(estimate: LinkInertia, payload: LinkInertia, sigmas: Array, unknown: l
     }
 
 
-def _load_change(event: PayloadEvent, time: TimeAxis) -> dict[str, Any]:
-    told = {"kind": event.kind, "message": event.message, **event.values}
-    return {"stamp_ns": event.stamp_ns, "time_s": time.at(event.stamp_ns), **told}
+def _load_change(stamp_ns: int, event: Health, time: TimeAxis) -> dict[str, Any]:
+    told = {KIND: event.values[KIND], "message": event.message, **event.values}
+    return {"stamp_ns": stamp_ns, "time_s": time.at(stamp_ns), **told}
 
 
 def _truth_metrics(truth: TrueInertias | None, run: ReplayRun, tilt: Array | None) -> dict[str, Any]:

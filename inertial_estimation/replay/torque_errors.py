@@ -16,13 +16,13 @@ from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.friction import CoulombDirection, FrictionModel
-from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.local_polynomials import triangle_weights
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.metrics import TRANSIENT_S, interpolated, low_pass_zero_phase
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.signals import NANOSECONDS, Array, InertialEstimate, JointReading, seconds
+from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState
 
 
 class TorqueSeries(NamedTuple):

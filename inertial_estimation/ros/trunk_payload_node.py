@@ -11,7 +11,7 @@ from std_msgs.msg import Bool
 from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-from inertial_estimation.payload.report import PayloadEvent, events_of
+from inertial_estimation.payload.report import events_of
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
 from inertial_estimation.ros.diagnostics import log_health
@@ -19,7 +19,7 @@ from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS, LATCHED
-from inertial_estimation.signals import BaseReference, StampedInertia
+from inertial_estimation.signals import BaseReference, Health, StampedInertia
 
 
 class TrunkPayloadNode(PipelineNode):
@@ -56,7 +56,7 @@ class TrunkPayloadNode(PipelineNode):
             self._telemetry.send(estimate, stamp_ns)
             self._ask(estimate)
             for event in events_of(estimate):
-                self._tell(event)
+                self._tell(event, stamp_ns)
         self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
     def _on_inputs(self) -> None:
@@ -79,8 +79,8 @@ class TrunkPayloadNode(PipelineNode):
             self.publish(self._reference, base_reference_to_msg(reference, PoseStamped(), estimate.stamp_ns))
         self._asked = reference
 
-    def _tell(self, event: PayloadEvent) -> None:
-        self.publish(self._load_change, event_to_array(event.health, event.stamp_ns, self.get_name()))
+    def _tell(self, event: Health, stamp_ns: int) -> None:
+        self.publish(self._load_change, event_to_array(event, stamp_ns, self.get_name()))
         log_health(self, event.level, event.message)
 
     def _set_hold(self, held: bool) -> None:

@@ -10,13 +10,6 @@ from scipy.interpolate import CubicHermiteSpline
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.inverse_dynamics import (
-    ClosedStance,
-    IdealReadings,
-    IdealSensors,
-    MotionState,
-    PointForce,
-)
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion, random_sines
 from inertial_estimation.models.robot_model import RobotModel
@@ -25,6 +18,13 @@ from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
+from inertial_estimation.synthetic.ideal_robots import (
+    ClosedStance,
+    IdealReadings,
+    IdealSensors,
+    MotionState,
+    PointForce,
+)
 
 POSITION_SHARE, SPEED_SHARE = 0.6, 0.5  # of each joint's range and of its speed limit, used by an arm
 AT_REST = 1e-6  # [rad/s]

@@ -11,9 +11,9 @@ from inertial_estimation.control.pipeline import STOPPED, ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import FALLBACK_DAMPING
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.signals import BaseState, HealthLevel, JointReading, LinkInertia, WrenchSample
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
+from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState
 
 FOREARM = "arm_left_5_link"
 

@@ -7,7 +7,7 @@ import pytest
 import inertial_estimation as ie
 from inertial_estimation.identification.rows import SignalBlock
 from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState
 
 STEP = 2e-3
 EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}

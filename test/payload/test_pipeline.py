@@ -10,7 +10,7 @@ from support.standing_hyq import FEET, ROBOT, SILENT, StandingHyq, loaded_trunk,
 
 from inertial_estimation.payload import identification
 from inertial_estimation.payload.estimate import Phase
-from inertial_estimation.payload.report import events_of
+from inertial_estimation.payload.report import KIND, events_of
 from inertial_estimation.payload.trunk import HAND_OVER_SHARE
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -69,9 +69,7 @@ def test_a_load_is_found_moved_and_taken_off_and_the_payload_is_what_was_put_on(
     scene, results = life
     assert kinds(scene) == ["loaded", "shifted", "unloaded"]
     loaded, identified, *others = told(scene)
-    assert [e.kind for e in others] == ["shifted", "identified", "unloaded", "identified"], (
-        "each is told once"
-    )
+    assert [e.values[KIND] for e in others] == ["shifted", "identified", "unloaded", "identified"]
     assert (loaded.level, identified.level) == (HealthLevel.WARN, HealthLevel.OK)
     assert float(loaded.values["shift x [m]"]) < -0.02
     assert float(identified.values["mass [kg]"]) == pytest.approx(loaded_trunk(LOAD)[0], abs=0.3)
@@ -228,7 +226,7 @@ def test_a_posture_or_force_that_cannot_be_measured_is_refused_and_named(impatie
     last = identified(scene)
     assert not last.converged
     (refused,) = told(scene)
-    assert (refused.kind, refused.level) == ("refused", HealthLevel.ERROR)
+    assert (refused.values[KIND], refused.level) == ("refused", HealthLevel.ERROR)
     assert last.refusal in refused.message
     assert last.trunk.mass == pytest.approx(NOMINAL)
     assert "given up" in scene.health()["payload"].message

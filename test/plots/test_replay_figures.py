@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.figures import Figure, Mark, Series, Span
-from inertial_estimation.payload.report import PayloadEvent
+from inertial_estimation.payload.report import KIND, LOAD
 from inertial_estimation.plots.replay_figures import (
     TIME_LABEL,
     figure_of_coms,
@@ -23,7 +23,7 @@ from inertial_estimation.replay.reference import tilt_errors
 from inertial_estimation.replay.results import ReplayResults
 from inertial_estimation.replay.tables import LINK_PARAMETERS, SIGMAS, TimeAxis
 from inertial_estimation.replay.torque_errors import TorqueSeries
-from inertial_estimation.signals import Decision, LinkInertia, OrientationSample
+from inertial_estimation.signals import Decision, Health, HealthLevel, LinkInertia, OrientationSample
 from inertial_estimation.telemetry import GATE_DECISIONS
 
 N = 300
@@ -86,7 +86,7 @@ def results() -> ReplayResults:
         },
         {"link0": link(0.0), "link1": link(1.0)},
         {"tilt": errors},
-        events=[PayloadEvent(int(STAMPS[k]), kind, kind) for k, kind in found],
+        events=[(int(STAMPS[k]), Health(LOAD, HealthLevel.WARN, kind, {KIND: kind})) for k, kind in found],
     )
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import inertial_estimation as ie
-from inertial_estimation.commands.replay import _number
 from inertial_estimation.diagnosis.finding import Finding, Verdict
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.replay.results import external_wrenches, implausible_metrics, located_loads
+from inertial_estimation.replay.summary import _number
 from inertial_estimation.replay.tables import _base_orientation, _published, link_tables, write_result_table
 from inertial_estimation.signals import Decision, InertialEstimate
 

@@ -25,7 +25,7 @@ from inertial_estimation.inputs.messages import (
     ODOMETRY_TYPE,
     stamp_from_msg,
 )
-from inertial_estimation.payload.report import KIND, PayloadEvent
+from inertial_estimation.payload.report import KIND
 from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
@@ -87,9 +87,7 @@ def numbers(inertia):
 
 def event_of(msg):
     (status,) = msg.status
-    values = health_from_msg(status)[1].values
-    kind = values.pop(KIND)
-    return PayloadEvent(stamp_from_msg(msg.header.stamp), kind, status.message, values)
+    return stamp_from_msg(msg.header.stamp), health_from_msg(status)[1]
 
 
 def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
@@ -111,11 +109,11 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
     robot.carry(LOAD)
     assert world.run(lambda: len(changes) > 1 and not holds[-1].data), node.output
-    loaded, identified = map(event_of, changes)
-    assert (loaded.kind, loaded.level) == ("loaded", HealthLevel.WARN)
-    assert (identified.kind, identified.level) == ("identified", HealthLevel.OK)
+    (loaded_ns, loaded), (identified_ns, identified) = map(event_of, changes)
+    assert (loaded.values[KIND], loaded.level) == ("loaded", HealthLevel.WARN)
+    assert (identified.values[KIND], identified.level) == ("identified", HealthLevel.OK)
     assert float(identified.values["mass [kg]"]) == pytest.approx(robot.scene.mass, abs=0.02)
-    assert {loaded.stamp_ns, identified.stamp_ns} <= set(world.stamps)
+    assert {loaded_ns, identified_ns} <= set(world.stamps)
     assert [msg.data for msg in holds] == [True, False]
 
     mass = pytest.approx(robot.scene.mass, abs=0.02)
@@ -158,4 +156,4 @@ def it_is_asked(world, changes, holds):
     assert world.run(lambda: holds[-1].data)
     assert world.call(Trigger, "trunk_payload/cancel").success
     assert world.run(lambda: not holds[-1].data and len(changes) == 3)
-    assert event_of(changes[-1]).kind == "cancelled"
+    assert event_of(changes[-1])[1].values[KIND] == "cancelled"

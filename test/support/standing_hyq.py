@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.signals import BaseState, JointReading, LinkInertia, WrenchSample
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
+from inertial_estimation.synthetic.ideal_robots import IdealSensors, MotionState
 
 URDF = read_urdf("example-robot-data:hyq_no_sensors")
 ROBOT = RobotModel.from_urdf(URDF)

@@ -7,7 +7,6 @@ import numpy as np
 
 import inertial_estimation as ie
 from inertial_estimation.models.contacts import ContactFrames
-from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
 from inertial_estimation.payload.statics import StaticMeasurement, TrunkStatics
 from inertial_estimation.spatial.rotations import (
     exp_so3,
@@ -15,6 +14,7 @@ from inertial_estimation.spatial.rotations import (
     quaternion_from_rotation,
     rotation_from_roll_pitch_yaw,
 )
+from inertial_estimation.synthetic.ideal_robots import IdealReadings, IdealSensors, MotionState
 
 HYQ = ("hyq_no_sensors", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), "trunk")
 SOLO = ("solo12", ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"), "base_link")

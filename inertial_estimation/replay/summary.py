@@ -1,0 +1,139 @@
+"""What `replay` prints of its results: what is wrong with the inputs, and the summary."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
+from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
+from inertial_estimation.errors import RecordingError, listing, one_line
+from inertial_estimation.inertial.noise import noise_sentence
+from inertial_estimation.payload.estimate import Phase
+from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.replay.results import BASE_ERRORS, NOISE_BAND, ReplayResults, nis_sentence
+
+INCLUDED = " (it contains errors of real robots and sensors; a simulation has less)"
+
+
+def print_input_warnings(result: ReplayRun) -> None:
+    """Print what is wrong with the inputs on stderr, a short line each.
+
+    Raises:
+        RecordingError: If the estimators gave no estimate at all.
+    """
+    wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
+    estimated = result.base or result.inertial or result.payload
+    if wrong or not estimated:
+        said = []
+        for health in wrong or result.health:
+            drops = [f"{name} ({n})" for name, n in health.values.items() if name.startswith("dropped: ")]
+            said.append(one_line(", ".join((f"{health.name}: {health.message}", *drops)), limit=160))
+        print("\n".join(dict.fromkeys(said)), file=sys.stderr)
+    if not estimated:
+        raise RecordingError("the estimators gave no estimate on this recording")
+
+
+def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding]) -> None:
+    """Print the verdicts on the data, what was estimated, and in which folder it is."""
+    metrics = evaluation.metrics
+    _print_checks(results)
+    _print_base(metrics)
+    if "total_mass_kg" in metrics:
+        mass = _number(metrics, "total_mass_kg", f"{metrics['total_mass_kg']:.3f}", results)
+        print(f"total mass [kg]       {mass}")
+        _print_links(metrics)
+    if "trunk" in metrics:
+        _print_trunk(metrics)
+    if "torque_error_relative" in metrics:
+        text = f"{100 * metrics['torque_error_relative']:.2f} %"
+        print(f"torque error          {_number(metrics, 'torque_error_relative', text, results)}")
+    if "nis" in metrics:
+        _print_innovations(metrics)
+    for name, times in metrics["tick_us"].items():
+        print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
+    print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
+    print(f"results               {folder}")
+
+
+def _print_checks(results: list[Finding]) -> None:
+    """Print what is not right about the data, and how many checks found nothing."""
+    if not results:
+        print("data checks           too few data to judge")
+        return
+    lines = in_words(results)
+    ok = sum(not result.failed for result in results)
+    print(f"data checks           {ok} ok" + (f", {len(results) - ok} not:" if lines else ""))
+    for line in lines:
+        print(f"  {line}")
+
+
+def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Finding]) -> str:
+    """Return the text of a metric, or what to check first where its value is implausible."""
+    why = metrics["implausible"].get(name)
+    if why is None:
+        wrong = any(result.verdict is Verdict.WRONG for result in results)
+        return f"{text}  (uncertain: see the data checks)" if wrong else text
+    failed = dict.fromkeys(f"{r.check} of {r.subject}" for r in severest_first(results))
+    check = listing(list(failed), limit=3) if failed else "signs, units and the description"
+    return f"implausible ({why}): check {check}"
+
+
+def _print_base(metrics: Mapping[str, Any]) -> None:
+    def statistics(values: Mapping[str, float]) -> str:
+        return "  ".join(f"{name} {value:.3f}" for name, value in values.items())
+
+    for name, quantity, unit in BASE_ERRORS:
+        if name in metrics:
+            print(f"{f'{quantity} error [{unit}]':<21} {statistics(metrics[name])}")
+    true = metrics.get("truth", {}).get("tilt_error_deg")
+    if true is not None:
+        print(f"  against the truth   {statistics(true)}  (without alignment)")
+    if "tilt_sigma_deg" in metrics:
+        sigma = metrics["tilt_sigma_deg"]
+        reason = INCLUDED if true is not None and sigma > 2.0 * true["rms"] else ""
+        print(f"tilt's sigma [deg]    median {sigma:.3f}{reason}")
+
+
+def _print_links(metrics: Mapping[str, Any]) -> None:
+    """Print a line a link: mass with its standard deviation, payload, and the error where it is known."""
+    truth = metrics.get("truth", {}).get("links", {})
+    links = metrics["links"]
+    width = max(map(len, links), default=0)
+    for name, link in links.items():
+        uninformed = "  not measured by this recording" if "mass" in link["not_informed"] else ""
+        true = truth.get(name)
+        error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
+        error += f" (error {true['mass_error_sigmas']:+.1f} sigma)" if true else ""
+        print(
+            f"  {name:<{width}}  {link['mass_kg']:8.3f} +- {link['mass_sigma_kg']:.3f} kg  "
+            f"payload {link['payload_kg']:+.3f}{error}{uninformed}"
+        )
+
+
+def _print_innovations(metrics: Mapping[str, Any]) -> None:
+    """Print the verdict on the NIS, and which stated noise it contradicts."""
+    nis = metrics["nis"]
+    print(f"NIS                   {nis['verdict']}: {nis_sentence(nis)}")
+    for parameter, factors in metrics["noise"].items():
+        if not 1.0 / NOISE_BAND < factors["seen"] < NOISE_BAND:
+            said = noise_sentence(parameter, factors["seen"])
+            reason = INCLUDED if factors["seen"] < 1.0 else ""
+            print(f"  {said}{reason}; the filter ended with {factors['used']:.2g} times the stated one")
+
+
+def _print_trunk(metrics: Mapping[str, Any]) -> None:
+    trunk = metrics["trunk"]
+    com = "  ".join(
+        f"{axis} not measured" if f"com_{axis}" in trunk["not_informed"] else f"{1e3 * value:.1f}"
+        for axis, value in zip("xyz", trunk["com_m"], strict=True)
+    )
+    true = metrics.get("truth", {}).get("trunk")
+    error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
+    print(f"trunk [kg]            {trunk['mass_kg']:.3f}  payload {trunk['payload_kg']:+.3f}{error}")
+    print(f"trunk's com [mm]      {com}")
+    for change in metrics["load_changes"]:
+        print(f"  at {change['time_s']:8.3f} s       {change['message']}")
+    if trunk["phase"] != Phase.WATCHING.value:
+        doing = f"{trunk['method']}, phase {trunk['phase']}"
+        print(f"  at the end          identification under way ({doing}): not yet a result")
