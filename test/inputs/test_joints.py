@@ -62,6 +62,8 @@ def test_parts_are_joined_by_name_with_each_joint_at_its_own_stamp(rates, source
     assert position < 5e-4  # of linear interpolation over 10 ms
     assert velocity < 2e-3
     assert said_of(robot, 1000) == "arriving"
+    stream = robot.streams[JOINTS]
+    assert stream.ring.total <= stream.received < stream.ring.total + 5  # a part may wait for the other one
 
 
 def test_a_part_that_ends_is_named_and_its_joints_are_missing():
@@ -180,6 +182,25 @@ def test_units_offsets_and_gains_are_applied():
     np.testing.assert_allclose(row[c.q], np.radians(10.0) + np.array([0.1, 0.0, 0.0, 0.0]))
     np.testing.assert_allclose(row[c.v], np.radians(20.0))
     np.testing.assert_allclose(row[c.tau], [3.0, 6.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("column", "largest", "what"),
+    [
+        (1, 0.5 + 1.0, "position of L_knee is 1.51 rad, limit 1.5"),
+        (1, -2.0 - 1.0, "position of L_knee is -3.01 rad, limit -3"),
+        (5, 3.0 * 20.0, "velocity of L_knee is 60.01 rad/s, limit 60"),
+        (9, 4.0 * 40.0, "effort of L_knee is 160 Nm, limit 160"),
+    ],
+)
+def test_ranges_are_those_of_the_description_with_a_margin(column, largest, what):
+    robot = inputs(needs=JointNeeds(efforts=True))
+    for k, beyond in enumerate((-0.01, 0.01)):
+        row = np.zeros(12)
+        row[column] = largest + beyond * np.sign(largest)
+        robot.push_joints(JointReading(START + k * MS, JOINTS_OF, *row.reshape(3, 4)), START + k * MS)
+        assert robot.streams[JOINTS].drops.total == k
+    assert what in robot.streams[JOINTS].drops.summary
 
 
 @pytest.mark.parametrize("sent", ["none", "nan", "zeros", "one nan"])
