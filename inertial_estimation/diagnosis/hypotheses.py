@@ -27,7 +27,7 @@ from inertial_estimation.diagnosis.parts import (
     whole_body_rows,
 )
 from inertial_estimation.diagnosis.table import Change, Load, Robot, Table, diagonal, exchange, rms
-from inertial_estimation.inputs.config import JOINT_UNITS, TURN
+from inertial_estimation.inputs.config import JOINT_UNITS
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES
@@ -92,8 +92,8 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
         where = f"{names[j]} ({low[j]:.4g} to {high[j]:.4g} rad)"
         positions = partial(Hypothesis, "joint positions", names[j])
         for turns in (1, -1, 2, -2) if turning[j] and beyond[j] > BEYOND else ():
-            if _fits(robot, j, low[j] - turns * TURN, high[j] - turns * TURN):
-                offset, fix = -TURN * turns, Fix(joint_offsets={names[j]: -TURN * turns})
+            if _fits(robot, j, low[j] - turns * math.tau, high[j] - turns * math.tau):
+                offset, fix = -math.tau * turns, Fix(joint_offsets={names[j]: -math.tau * turns})
                 remedy = f"off by {turns:+d} turn(s)? Add {offset:.5g} to joint_offsets of this joint"
                 change, price = Change(offset=offset * np.eye(n)[j]), abs(turns)
                 said = f"{where} were off by {turns:+d} turn(s)"
@@ -159,7 +159,7 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
     s, names = table.signals, table.robot.names
     n, unlike = len(names), np.flatnonzero(left > UNLIKE).tolist()
     factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(np.sum(s.dq**2, axis=0), 1e-12)
-    units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / TURN, "the other sign": -1.0}
+    units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / math.tau, "the other sign": -1.0}
 
     def velocity(
         subject: str, words: str, remedy: str, M: Array, price: float, value: float = 0.0

@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed
 from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
 from inertial_estimation.diagnosis.parts import LEVER, gravity_pair, rate_rows, specific_force
 from inertial_estimation.diagnosis.table import Change, Table, exchange
-from inertial_estimation.inputs.config import TURN, RobotGeometryConfig
+from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -105,7 +105,7 @@ def imu_hypotheses(table: Table, config: RobotGeometryConfig) -> Iterator[Hypoth
     if pair is not None and math.acos(min(1.0, float(pair[0] @ pair[1]))) > TURNED:
         upright = _shortest(*pair)
         for k in range(YAWS):
-            R = exp_so3(TURN * k / YAWS * pair[1]) @ upright
+            R = exp_so3(math.tau * k / YAWS * pair[1]) @ upright
             turned[f", {360 * k // YAWS} deg about the vertical"] = R, 5.0
     for words, (R, price) in turned.items():
         angle, (values, rpy) = _degrees(R), added_frame(config, R)

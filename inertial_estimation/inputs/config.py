@@ -1,5 +1,6 @@
 """Parameters of a robot and of its inputs: times, units, names, frames."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,17 +10,22 @@ from inertial_estimation.models.robot_config import RobotDescriptionConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
-DEGREE, TURN = 0.017453292519943295, 6.283185307179586  # [rad]
-IMU_UNITS = {
-    "m/s^2": ("force", 1.0),
-    "g": ("force", STANDARD_GRAVITY),
-    "mg": ("force", 1e-3 * STANDARD_GRAVITY),
+UNITS = {  # SI values by quantity and unit
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "length": {"m": 1.0, "mm": 1e-3, "cm": 1e-2},
+    "speed": {"m/s": 1.0, "mm/s": 1e-3},
+    "angle": {"rad": 1.0, "deg": math.radians(1.0), "rev": math.tau},
+    "rate": {"rad/s": 1.0, "deg/s": math.radians(1.0), "rpm": math.tau / 60.0},
+    "acceleration": {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": 1e-3 * STANDARD_GRAVITY},
+    "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
+    "torque": {"Nm": 1.0, "mNm": 1e-3, "Ncm": 0.01, "kgcm": 0.01 * STANDARD_GRAVITY, "Nmm": 1e-3, "kNm": 1e3},
 }
-IMU_UNITS |= {"rad/s": ("rate", 1.0), "deg/s": ("rate", DEGREE)}
-JOINT_UNITS = {"rad": ("position", 1.0), "deg": ("position", DEGREE), "rev": ("position", TURN)}
-JOINT_UNITS |= {"rad/s": ("velocity", 1.0), "deg/s": ("velocity", DEGREE), "rpm": ("velocity", TURN / 60.0)}
-JOINT_UNITS |= {"Nm": ("effort", 1.0), "mNm": ("effort", 1e-3), "Ncm": ("effort", 0.01)}
-JOINT_UNITS |= {"kgcm": ("effort", 0.01 * STANDARD_GRAVITY)}
+DEGREE = UNITS["angle"]["deg"]  # [rad]
+IMU_UNITS = {unit: ("force", value) for unit, value in UNITS["acceleration"].items()}
+IMU_UNITS |= {unit: ("rate", UNITS["rate"][unit]) for unit in ("rad/s", "deg/s")}
+JOINT_UNITS = {unit: ("position", value) for unit, value in UNITS["angle"].items()}
+JOINT_UNITS |= {unit: ("velocity", value) for unit, value in UNITS["rate"].items()}
+JOINT_UNITS |= {unit: ("effort", UNITS["torque"][unit]) for unit in ("Nm", "mNm", "Ncm", "kgcm")}
 WAIT_SHARE = 0.5  # of the timeout of an input, for which a step waits for it
 JUMP_NS = NANOSECONDS  # gap that discards what changes quickly; difference between two different clocks
 

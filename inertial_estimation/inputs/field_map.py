@@ -23,11 +23,13 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.files.yaml_file import read_yaml
+from inertial_estimation.inputs.config import UNITS
 from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.models.contacts import ContactFrames
-from inertial_estimation.signals import Array, ContactSample, ImuSample, JointReading
+from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, ImuSample, JointReading
 
-ARRIVAL, TIMES = "arrival", {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # units in nanoseconds
+ARRIVAL = "arrival"
+TIMES = {unit: round(NANOSECONDS * value) for unit, value in UNITS["time"].items()}  # units in nanoseconds
 IMU_KEYS, JOINT_KEYS = ("specific_force", "angular_rate"), ("position", "velocity", "effort")
 KEYS = ("topic", "type", "stamp", "imu", "joints", "contacts")
 STEP, INDEX = re.compile(r"(\w+)((?:\[\d+(?::\d+)?\])*)"), re.compile(r"\[(\d+)(?::(\d+))?\]")

@@ -13,7 +13,6 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, did
 from inertial_estimation.inputs.alignment import Aligner, Steps
 from inertial_estimation.inputs.config import (
     JOINT_UNITS,
-    TURN,
     WAIT_SHARE,
     InputConfig,
     JointNameConfig,
@@ -338,7 +337,7 @@ class JointPart:
         m, ring, turning = len(self.joints), self.stream.ring, self._turning
         q, v = row[:m], row[m : 2 * m]
         if len(turning) and len(ring):  # angles follow those before, without whole turns
-            q[turning] -= TURN * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / TURN)
+            q[turning] -= math.tau * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / math.tau)
         if not self._velocities:
             if not v.dot(v) < UNLIMITED**2:
                 v[~(np.abs(v) < UNLIMITED)] = math.nan

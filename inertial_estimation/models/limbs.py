@@ -14,6 +14,7 @@ from numpy.random import Generator
 from scipy.optimize import OptimizeResult, least_squares
 
 from inertial_estimation.errors import ModelError
+from inertial_estimation.models.bodies import S
 from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -24,7 +25,6 @@ TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
 REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints
 STARTS, EVALUATIONS = 4, 60
 BEND = 0.6  # largest change of a joint at the start of a search [rad]
-MIRROR = np.array([1.0, -1.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class _Legs:
     def residuals(self, x: Array) -> Array:
         """Errors of the feet, asymmetry of the legs and distance from rest."""
         _R, _feet, origins, _com = self._at(self.posture(x))
-        mirrored = [SYMMETRY * (origins[i] * MIRROR - origins[j]).ravel() for i, j in self._pairs]
+        mirrored = [SYMMETRY * (origins[i] @ S - origins[j]).ravel() for i, j in self._pairs]
         return np.concatenate([self.errors(x), *mirrored, REGULARISATION * (x - self.rest[self.joints])])
 
     def best(self, rng: Generator) -> Array:
@@ -223,7 +223,7 @@ def _mirrored_pairs(home: Array) -> list[tuple[int, int]]:
     """Return the pairs of feet that are nearest to one another's mirror images, left foot first."""
     pairs = []
     for i in np.flatnonzero(home[:, 1] > 0.0).tolist():
-        away = np.linalg.norm(home - home[i] * MIRROR, axis=1)
+        away = np.linalg.norm(home - home[i] @ S, axis=1)
         j = int(np.argmin(away))
         if j != i:
             pairs.append((i, j))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text
+from inertial_estimation.inputs.config import UNITS
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -20,7 +21,6 @@ from inertial_estimation.inputs.messages import (
     QUATERNION_TYPE,
     WRENCH_TYPE,
 )
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -35,13 +35,6 @@ from inertial_estimation.signals import (
 
 Stamps = NDArray[np.int64]
 TIME = "time"
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
-ANGLES = {"rad": 1.0, "deg": math.radians(1.0), "rev": math.tau}
-RATES = {"rad/s": 1.0, "deg/s": math.radians(1.0), "rpm": math.tau / 60.0}
-FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
-TORQUES = {"Nm": 1.0, "mNm": 1e-3, "Nmm": 1e-3, "kNm": 1e3}
-ACCELERATIONS = {"m/s^2": 1.0, "g": STANDARD_GRAVITY, "mg": 1e-3 * STANDARD_GRAVITY}
 
 
 class FieldKind(NamedTuple):
@@ -54,15 +47,15 @@ class FieldKind(NamedTuple):
 
 
 FIELDS: Mapping[str, FieldKind] = {
-    TIME: FieldKind("", "", (), TIMES),
-    "position": FieldKind("/joint_states", JOINT_STATE_TYPE, (), {**ANGLES, **LENGTHS}),
-    "velocity": FieldKind("/joint_states", JOINT_STATE_TYPE, (), {**RATES, "m/s": 1.0, "mm/s": 1e-3}),
-    "effort": FieldKind("/joint_states", JOINT_STATE_TYPE, (), {**TORQUES, **FORCES}),
-    "specific_force": FieldKind("/imu/data", IMU_TYPE, (3,), ACCELERATIONS),
-    "angular_rate": FieldKind("/imu/data", IMU_TYPE, (3,), RATES),
-    "NAME/force": FieldKind("/NAME/wrench", WRENCH_TYPE, (3, 1), FORCES),
-    "NAME/torque": FieldKind("/NAME/wrench", WRENCH_TYPE, (3,), TORQUES),
-    "NAME/pose": FieldKind("/NAME/pose", POSE_TYPE, (7,), LENGTHS),
+    TIME: FieldKind("", "", (), UNITS["time"]),
+    "position": FieldKind("/joint_states", JOINT_STATE_TYPE, (), UNITS["angle"] | UNITS["length"]),
+    "velocity": FieldKind("/joint_states", JOINT_STATE_TYPE, (), UNITS["rate"] | UNITS["speed"]),
+    "effort": FieldKind("/joint_states", JOINT_STATE_TYPE, (), UNITS["torque"] | UNITS["force"]),
+    "specific_force": FieldKind("/imu/data", IMU_TYPE, (3,), UNITS["acceleration"]),
+    "angular_rate": FieldKind("/imu/data", IMU_TYPE, (3,), UNITS["rate"]),
+    "NAME/force": FieldKind("/NAME/wrench", WRENCH_TYPE, (3, 1), UNITS["force"]),
+    "NAME/torque": FieldKind("/NAME/wrench", WRENCH_TYPE, (3,), UNITS["torque"]),
+    "NAME/pose": FieldKind("/NAME/pose", POSE_TYPE, (7,), UNITS["length"]),
     "NAME/orientation": FieldKind("/NAME/orientation", QUATERNION_TYPE, (4,), {}),
 }
 NEEDED = {  # fields without which there is no message of a type

@@ -8,11 +8,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from inertial_estimation.recordings.estimate_messages import health_to_msg
+from inertial_estimation.recordings.watch_record import REPORT_PERIOD
 from inertial_estimation.ros.qos import create_output
 from inertial_estimation.signals import Health, HealthLevel
 
 TOPIC = "/diagnostics"
-PERIOD = 1.0  # [s] of the steady clock, so that a node which waits for /clock reports this
 WAITING_PERIODS = 5
 SILENT_PERIODS = 2  # reports without a message from which a required input counts as silent
 
@@ -72,7 +72,7 @@ class InputCounter:
             level = HealthLevel.WARN if self.required else HealthLevel.OK
         elif self.required and self._silent_periods >= SILENT_PERIODS:
             level = HealthLevel.ERROR
-            message = f"no message for {self._silent_periods * PERIOD:g} s, by the machine's own clock"
+            message = f"no message for {self._silent_periods * REPORT_PERIOD:g} s, by the machine's own clock"
         elif malformed:
             level, message = HealthLevel.WARN, f"{malformed} malformed message(s): {self._newest_malformed}"
         elif lost:

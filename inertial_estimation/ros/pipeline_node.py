@@ -15,7 +15,8 @@ from inertial_estimation.configuration.node_options import TIMER
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.ros.diagnostics import PERIOD, WAITING_PERIODS
+from inertial_estimation.recordings.watch_record import REPORT_PERIOD
+from inertial_estimation.ros.diagnostics import WAITING_PERIODS
 from inertial_estimation.ros.messages import deserializer, message_class
 from inertial_estimation.ros.node_inputs import NodeInput
 from inertial_estimation.ros.qos import sensor_input
@@ -100,7 +101,7 @@ class PipelineNode(RobotNode):
             try:
                 inputs.connect(name, published[0])
             except ConfigurationError as error:  # says which types it may have, and perhaps what to set
-                self.get_logger().warning(str(error), throttle_duration_sec=WAITING_PERIODS * PERIOD)
+                self.get_logger().warning(str(error), throttle_duration_sec=WAITING_PERIODS * REPORT_PERIOD)
         known = self._connected.get(name)
         if known is not None:
             if known[0] == chosen or known[1].counter.received:

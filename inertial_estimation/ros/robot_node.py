@@ -22,7 +22,8 @@ from inertial_estimation.configuration.urdf_source import published_urdf, read_u
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import section
-from inertial_estimation.ros.diagnostics import PERIOD, Diagnostics
+from inertial_estimation.recordings.watch_record import REPORT_PERIOD
+from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.node_inputs import NodeInput, NodeInputs, Take
 from inertial_estimation.ros.parameters import NodeParameters
@@ -187,7 +188,7 @@ class RobotNode(ManagedNode):
         self._configured = False
         self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(self)
-        self.create_timer(PERIOD, self._report, clock=self._steady)
+        self.create_timer(REPORT_PERIOD, self._report, clock=self._steady)
         self._urdf = self.config.pipeline.robot.urdf
         self._description = DescriptionInput(self, self._on_description, subscribed=not self._urdf)
         if self.config.options.managed:
