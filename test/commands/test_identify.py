@@ -12,9 +12,8 @@ from support.arm_robot import URDF
 from support.identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS, moving_arm, with_samples
 
 import inertial_estimation as ie
-from inertial_estimation.commands import identify
 from inertial_estimation.commands.main import main
-from inertial_estimation.identification.identification_result import PayloadResult, rounded
+from inertial_estimation.identification.identification_result import rounded
 from inertial_estimation.recordings.bag_writer import write_recording
 
 
@@ -245,24 +244,3 @@ def test_massless_bodies_of_the_description_are_refused(folder, bag, refused):
     (folder / "massless.urdf").write_text(URDF.replace('<mass value="2"/>', '<mass value="0"/>'))
     common = ["--config", folder / "robot.yaml", "--urdf", folder / "massless.urdf"]
     assert "no mass to upper" in refused("identify", bag, *common, "--output", folder / "none")
-
-
-def test_a_load_that_may_be_zero_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its centre of mass has a standard deviation of first moments over nearly nothing, kilometres."""
-    inertia = ie.InertialParameters(1e-6, np.zeros(3), 1e-7 * np.eye(3))
-    far = PayloadResult("hand", "hand_payload", inertia, 0.7, np.full(3, 8e4), np.full((3, 3), 0.1), ())
-    identify._print_payload(far)
-    said = capsys.readouterr().out
-    assert "not determined: the mass may be zero" in said
-    assert "80000" not in said
-    known = PayloadResult(
-        "hand",
-        "hand_payload",
-        ie.InertialParameters(1.5, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3)),
-        0.01,
-        np.full(3, 1e-3),
-        np.full((3, 3), 1e-3),
-        (),
-    )
-    identify._print_payload(known)
-    assert "centre of mass [m] 0.1, 0, 0" in capsys.readouterr().out

@@ -13,9 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.commands import replay as replay_command
 from inertial_estimation.commands.main import main
-from inertial_estimation.comparison.results import read_results
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
@@ -143,24 +141,6 @@ def test_metrics_find_the_truth_of_the_recording(results: Path) -> None:
         assert link["mass_error_sigmas"] * sigma == pytest.approx(link["mass_error_kg"])
 
 
-def test_a_result_differs_from_itself_in_nothing(
-    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for file in ("metrics.json", "base_errors.csv", "tilt_observer.csv", "inertial_ekf.csv"):
-        (tmp_path / file).write_bytes((results / file).read_bytes())
-    assert main(["compare", str(results), str(tmp_path)]) == 0
-    out, err = capsys.readouterr()
-    assert "mass error of arm_left_5_link [kg]" in out
-    assert "tilt error against the truth, rms [deg]" in out
-    assert "nothing differs" in out
-    assert "%)" not in out
-    assert not err
-    first, second = (read_results([folder])[0] for folder in (results, tmp_path))
-    column = first.table("inertial_ekf.csv")["mass/arm_left_5_link [kg]"]
-    np.testing.assert_array_equal(column, second.table("inertial_ekf.csv")["mass/arm_left_5_link [kg]"])
-    assert np.isfinite(column).all()
-
-
 def test_only_the_estimators_that_are_named_run(talos_bag: Path, tmp_path: Path) -> None:
     common = [str(talos_bag), "--config", "talos", "--output", str(tmp_path / "out"), "--no-figures"]
     assert main(["replay", *common, "--only", "tilt_observer", "--start", "4"]) == 0
@@ -216,14 +196,3 @@ def test_a_recording_of_another_robot_is_named(
     assert "expected are 12 joints (lf_haa_joint, " in said
     assert "0 match; give the --config of its robot" in said
     assert len(said) < 600
-
-
-@pytest.mark.parametrize(("seen", "words"), [(0.21, "a simulation has less"), (5.0, "5.0 times too small;")])
-def test_noise_that_differs_from_the_stated_one_is_explained(
-    seen: float, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nis = {"verdict": "cautious", "median": 0.15, "expected": 6, "inside_95": 0.0, "noise_ratio": 0.2}
-    replay_command._print_innovations({"nis": nis, "noise": {"noise.torque": {"seen": seen, "used": 0.72}}})
-    said = capsys.readouterr().out
-    assert words in said
-    assert "ended with 0.72 times the stated one" in said

@@ -1,6 +1,6 @@
 """A replay pushes what was recorded, ticks as a node does, and holds out what it is told to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,6 +20,7 @@ from inertial_estimation.inputs.messages import (
     MessageReader,
 )
 from inertial_estimation.recordings.bag_writer import write_recording
+from inertial_estimation.replay.replay import ReplayWatcher
 
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000
@@ -143,6 +144,28 @@ def test_everything_is_pushed_in_order_and_estimated(
     assert run.realtime_factor > 1.0
     assert [h.message for h in run.health] == ["fine"]
     assert len(run.tick_ns["tilt_observer"]) == 100
+
+
+class Onlooker(ReplayWatcher):
+    """Keeps what it sees."""
+
+    def __init__(self) -> None:
+        self.joints: list[int] = []
+        self.seen: list[list[Any]] = [[], [], []]
+
+    def push_joints(self, reading: ie.JointReading) -> None:
+        self.joints.append(reading.stamp_ns)
+
+    def see(self, *estimates: Sequence[Any]) -> None:
+        for kept, new in zip(self.seen, estimates, strict=True):
+            kept.extend(new)
+
+
+def test_an_onlooker_sees_every_estimate() -> None:
+    onlooker, readers = Onlooker(), ie.ReplayReaders(tilt=FakePipeline(), inertial=FakePipeline())
+    run = ie.replay_recording(recording(), TOPICS, readers, watcher=onlooker)
+    assert onlooker.seen == [run.base, run.inertial, []]
+    assert onlooker.joints == [reading.stamp_ns for reading in run.efforts]
 
 
 def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:

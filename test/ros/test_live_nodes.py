@@ -5,16 +5,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped, Wrench
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
 
 import inertial_estimation as ie
 from inertial_estimation.inputs.messages import stamp_from_msg
+from inertial_estimation.spatial.inertial_parameters import covariance_from_upper
 
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -63,11 +65,21 @@ def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
     inertias = world.listen(InertiaStamped, "link_inertias/leg")
     payloads = world.listen(InertiaStamped, "payloads/leg")
     residuals = world.listen(JointState, "torque_residual")
-    assert world.run(lambda: len(inertias) > 20 and payloads and residuals)
+    telemetry = world.listen(JointState, "inertial_ekf/telemetry")
+    covariances = world.listen(JointState, "link_covariances/leg")
+    markers = world.listen(MarkerArray, "inertial_ekf/markers")
+    heard = (inertias, payloads, residuals, telemetry, covariances, markers)
+    assert world.run(lambda: all(len(messages) > 3 for messages in heard))
     assert {stamp_from_msg(msg.header.stamp) for msg in inertias} <= set(world.stamps)
     assert inertias[-1].header.frame_id == "leg"
     assert inertias[-1].inertia.m > 0.0
     assert len(residuals[-1].name) == len(residuals[-1].effort) > 0
+    values = dict(zip(telemetry[-1].name, telemetry[-1].position, strict=True))
+    assert values["mass_nominal/leg [kg]"] == pytest.approx(2.0)
+    P = covariance_from_upper(covariances[-1].position)
+    assert np.linalg.eigvalsh(P).min() > 0.0
+    assert np.sqrt(P[0, 0]) == pytest.approx(values["mass_sigma/leg [kg]"], rel=0.05)
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"leg"}
     for service in ("calibrate", "check_data", "reset", "export_urdf"):
         assert world.call(Trigger, f"inertial_ekf/{service}").success
     assert "<robot" in exported.read_text()
@@ -98,26 +110,6 @@ def test_a_topic_of_another_type_is_named_with_what_mends_it(world):
     said = "topic 'foot/wrench' has type std_msgs/msg/Bool, expected geometry_msgs/msg/WrenchStamped or"
     assert world.run(lambda: said in node.output, leave_out=("foot/wrench",)), node.output
     assert "contact.source: switch" in node.output
-
-
-def test_with_auto_a_load_of_unknown_place_is_located_and_published(world):
-    """The robot stands still, and from some time on weighs 1.5 kg more."""
-    node = world.start("inertial_ekf", links="[auto]", hand_over_rate="100.0")
-    inertias = {link: world.listen(InertiaStamped, f"link_inertias/{link}") for link in ("trunk", "leg")}
-    locations = world.listen(DiagnosticArray, "load_location")
-
-    def mass():
-        return sum(messages[-1].inertia.m for messages in inertias.values())
-
-    def loads():
-        events = [{item.key: item.value for item in array.status[0].values} for array in locations]
-        return [event for event in events if event["kind"] == "loaded"]
-
-    assert world.run(lambda: all(len(messages) > 150 for messages in inertias.values())), node.output
-    assert abs(mass() - 10.0) < 0.1
-    assert world.run(lambda: mass() > 11.0 and loads(), mass=11.5), node.output  # topics come in any order
-    assert loads()[0]["link"] in inertias
-    assert abs(float(loads()[0]["mass [kg]"]) - 1.5) < 0.2
 
 
 def test_inputs_that_are_bad_lost_and_back(world):

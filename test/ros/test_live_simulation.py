@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
@@ -66,7 +65,7 @@ def test_lockstep_gives_the_same_motion_at_every_run(world, arm):
     np.testing.assert_array_equal(first, second)
 
 
-def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
+def test_simulator_publishes_answers_and_ends(world, arm):
     node = world.start(
         "simulator", robot=arm, lockstep="true", lockstep_timeout="0.05", hoist="0.0", disturbances=BALL
     )
@@ -78,30 +77,13 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     assert truth[-1].inertia.m == pytest.approx(1.0), "on the hoist the ball is not there"
     assert list(joints[-1].name) == list(JOINTS)
 
-    def send(names=JOINTS, tau=(0.0, 0.0)):
-        stamp_ns = stamp_from_msg(joints[-1].header.stamp)
-        world.publish(
-            "joint_torque_commands", torque_command_to_msg(TorqueCommand(stamp_ns, names, tau)), 200
-        )
+    def loaded():
+        command = TorqueCommand(stamp_from_msg(joints[-1].header.stamp), JOINTS, (0.0, 0.0))
+        world.publish("joint_torque_commands", torque_command_to_msg(command), 200)
+        world.pause(0.01)
+        return inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0)
 
-    world.connect(JointState, "joint_torque_commands", 200)
-    report = "joint_torque_commands"
-
-    def refused():
-        return int(world.values(report).get("refused", 0)) > 1
-
-    for _ in range(30):  # again: what is published while the node only discovers this one is lost
-        send(tau=(float("nan"), 0.0))
-        send(names=("shoulder", "wrist"))
-        if world.run(refused, timeout=0.7, sensors=False):
-            break
-    assert refused()
-
-    send()
-    late = world.run(lambda: int(world.values(report).get("time-outs", 0)) > 0, sensors=False)
-    assert late, "one command, then none"
-    assert world.reports[report].level == DiagnosticStatus.ERROR
-    assert world.run(lambda: inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0), sensors=False)
+    assert world.run(loaded, sensors=False)
 
     assert world.call(SetBool, "simulator/pause", SetBool.Request(data=True), sensors=False).success
     assert world.run(lambda: world.said("simulation") == "paused", sensors=False)
@@ -180,13 +162,6 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     world.publish("link_inertias/lower", inertia_message(heavier, sent[-1]))
     more = {"elbow": 2.0 * HOLDING["elbow"], "shoulder": -9.80665 * (2 * 0.2 + 2 * 0.5)}
     assert settle(lambda: torques() == pytest.approx(more, rel=1e-3))
-
-    impossible = LinkInertia("lower", 9.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 0.1, 0.1]))
-    world.publish("link_inertias/lower", inertia_message(impossible, sent[-1]))
-    assert settle(lambda: any("inconsistent" in key for key in world.values("link_inertias")))
-    assert torques() == pytest.approx(more, rel=1e-3), "the last good ones are kept"
-    stopped = settle(lambda: world.reports["link_inertias"].level == DiagnosticStatus.WARN)
-    assert stopped, "and it says that they have stopped"
 
     assert world.call(Trigger, "whole_body_controller/reset", sensors=False).success
     assert settle(lambda: torques() == pytest.approx(HOLDING, rel=1e-3))

@@ -1,6 +1,5 @@
 """Nodes as processes in namespaces, managed, and stopped for a while."""
 
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.ros.parameters import from_ros_value
 
@@ -153,27 +151,3 @@ def test_what_cannot_be_configured_is_said_and_refused(world):
 
     assert world.run(named)
     assert state(world) == "unconfigured"
-
-
-STOPPED_S = (0.4, 1.2)
-SCHEDULING_S = 0.1  # between the look at the clock and the middleware, on a busy machine
-
-
-def test_nothing_old_is_sent_after_a_stop(world):
-    ages = []
-
-    def heard(msg, info):
-        ages.append(1e-9 * (info["source_timestamp"] - stamp_from_msg(msg.header.stamp)))
-
-    world.node.create_subscription(QuaternionStamped, "base_orientation", heard, 1000)
-    node = world.start("tilt_observer", trigger="arrival")
-    assert world.run(lambda: len(ages) > 50), node.output
-    for stopped_s in STOPPED_S:
-        node.send_signal(signal.SIGSTOP)
-        world.run(lambda: False, timeout=stopped_s)
-        node.send_signal(signal.SIGCONT)
-        before = len(ages)
-        assert world.run(lambda before=before: len(ages) > before + 50), node.output
-    inputs = InputConfig()
-    assert max(ages) < 1.5 * inputs.timeout + SCHEDULING_S
-    assert node.stop() == 0, node.output

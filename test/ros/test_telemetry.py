@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import InertiaStamped, Point
+from geometry_msgs.msg import Point
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import JointState
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from inertial_estimation.inputs.messages import set_stamp, stamp_from_msg
 from inertial_estimation.recordings.marker_messages import (
@@ -17,9 +16,8 @@ from inertial_estimation.recordings.marker_messages import (
 )
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, LinkInertia
-from inertial_estimation.spatial.inertial_parameters import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
-from inertial_estimation.telemetry import AGE, InertialTelemetry
+from inertial_estimation.telemetry import AGE
 
 NEW = MarkerTypes(Marker, Point)
 
@@ -136,30 +134,3 @@ def test_a_payload_is_a_sphere_of_its_mass_and_drawn_only_when_it_is_certain():
     *_others, unmeasured = link_markers(NEW, 2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
     assert unmeasured.action == Marker.DELETE
     assert payload_radius(-5.0) == payload_radius(5.0)
-
-
-def test_the_inertial_filter_publishes_figures_covariance_and_markers(world):
-    node = world.start("inertial_ekf", links="[leg]")
-    telemetry = world.listen(JointState, "inertial_ekf/telemetry")
-    covariances = world.listen(JointState, "link_covariances/leg")
-    markers = world.listen(MarkerArray, "inertial_ekf/markers")
-    inertias = world.listen(InertiaStamped, "payloads/leg")
-    assert world.run(
-        lambda: len(telemetry) > 100 and len(covariances) > 100 and markers and inertias, timeout=60.0
-    )
-    rows = ("noise.base_force", "noise.base_moment", "noise.torque")
-    assert {tuple(msg.name) for msg in telemetry} == {InertialTelemetry(("leg",), (), rows).names}
-    assert {tuple(msg.name) for msg in covariances} == {COVARIANCE_NAMES}
-    assert covariances[-1].header.frame_id == "leg"
-    by_stamp = {stamp_from_msg(msg.header.stamp): msg for msg in covariances}
-    common = [msg for msg in telemetry if stamp_from_msg(msg.header.stamp) in by_stamp]
-    stamp_ns = stamp_from_msg(common[-1].header.stamp)
-    values = dict(zip(common[-1].name, common[-1].position, strict=True))
-    P = covariance_from_upper(by_stamp[stamp_ns].position)
-    assert np.linalg.eigvalsh(P).min() > 0.0
-    assert np.sqrt(P[0, 0]) == pytest.approx(values["mass_sigma/leg [kg]"])
-    assert values["mass_nominal/leg [kg]"] == pytest.approx(2.0)
-    assert values["nis"] >= 0.0
-    assert values["nis_bound"] > 0.0
-    assert {marker.header.frame_id for marker in markers[-1].markers} == {"leg"}
-    assert node.stop() == 0, node.output

@@ -75,19 +75,3 @@ class ArmScene:
         payload_L.lever = np.array(com_L)
         extra = np.linalg.solve(body.to_link, payload_L.toDynamicParameters())
         self.truth[index] = self.truth[index] + extra
-
-
-def replayed_estimates(bag, config_path, *, hold_out_s=None):
-    """Run a recording through the inertial pipeline of a parameter file."""
-    from inertial_estimation.configuration.config_file import load_config_file
-    from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-    from inertial_estimation.recordings.recording import BagRecording
-    from inertial_estimation.replay.replay import ReplayReaders, replay_recording
-
-    pipelines = build_pipelines(load_config_file(config_path))
-    topics = replay_topics(pipelines.values, {})
-    with BagRecording(bag) as recording:
-        run = replay_recording(
-            recording, topics, ReplayReaders(inertial=pipelines.inertial), hold_out_s=hold_out_s
-        )
-    return pipelines.inertial, run.inertial, run.efforts
