@@ -209,7 +209,11 @@ class MomentumObserver:
 
 
 class ContactForces:
-    """Turns the residual of a `MomentumObserver` into forces at contacts."""
+    """Turns torques of the environment, as the residual of a `MomentumObserver`, into forces at contacts.
+
+    Attributes:
+        limbs: Joints that move each contact and no other, shape (k,) each.
+    """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> None:
         """Find the limbs; a contact with fewer than six joints of its own is a point.
@@ -220,23 +224,36 @@ class ContactForces:
         """
         self._robot, self._data = robot, robot.model.createData()
         self._frames = [robot.frame_id(contact.frame) for contact in contacts]
-        self._limbs = _limbs(robot, contacts)
+        self.limbs = _limbs(robot, contacts)
+
+    def wrenches(self, q: Array, residual: Array) -> list[tuple[Array, Array]]:
+        """Return the smallest force, or wrench, at each contact and a basis of what the torques determine.
+
+        As `limb_wrench`, in axes of the base.
+
+        Args:
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+            residual: Torques of the environment [Nm], shape (n_joints,).
+        """
+        model, data, n = self._robot.model, self._data, self._robot.n_base
+        pin.computeJointJacobians(model, data, self._robot.configuration(q))
+        found = []
+        for frame, limb in zip(self._frames, self.limbs, strict=True):
+            pin.updateFramePlacement(model, data, frame)
+            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
+            found.append(limb_wrench(J if len(limb) >= SOLE_JOINTS else J[:3], residual[limb]))
+        return found
 
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
         """Return the force along a direction at each contact [N], NaN where the torques do not determine it.
 
         Args:
-            q: Joint positions in the model's order [rad], shape (n_joints,).
-            residual: Torques of the environment [Nm], shape (n_joints,).
+            q: As of `wrenches`.
+            residual: As of `wrenches`.
             direction_B: Unit vector, axes of the base, shape (3,).
         """
-        model, data, n = self._robot.model, self._data, self._robot.n_base
-        pin.computeJointJacobians(model, data, self._robot.configuration(q))
-        forces = np.full(len(self._limbs), np.nan)
-        for i, (frame, limb) in enumerate(zip(self._frames, self._limbs, strict=True)):
-            pin.updateFramePlacement(model, data, frame)
-            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
-            wrench, shown = limb_wrench(J if len(limb) >= SOLE_JOINTS else J[:3], residual[limb])
+        forces = np.full(len(self.limbs), np.nan)
+        for i, (wrench, shown) in enumerate(self.wrenches(q, residual)):
             if np.linalg.norm(shown[:, :3] @ direction_B) > IN_REACH:
                 forces[i] = wrench[:3] @ direction_B
         return forces

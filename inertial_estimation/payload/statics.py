@@ -17,8 +17,8 @@ from inertial_estimation.models.contacts import (
     FALLEN_RAD,
     FOOT_SHARE,
     SOLE_JOINTS,
+    ContactForces,
     ContactFrames,
-    limb_wrench,
 )
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
@@ -99,7 +99,7 @@ class TrunkStatics:
 
         Raises:
             ConfigurationError: If the base is fixed; the trunk is no part of the base;
-                a limb has fewer than three joints, those of a sole, or two contacts (`estimated`).
+                a limb has fewer than three joints of its own, or those of a sole (`estimated`).
             ~inertial_estimation.errors.ModelError: If a frame or link does not exist.
         """
         self.contacts = tuple(contacts)
@@ -113,10 +113,8 @@ class TrunkStatics:
         self.weight = self._gravity * robot.total_mass
         self._points = [robot.frame_id(contact.frame) for contact in self.contacts]
         self._sensors = [robot.frame_id(contact.wrench_frame) for contact in self.contacts]
-        self._limbs = [robot.joints_to(contact.frame) for contact in self.contacts]
-        self.leg_joints = frozenset().union(*self._limbs)
-        if self.estimates_forces:
-            _check_limbs(robot, self.contacts, self._limbs)
+        self.leg_joints = frozenset(robot.joints_to(*(contact.frame for contact in self.contacts)))
+        self._forces = _contact_forces(robot, self.contacts) if self.estimates_forces else None
 
     def measure(self, R_WB: Array, q: Array, readings: Array) -> StaticMeasurement:
         """Measure once, at rest.
@@ -134,8 +132,10 @@ class TrunkStatics:
         pin.centerOfMass(model, data, configuration, False)
         points = np.array([pin.updateFramePlacement(model, data, f).translation for f in self._points])
         moment, undetermined = np.zeros(3), ""
-        if self.estimates_forces:
-            forces, undetermined = self._estimated(configuration, readings)
+        if self._forces is not None:
+            excess = pin.computeGeneralizedGravity(model, data, configuration)[6:] - readings
+            found = self._forces.wrenches(q, excess)
+            forces, undetermined = np.array([f for f, _shown in found]) @ R_WB.T, self._doubt(found, readings)
         else:
             forces, moment = self._measured(points, readings)
         legs_com_W = data.com[0].copy()
@@ -143,27 +143,16 @@ class TrunkStatics:
             R_WB, points, forces, self._legs_mass, legs_com_W, moment, self._gravity, undetermined
         )
 
-    def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, str]:
-        """Return the forces by J' f = g - tau of each limb, and where that does not determine them.
-
-        Of a stretched limb the component along it is zero.
-        """
-        model, data = self._model, self._data
-        excess = pin.computeGeneralizedGravity(model, data, configuration)[6:] - tau
-        pin.computeJointJacobians(model, data)
-        forces, singular, silent = [], [], []
-        for contact, frame, limb in zip(self.contacts, self._points, self._limbs, strict=True):
-            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:3, 6:][:, limb]
-            force, shown = limb_wrench(J, excess[limb])
-            forces.append(force)
-            singular += [contact.name] if len(shown) < POINT_JOINTS else []
-            silent += [contact.name] if not tau[limb].any() else []
-        said = ""
-        if singular:
-            said = f"the limb of {listing(singular)} is stretched, and its force unknown: bend it"
+    def _doubt(self, found: Sequence[tuple[Array, Array]], tau: Array) -> str:
+        """Say where torques do not determine the force: of a stretched limb the one along it is zero."""
+        assert self._forces is not None
+        names = [contact.name for contact in self.contacts]
+        silent = [name for name, limb in zip(names, self._forces.limbs, strict=True) if not tau[limb].any()]
         if silent:
-            said = f"all torques of the limb of {listing(silent)} are exactly zero: do its sensors read?"
-        return np.array(forces), said
+            return f"all torques of the limb of {listing(silent)} are exactly zero: do its sensors read?"
+        singular = [name for name, (_f, shown) in zip(names, found, strict=True) if len(shown) < POINT_JOINTS]
+        stretched = f"the limb of {listing(singular)} is stretched, and its force unknown: bend it"
+        return stretched if singular else ""
 
     def _measured(self, points: Array, wrenches_F: Array) -> tuple[Array, Array]:
         """Return the forces and the sum of their moments about the contact points."""
@@ -185,23 +174,18 @@ def _check_base(robot: RobotModel, trunk_link: str) -> None:
         )
 
 
-def _check_limbs(robot: RobotModel, contacts: Sequence[ContactFrames], limbs: Sequence[list[int]]) -> None:
-    owner: dict[int, str] = {}
-    for contact, limb in zip(contacts, limbs, strict=True):
+def _contact_forces(robot: RobotModel, contacts: Sequence[ContactFrames]) -> ContactForces:
+    """Return what turns torques into forces at point feet, each on a limb of its own."""
+    forces = ContactForces(robot, contacts)
+    for contact, limb in zip(contacts, forces.limbs, strict=True):
         if not POINT_JOINTS <= len(limb) < SOLE_JOINTS:
             raise ConfigurationError(
-                f"the limb of contact '{contact.name}' has {len(limb)} joints, "
+                f"the limb of contact '{contact.name}' has {len(limb)} joints of its own, "
                 f"{listing(robot.joint_names[j] for j in limb)}; expected {POINT_JOINTS} or more to "
                 f"determine the force on a point foot, and fewer than the {SOLE_JOINTS} of a sole, which "
                 "also transmits a moment; or 'ground_forces' measured"
             )
-        for j in limb:
-            if j in owner:
-                raise ConfigurationError(
-                    f"contacts '{owner[j]}' and '{contact.name}' share joint '{robot.joint_names[j]}', "
-                    "expected one contact per limb to determine their forces from joint torques"
-                )
-            owner[j] = contact.name
+    return forces
 
 
 class TrunkReading(NamedTuple):

@@ -95,8 +95,8 @@ LF_HIP = ContactFrames("lf_hip", "lf_hipassembly", "lf_hipassembly")
 @pytest.mark.parametrize(
     ("contacts", "trunk", "words"),
     [
-        ([*Standing().contacts[1:], LF_HIP], "trunk", "'lf_hip' has 1 joints.*lf_haa_joint"),
-        ([*Standing().contacts, LF_SHANK], "trunk", "'lf_foot' and 'lf_shank' share joint"),
+        ([*Standing().contacts[1:], LF_HIP], "trunk", "'lf_hip' has 1 joints of its own.*lf_haa_joint"),
+        ([*Standing().contacts, LF_SHANK], "trunk", "'lf_foot' shares all its joints"),
         (Standing().contacts, "lf_upperleg", "moves against the base"),
     ],
 )
