@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from support.standing_hyq import StandingHyq
+from support.standing_robot import StandingHyq
 
 from benchmarks.fault_campaign import campaign, scenes
 from benchmarks.fault_campaign.__main__ import table

@@ -9,12 +9,7 @@ import pytest
 import inertial_estimation as ie
 from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
-from inertial_estimation.telemetry import (
-    AGE,
-    GATE_DECISIONS,
-    InertialTelemetry,
-    TiltTelemetry,
-)
+from inertial_estimation.telemetry import AGE, GATE_DECISIONS, InertialTelemetry, TiltTelemetry
 
 ROLL, PITCH, YAW = 0.2, -0.3, 0.9
 

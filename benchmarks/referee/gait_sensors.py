@@ -80,11 +80,7 @@ def feet_at_rest(setup: RobotSetup, posture: Array) -> Array:
 
 
 def gait_readings(
-    setup: RobotSetup,
-    posture: Array,
-    motion: GaitMotion,
-    sensors: GaitSensors,
-    rng: np.random.Generator,
+    setup: RobotSetup, posture: Array, motion: GaitMotion, sensors: GaitSensors, rng: np.random.Generator
 ) -> GaitReadings:
     """Read all sensors during a motion.
 

@@ -14,11 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.calibration.calibration_report import (
-    CalibrationReport,
-    ChannelError,
-    JointOffset,
-)
+from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError, JointOffset
 from inertial_estimation.calibration.problem import CalibrationConfig, CalibrationProblem
 from inertial_estimation.calibration.solver import (
     OffsetIdentifiability,
@@ -235,10 +231,7 @@ def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
 
 
 def _errors(
-    problem: CalibrationProblem,
-    test: CalibrationProblem | None,
-    solution: Solution,
-    states: dict[str, Array],
+    problem: CalibrationProblem, test: CalibrationProblem | None, solution: Solution, states: dict[str, Array]
 ) -> dict[str, Array]:
     """Return the errors of each channel on fitted and held-out samples, at common unknowns by name."""
     rms = {name: _rms_at(problem, x, solution.sigma) for name, x in states.items()}

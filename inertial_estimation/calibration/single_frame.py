@@ -73,11 +73,7 @@ def aligned(points_S: Array, points_C: Array) -> tuple[Array, Array]:
     return R, mean_C - R @ mean_S
 
 
-PLANE_CHANNELS = (
-    Channel("height", "m", 2e-3),
-    Channel("roll", "rad", 4e-3),
-    Channel("pitch", "rad", 4e-3),
-)
+PLANE_CHANNELS = (Channel("height", "m", 2e-3), Channel("roll", "rad", 4e-3), Channel("pitch", "rad", 4e-3))
 FLUSH_SIGMA = 0.035  # prior standard deviation of the frame's axis from the normal of the face [rad]
 
 

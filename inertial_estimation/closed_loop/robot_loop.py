@@ -40,10 +40,7 @@ class RobotLoop:
     """
 
     def __init__(
-        self,
-        robot: str | Sequence[str],
-        overrides: Overrides | None = None,
-        noise: SensorNoise | None = None,
+        self, robot: str | Sequence[str], overrides: Overrides | None = None, noise: SensorNoise | None = None
     ) -> None:
         """Read the parameter file.
 

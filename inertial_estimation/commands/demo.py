@@ -34,11 +34,7 @@ from inertial_estimation.figures import INK, Level, Panel, Series
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_json
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.recordings.watch_record import LiveRecord
-from inertial_estimation.replay.payload_response import (
-    PayloadResponse,
-    PayloadScene,
-    response_from_record,
-)
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.config import FALLEN, RELEASED_AT
 from inertial_estimation.simulation.disturbances import Attachment, parse_disturbance

@@ -18,10 +18,7 @@ from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
-from inertial_estimation.errors import (
-    ConfigurationError,
-    MissingDependencyError,
-)
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError
 from inertial_estimation.files.outputs import (
     check_output_folder,
     output_file,
@@ -33,17 +30,9 @@ from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.recordings.robot_streams import joints_that_are_missing
 from inertial_estimation.replay.reference import read_reference
 from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, replay_recording
-from inertial_estimation.replay.results import (
-    ReplayResults,
-    replay_results,
-)
+from inertial_estimation.replay.results import ReplayResults, replay_results
 from inertial_estimation.replay.summary import print_input_warnings, print_summary
-from inertial_estimation.replay.tables import (
-    METRICS_FILE,
-    REPORT_FILE,
-    TABLES,
-    write_result_table,
-)
+from inertial_estimation.replay.tables import METRICS_FILE, REPORT_FILE, TABLES, write_result_table
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 if TYPE_CHECKING:

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.control.balance import (
-    DcmFeedback,
-    load_shares,
-    pendulum_frequency,
-)
+from inertial_estimation.control.balance import DcmFeedback, load_shares, pendulum_frequency
 from inertial_estimation.control.config import ControllerConfig, PostureConfig
 from inertial_estimation.control.inverse_dynamics import (
     Contact,
@@ -192,11 +188,7 @@ class WholeBodyController:
         self.interrupted = True
 
     def step(
-        self,
-        h: float,
-        base: BaseMotion | None,
-        joints: JointSample,
-        forces: Sequence[float | None] = (),
+        self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None] = ()
     ) -> ControlResult:
         """Compute the torques for one state of the robot.
 

@@ -68,11 +68,7 @@ def height_task(state: DynamicsState, reference: Reference, stiffness: float) ->
 
 
 def orientation_task(
-    state: DynamicsState,
-    angles: Sequence[float],
-    rate: Array,
-    acceleration: Array,
-    stiffness: float,
+    state: DynamicsState, angles: Sequence[float], rate: Array, acceleration: Array, stiffness: float
 ) -> Task:
     """Return the task that turns the base to R_ref = Rz(yaw) Ry(pitch) Rx(roll).
 

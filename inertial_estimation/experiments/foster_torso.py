@@ -188,7 +188,7 @@ def consistency(trials: Trials) -> ExperimentResult:
     walks = trials.by_seed(partial(_watched_walk, robot, trials.quick))
     body = robot.inertial({INERTIAL_NODE: FOLLOWING}).robot.link_body(TORSO)
     value = InertialParameters.from_pinocchio(body.nominal_J).expressed_in(body.T_JL.inverse())
-    nominal = _parameters(LinkInertia(TORSO, value.mass, value.com_F, value.inertia_Fcm))
+    nominal = _parameters(value.of_link(TORSO))
     ekf, kf = ([np.count_nonzero(~(c[f"{name}/smallest"] > 0.0)) for c in walks] for name in KINDS)
     first = walks[0]
     rows = [

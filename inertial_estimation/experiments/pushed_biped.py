@@ -20,11 +20,7 @@ from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_config import SimulatedRobotConfig, StanceConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
-from inertial_estimation.simulation.config import (
-    GroundConfig,
-    SensorConfig,
-    SimulationConfig,
-)
+from inertial_estimation.simulation.config import GroundConfig, SensorConfig, SimulationConfig
 from inertial_estimation.simulation.disturbances import Push
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.spatial.rotations import rotation_from_quaternion

@@ -33,13 +33,12 @@ from inertial_estimation.identification.methods import (
 from inertial_estimation.identification.parameter_set import held_links, parameter_set
 from inertial_estimation.identification.rows import SIGNALS, RowBlock, RowModel, SignalBlock, finite_runs
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.inputs.robot_streams import StreamCollector
+from inertial_estimation.inputs.robot_streams import CHECKED_S, StreamCollector
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-CHECKED_S = 30.0  # of the signals that are checked
 CONSTANT_RANGE = 0.02  # a joint whose positions stay within this range does not move [rad, m]
 
 

@@ -71,13 +71,7 @@ class Limits(NamedTuple):
 class Aligner:
     """Emits the rows of a driver together with those of other streams."""
 
-    def __init__(
-        self,
-        driver: Stream,
-        others: Sequence[Stream],
-        config: InputConfig,
-        steps: Steps,
-    ) -> None:
+    def __init__(self, driver: Stream, others: Sequence[Stream], config: InputConfig, steps: Steps) -> None:
         """Take the driver, whose rows are the steps, and the other streams."""
         self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}

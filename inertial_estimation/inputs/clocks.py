@@ -16,7 +16,7 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 Times = NDArray[np.int64]
 FITTED = 2000  # samples that the period is fitted to
-EARLIEST = -(2**62)  # [ns]
+EARLIEST = np.iinfo(np.int64).min // 2  # [ns]
 JUDGED = 100  # samples from one fit to the next; bursts are sought in two such spans
 SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps that catch up, and what is at once or on the line
 BURSTY = 0.08  # share of samples at once after late ones, from which there are bursts

@@ -16,7 +16,8 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 
 AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
-REPEATED, REPEATED_NS = 10, 3 * NANOSECONDS // 10  # newest rows that are the same, and time that they span
+REPEATED = 10  # newest rows that are the same
+REPEATED_NS = round(0.3 * NANOSECONDS)  # time that they span
 UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
 
 
@@ -77,7 +78,7 @@ def repeats(streams: Sequence[Stream]) -> dict[str, str]:
     return dict.fromkeys(still, stuck) if len(still) < len(rows) else {}
 
 
-SHORTEST_NS = 8 * NANOSECONDS // 10  # that rows span in which units are sought
+SHORTEST_NS = round(0.8 * NANOSECONDS)  # that rows span in which units are sought
 NEAR = 1.4  # factor by which a ratio may differ from that of two units, while a robot walks
 NO_GRAVITY = 0.05  # of a g; less is a sensor from whose readings gravity was subtracted
 TURN_TIME = 0.1  # over which rotations are compared [s]

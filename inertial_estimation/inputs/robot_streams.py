@@ -16,6 +16,7 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 Times = NDArray[np.int64]
 FEWEST = 20  # readings of a stream that is judged
+CHECKED_S = 30.0  # of a recording, from its first reading, whose data are checked
 
 
 class StreamNotes(NamedTuple):

@@ -21,7 +21,8 @@ IMU = "imu/data"
 LARGEST_SPECIFIC_FORCE = 320.0  # along one axis; accelerometers for impacts reach it, others half [m/s^2]
 LARGEST_RATE = 40.0  # about one axis; common gyroscopes measure up to 35 [rad/s]
 SAME_AXES = 0.5  # angle between two frames below which it does not matter which one is meant [deg]
-FORCE, RATE = slice(0, 3), slice(3, 6)  # columns of a row [m/s^2], [rad/s]
+FORCE = slice(3)  # columns of a row of an IMU [m/s^2]
+RATE = slice(3, 6)  # [rad/s]
 
 
 class ImuInput:

@@ -312,7 +312,7 @@ class Stream:
 
 READINGS_TO_BELIEVE = 3  # consecutive readings on another clock
 SILENCE_NS = NANOSECONDS // 20  # of the clock before, where all streams have left it
-LONG_SILENCE_NS = 3 * NANOSECONDS // 10  # where this stream alone has left it
+LONG_SILENCE_NS = round(0.3 * NANOSECONDS)  # where this stream alone has left it
 DRIFT_NS = NANOSECONDS // 1000  # by which the offset of a clock may change per block
 STEADY_STEP = 0.1  # of a position between two readings, where the motion goes on [rad or m]
 

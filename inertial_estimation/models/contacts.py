@@ -38,7 +38,8 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-SOLE_JOINTS = 6  # of a limb of its own, from which it can place a sole in any pose, and determines a moment
+FORCE_JOINTS = 3  # of a limb of its own, which determine the force on its foot
+WRENCH_JOINTS = 6  # of one that can place a sole in any pose, which determine its moment as well
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
 FALLEN_RAD = 1.0  # tilt of a base that no longer stands on its feet
@@ -96,7 +97,7 @@ class ContactView:
         if imu is None:
             raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
         frames = [contact.frame for contact in contacts]
-        self.soles = np.array([len(robot.joints_to(f)) >= SOLE_JOINTS for f in frames], dtype=bool)
+        self.soles = np.array([len(robot.joints_to(f)) >= WRENCH_JOINTS for f in frames], dtype=bool)
         self.imu_moves = bool(robot.joints_to(imu.frame))
         self._mount, self._chain = _Chains(robot, [imu.frame]), _Chains(robot, frames)
         offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in contacts]
@@ -241,7 +242,7 @@ class ContactForces:
         for frame, limb in zip(self._frames, self.limbs, strict=True):
             pin.updateFramePlacement(model, data, frame)
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
-            found.append(limb_wrench(J if len(limb) >= SOLE_JOINTS else J[:3], residual[limb]))
+            found.append(limb_wrench(J if len(limb) >= WRENCH_JOINTS else J[:3], residual[limb]))
         return found
 
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:

@@ -71,12 +71,7 @@ class BlockStream:
         self._contacts = setup.contact_names
         gap = config.inputs.timeout if max_gap_s is None else max_gap_s
         waiting = replace(config.inputs, timeout=WAIT_S, joint_velocity="measured")
-        self._inputs = RobotInputs(
-            setup,
-            replace(config, inputs=waiting),
-            Steps(JOINTS, max_gap=gap),
-            needs,
-        )
+        self._inputs = RobotInputs(setup, replace(config, inputs=waiting), Steps(JOINTS, max_gap=gap), needs)
         self._axes = SensorAxes(setup, self._inputs.contacts)
         self._left_out: Counter[str] = Counter()
         self._grid = _Grid(round(gap * NANOSECONDS))

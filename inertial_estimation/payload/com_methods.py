@@ -11,11 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.payload.rest import NOISE_SIGMAS
-from inertial_estimation.payload.statics import (
-    StaticMeasurement,
-    across_gravity,
-    trunk_com_across_gravity,
-)
+from inertial_estimation.payload.statics import StaticMeasurement, across_gravity, trunk_com_across_gravity
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -182,11 +178,6 @@ class PoseLine(NamedTuple):
     point_B: Array  # the point of the line nearest to the base origin [m], shape (3,)
 
     @classmethod
-    def of(cls, measurement: StaticMeasurement, trunk_mass: float) -> "PoseLine":
-        """Return the line of one measurement of a trunk of a mass [kg]."""
-        return cls(measurement.R_WB[2], trunk_com_across_gravity(measurement, trunk_mass))
-
-    @classmethod
     def mean(cls, lines: Sequence["PoseLine"]) -> "PoseLine":
         """Return the mean of the lines of one pose."""
         n, point = (np.mean(parts, axis=0) for parts in zip(*lines, strict=True))
@@ -251,7 +242,8 @@ class StaticPoses(ComMethod):
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest."""
         if self._asked:
-            self._take(PoseLine.of(measurement, self._trunk_mass), h)
+            point_B = trunk_com_across_gravity(measurement, self._trunk_mass)
+            self._take(PoseLine(measurement.R_WB[2], point_B), h)
         com_B, sigma_B, residual, spread = self._solution
         if self._asked:
             return ComStep(com_B, sigma_B, residual, tilt=self._asked[0])

@@ -68,8 +68,7 @@ class TrunkPayloadPipeline(TakesReadings):
         self._measurer = TrunkMeasurer(statics)
         self.checks = LiveChecks(setup, config.robot, self.inputs)
         publisher = self._publisher = TrunkPublisher(self.robot, self.trunk)
-        nominal = publisher.nominal
-        trunk = IdentifiedTrunk(nominal, publisher.size, nominal, nominal)
+        trunk = IdentifiedTrunk(publisher.nominal, publisher.size, publisher.nominal, publisher.nominal)
         self.identification = Identification(config, trunk, self.robot.total_mass)
         self._stepper: Stepper[PayloadEstimate] = Stepper(
             self.inputs,
@@ -146,7 +145,7 @@ class TrunkPayloadPipeline(TakesReadings):
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         if elapsed is not None and elapsed > self.config.robot.inputs.timeout:
-            self._window.clear()
+            self._window.readings.clear()
         state = self._window.state_at(sample)
         if state is None:
             self._lose_rest()
@@ -197,7 +196,7 @@ class TrunkPayloadPipeline(TakesReadings):
     def _resume(self) -> None:
         """Go on after a gap with the trunk in force."""
         self._without_ns = None
-        self._window.clear()
+        self._window.readings.clear()
         self._lose_rest()
         self.identification.interrupt()
 

@@ -1,6 +1,6 @@
 """What the identification reports: its events and its health."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from inertial_estimation.errors import listing
@@ -12,10 +12,7 @@ from inertial_estimation.signals import Array, Health, HealthLevel
 NAME = "payload"  # part of the node whose health is reported
 LOAD = "load"  # part of the node whose state an event is
 KIND = "kind"  # key of the kind among the values of a published event
-LEVELS = {
-    "identified": HealthLevel.OK,
-    "refused": HealthLevel.ERROR,
-}  # of events by kind; else WARN
+LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN
 
 
 def events_of(estimate: PayloadEstimate) -> list[Health]:
@@ -45,7 +42,7 @@ def _found(change: LoadChange) -> Health:
     if change.shift_B.any():  # else found in motion: it is not known
         x, y, z = 1e3 * change.shift_B
         message += f", centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
-        values |= dict(_vector("shift", change.shift_B))
+        values |= _vector("shift", change.shift_B)
     return _event(change.kind, message, _texts(values))
 
 
@@ -60,12 +57,12 @@ def _identified(estimate: PayloadEstimate) -> str:
 
 def _result(estimate: PayloadEstimate) -> dict[str, str]:
     mass = {"mass [kg]": estimate.estimate.mass, "mass sigma [kg]": estimate.mass_sigma}
-    com = (*_vector("com", estimate.estimate.com_L), *_vector("com sigma", estimate.com_sigma_B))
-    return {"method": estimate.method, **_texts({**mass, **dict(com), "residual [m]": estimate.residual})}
+    com = _vector("com", estimate.estimate.com_L) | _vector("com sigma", estimate.com_sigma_B)
+    return {"method": estimate.method, **_texts({**mass, **com, "residual [m]": estimate.residual})}
 
 
-def _vector(name: str, values: Array) -> Iterator[tuple[str, float]]:
-    return ((f"{name} {axis} [m]", value) for axis, value in zip("xyz", values.tolist(), strict=True))
+def _vector(name: str, values: Array) -> dict[str, float]:
+    return {f"{name} {axis} [m]": value for axis, value in zip("xyz", values.tolist(), strict=True)}
 
 
 def _texts(values: Mapping[str, float]) -> dict[str, str]:

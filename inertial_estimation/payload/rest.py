@@ -118,11 +118,11 @@ class StateWindow:
 
     Attributes:
         axes: Turns wrenches into the axes of their sensors.
+        readings: The window, to be cleared after a gap.
         rest: Judges the motion of each joint and of the base; its acceleration by the slope of its velocity.
     """
 
     def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
-        """Begin with an empty window."""
         assert inputs.joints is not None
         self._columns, self._base_width = inputs.joints.columns, inputs.streams[BASE_STATE].spec.width
         self.axes = SensorAxes(setup, inputs.contacts)
@@ -135,24 +135,20 @@ class StateWindow:
                 Motion("the base accelerates", "m/s^2", BASE_ACCELERATION),
             )
         )
-        self._window = RowWindow()
-
-    def clear(self) -> None:
-        """Restart the window, for example after a gap."""
-        self._window.clear()
+        self.readings = RowWindow()
 
     def state_at(self, sample: AlignedSample) -> MeanState | None:
         """Take a step into the window; return its means, None if an input is missing or it is not full."""
         rows = [row for name in self._names if (row := sample.rows[name]) is not None]
         if len(rows) < len(self._names) or self.axes.unknown:
-            self._window.clear()
+            self.readings.clear()
             return None
-        self._window.append(sample.time_ns, np.concatenate((sample.driver, *rows)))
-        return self._means(len(sample.driver)) if self._window.full else None
+        self.readings.append(sample.time_ns, np.concatenate((sample.driver, *rows)))
+        return self._means(len(sample.driver)) if self.readings.full else None
 
     def _means(self, first: int) -> MeanState:
         """Return the means, where the base state begins at a column: velocity, rate, vertical."""
-        mean, slope, noise, slope_noise = self._window.means()
+        mean, slope, noise, slope_noise = self.readings.means()
         columns = self._columns
         velocity, rate, up = (slice(k, k + 3) for k in (first, first + 3, first + 6))
         base = mean[velocity], mean[rate], slope[velocity]
@@ -181,7 +177,6 @@ class RestDetector:
     """
 
     def __init__(self, motions: Sequence[Motion]) -> None:
-        """Take the kinds of motion that are judged."""
         self._motions, self._limits = motions, np.array([motion.limit for motion in motions])
         self.reset()
 

@@ -16,7 +16,8 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.contacts import (
     FALLEN_RAD,
     FOOT_SHARE,
-    SOLE_JOINTS,
+    FORCE_JOINTS,
+    WRENCH_JOINTS,
     ContactForces,
     ContactFrames,
 )
@@ -29,7 +30,6 @@ from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew
 FEWEST_FEET = 2  # that carry
 LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
 REACH_M = 1.2  # farthest that a load can be from the nominal centre of mass of the trunk
-POINT_JOINTS = 3  # of a limb that determine the force on a point foot, which transmits no moment
 
 
 class StaticMeasurement(NamedTuple):
@@ -138,10 +138,8 @@ class TrunkStatics:
             forces, undetermined = np.array([f for f, _shown in found]) @ R_WB.T, self._doubt(found, readings)
         else:
             forces, moment = self._measured(points, readings)
-        legs_com_W = data.com[0].copy()
-        return StaticMeasurement(
-            R_WB, points, forces, self._legs_mass, legs_com_W, moment, self._gravity, undetermined
-        )
+        legs = self._legs_mass, data.com[0].copy()
+        return StaticMeasurement(R_WB, points, forces, *legs, moment, self._gravity, undetermined)
 
     def _doubt(self, found: Sequence[tuple[Array, Array]], tau: Array) -> str:
         """Say where torques do not determine the force: of a stretched limb the one along it is zero."""
@@ -150,7 +148,7 @@ class TrunkStatics:
         silent = [name for name, limb in zip(names, self._forces.limbs, strict=True) if not tau[limb].any()]
         if silent:
             return f"all torques of the limb of {listing(silent)} are exactly zero: do its sensors read?"
-        singular = [name for name, (_f, shown) in zip(names, found, strict=True) if len(shown) < POINT_JOINTS]
+        singular = [name for name, (_f, shown) in zip(names, found, strict=True) if len(shown) < FORCE_JOINTS]
         stretched = f"the limb of {listing(singular)} is stretched, and its force unknown: bend it"
         return stretched if singular else ""
 
@@ -178,11 +176,11 @@ def _contact_forces(robot: RobotModel, contacts: Sequence[ContactFrames]) -> Con
     """Return what turns torques into forces at point feet, each on a limb of its own."""
     forces = ContactForces(robot, contacts)
     for contact, limb in zip(contacts, forces.limbs, strict=True):
-        if not POINT_JOINTS <= len(limb) < SOLE_JOINTS:
+        if not FORCE_JOINTS <= len(limb) < WRENCH_JOINTS:
             raise ConfigurationError(
                 f"the limb of contact '{contact.name}' has {len(limb)} joints of its own, "
-                f"{listing(robot.joint_names[j] for j in limb)}; expected {POINT_JOINTS} or more to "
-                f"determine the force on a point foot, and fewer than the {SOLE_JOINTS} of a sole, which "
+                f"{listing(robot.joint_names[j] for j in limb)}; expected {FORCE_JOINTS} or more to "
+                f"determine the force on a point foot, and fewer than the {WRENCH_JOINTS} of a sole, which "
                 "also transmits a moment; or 'ground_forces' measured"
             )
     return forces
@@ -269,10 +267,9 @@ class TrunkMeasurer:
         """
         measurement = self._statics.measure(state.R_WB, state.q, state.readings)
         felt = measurement.gravity + state.vertical_acceleration
-        unfit = _fallen(measurement) or measurement.undetermined
-        if unfit or felt < LEAST_GRAVITY * measurement.gravity:
+        if _fallen(measurement) or measurement.undetermined or felt < LEAST_GRAVITY * measurement.gravity:
             return None
-        return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
+        return trunk_mass(measurement._replace(gravity=felt))
 
 
 def _fallen(measurement: StaticMeasurement) -> bool:

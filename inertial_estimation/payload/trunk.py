@@ -130,11 +130,7 @@ def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialPara
     difference = loaded.vector - nominal.vector
     if abs(difference[0]) < NEGLIGIBLE_MASS:
         difference[:4] = 0.0
-    return _of_link(link, InertialParameters.from_vector(difference))
-
-
-def _of_link(link: str, parameters: InertialParameters) -> LinkInertia:
-    return LinkInertia(link, parameters.mass, parameters.com_F, parameters.inertia_Fcm)
+    return InertialParameters.from_vector(difference).of_link(link)
 
 
 class TrunkPublisher:
@@ -164,7 +160,7 @@ class TrunkPublisher:
         self.arrived = True
         self._target: TrunkValue | None = None
         self._target_C: Array = self._body.nominal_C
-        self._published = _of_link(self._body.link, self._parameters)
+        self._published = self._parameters.of_link(self._body.link)
         self._value: TrunkValue | None = None
         self._reported = self._published, self._published
 
@@ -176,8 +172,8 @@ class TrunkPublisher:
         if not self.arrived:
             published_C = self._hand_over.advance(self._target_C[None], self._rate * dt)[0]
             self.arrived = self._hand_over.has_arrived
-            parameters = InertialParameters.from_vector(self._body.to_link @ published_C)
-            self._published = _of_link(self._body.link, parameters)
+            published = InertialParameters.from_vector(self._body.to_link @ published_C)
+            self._published = published.of_link(self._body.link)
         return self._published
 
     def report(self, value: TrunkValue) -> tuple[LinkInertia, LinkInertia]:
@@ -185,7 +181,7 @@ class TrunkPublisher:
         if value is not self._value:
             self._value, loaded = value, self._loaded(value)
             payload = payload_inertia(self._body.link, self._parameters, loaded)
-            self._reported = _of_link(self._body.link, loaded), payload
+            self._reported = loaded.of_link(self._body.link), payload
         return self._reported
 
     def _loaded(self, value: TrunkValue) -> InertialParameters:

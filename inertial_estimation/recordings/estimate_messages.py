@@ -9,11 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.inputs.messages import (
-    base_state_to_msg,
-    doubles_like,
-    set_stamp,
-)
+from inertial_estimation.inputs.messages import base_state_to_msg, doubles_like, set_stamp
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseReference,
@@ -22,11 +18,7 @@ from inertial_estimation.signals import (
     InertialEstimate,
     WrenchSample,
 )
-from inertial_estimation.spatial.rotations import (
-    exp_so3,
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-)
+from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation, rotation_from_quaternion
 
 UNKNOWN_VARIANCE = 1e6  # of what nothing informs [m^2, m^2/s^2, rad^2/s^2]: 1 km, far beyond any base
 LEAST_ROTATION = 1e-8  # variance of a yaw that is zero by definition, as at the start [rad^2]

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from inertial_estimation.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
-LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
+LARGEST_RECORD = 1_000_000_000  # [bytes]; a chunk of rosbag2 has 0.8 MB
 CHUNK, LAST_OPCODE = 6, 15  # of records of data
 CHUNK_HEADER = 40  # [bytes] of a chunk whose messages are not compressed
 UNKNOWN_HASH = "RIHS01_" + 64 * "0"
@@ -39,10 +39,7 @@ def recover(path: Path, folder: Path) -> tuple[Path, int]:
 
     repaired, size, damaged = folder / "repaired", path.stat().st_size, 0
     known: dict[tuple[str, str, str], Any] = {}
-    with (
-        path.open("rb") as file,
-        Writer(repaired, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer,
-    ):
+    with path.open("rb") as file, Writer(repaired, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
         if file.read(len(MAGIC)) != MAGIC:
             raise RecordingError("it does not begin as an mcap file does")
         reader, records = McapReader(path), list(_records(file, size))

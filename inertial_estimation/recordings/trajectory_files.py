@@ -73,10 +73,7 @@ def write_trajectory_bag(
         MissingDependencyError: If `rosbags` is not installed.
     """
     target = check_bag_folder(path, overwrite=overwrite)
-    with (
-        bag_folder(target) as partial,
-        BagWriter(partial, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}) as writer,
-    ):
+    with bag_folder(target) as partial, BagWriter(partial, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}) as writer:
         message = writer.new(TRAJECTORY_TYPE)
         set_stamp(message.header.stamp, stamp_ns)
         message.joint_names = list(trajectory.joint_names)

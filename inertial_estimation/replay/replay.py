@@ -18,6 +18,7 @@ from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import CONVERSIONS, MessageReader
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE, Readers, RobotInputs
+from inertial_estimation.inputs.robot_streams import CHECKED_S
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.payload.estimate import PayloadEstimate
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
@@ -36,7 +37,6 @@ from inertial_estimation.tilt.pipeline import TiltPipeline
 
 OPTIONAL = (BASE_STATE, YAW_REFERENCE)  # inputs that a recording may lack
 PROGRESS_NS = 200_000_000  # time of the recording between two reports of progress
-CHECKED_NS = 30 * NANOSECONDS  # of the recording whose data are checked
 
 
 @dataclass
@@ -283,7 +283,9 @@ def _checked(
     """Return what a diagnosis of the first part of a replay determines; nothing without joint states."""
     setup, config = robot
     try:
-        streams = read_streams(recording, topics, setup, config, (begin_ns, begin_ns + CHECKED_NS))
+        streams = read_streams(
+            recording, topics, setup, config, (begin_ns, begin_ns + round(CHECKED_S * NANOSECONDS))
+        )
     except RecordingError:
         return []
     return [one for one in diagnose(streams, setup, config).findings if one.verdict is not Verdict.UNKNOWN]

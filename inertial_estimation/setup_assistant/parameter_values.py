@@ -12,9 +12,10 @@ from inertial_estimation.configuration.node_names import (
     TILT_NODE,
 )
 from inertial_estimation.identification.parameter_set import identifiable_links
+from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
 from inertial_estimation.models.measurement_rows import FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
-from inertial_estimation.setup_assistant.survey import FORCE, NO_SENSOR, WRENCH, Survey
+from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey
 from inertial_estimation.simulation.config import REALISTIC
 
 RATE_HZ = 333.0
@@ -40,7 +41,7 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
         nodes[TILT_NODE] = _tilt(survey)
     nodes[INERTIAL_NODE] = _inertial(survey)
     least = min((len(leg.joints) for leg in survey.decision.legs), default=0)
-    if survey.decision.kind is Kind.QUADRUPED and FORCE <= least < WRENCH:  # torques determine its force
+    if survey.decision.kind is Kind.QUADRUPED and FORCE_JOINTS <= least < WRENCH_JOINTS:
         nodes[PAYLOAD_NODE] = (Entry("trunk", survey.trunk),)
     nodes[IDENTIFICATION] = (_identified(survey),)
     if survey.can_stand:
@@ -85,7 +86,9 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
         return (*entries, Entry("contact_wrenches", "none"))
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
-        projected = WRENCH + survey.robot.n_joints > FORCE * len(survey.contacts)  # equations, unknowns
+        projected = WRENCH_JOINTS + survey.robot.n_joints > FORCE_JOINTS * len(
+            survey.contacts
+        )  # equations, unknowns
         source, said = "measured", "by sensors of the feet"
         if projected:
             source, said = "projected", "unknown forces are eliminated: no force sensor is needed"

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.bodies import has_usable_prior
+from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.limbs import (
@@ -312,7 +313,6 @@ def foot_sensors(
 
 
 SAME_SENSOR = 0.02  # between frames of one force sensor [m]
-FORCE, WRENCH = 3, 6  # components on a point foot and on a sole: a leg has as many joints to determine them
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,8 @@ class Survey:
         if not self.legged or self.wrench_frames:
             return False
         least = min(len(leg.joints) for leg in self.decision.legs)
-        return least >= WRENCH if any(contact.sole for contact in self.contacts) else FORCE <= least < WRENCH
+        soles = any(contact.sole for contact in self.contacts)
+        return least >= WRENCH_JOINTS if soles else FORCE_JOINTS <= least < WRENCH_JOINTS
 
     @property
     def leg_height(self) -> float:

@@ -176,11 +176,7 @@ def attached_ball(
     return Attachment(ball(link, mass, point_L), start, stop)
 
 
-KINDS: Mapping[str, Callable[..., Disturbance]] = {
-    "mass": MassWaveform,
-    "ball": attached_ball,
-    "push": Push,
-}
+KINDS: Mapping[str, Callable[..., Disturbance]] = {"mass": MassWaveform, "ball": attached_ball, "push": Push}
 EXAMPLE = "{kind: ball, link: trunk, mass: 5, start: 2}"
 YAML_KEYS = {"point_L": "at"}  # keys of arguments that have another name in YAML
 

@@ -110,8 +110,7 @@ class DisturbedRobot:
             ~inertial_estimation.errors.ModelError: If there is no such link.
         """
         body = self._physics.robot.link_body(link)
-        value = self._inertia(body.joint_id).expressed_in(body.T_JL.inverse())
-        return LinkInertia(link, value.mass, value.com_F, value.inertia_Fcm)
+        return self._inertia(body.joint_id).expressed_in(body.T_JL.inverse()).of_link(link)
 
     def _inertia(self, joint: int) -> InertialParameters:
         """Return the present inertia of a body in the frame of its joint."""

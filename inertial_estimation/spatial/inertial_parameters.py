@@ -13,7 +13,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from inertial_estimation.errors import InconsistentInertiaError, MeasurementError
-from inertial_estimation.signals import Array, frozen_array
+from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -138,6 +138,10 @@ class InertialParameters:
         """
         R = T_AF.rotation
         return InertialParameters(self.mass, T_AF.act(self.com_F), R @ self.inertia_Fcm @ R.T)
+
+    def of_link(self, link: str) -> LinkInertia:
+        """Return it as the inertia of the body of a link, whose frame F is."""
+        return LinkInertia(link, self.mass, self.com_F, self.inertia_Fcm)
 
     def violations(self) -> list[str]:
         """List every condition of full physical consistency that does not hold; empty if consistent."""

@@ -121,7 +121,4 @@ def _quadratic_form(across: NDArray[np.int64], along: NDArray[np.int64]) -> Arra
     return np.ascontiguousarray(Q.transpose(1, 0, 2)).reshape(10, 100)
 
 
-_QUADRATIC_FORMS = {
-    "rucker": _quadratic_form(_ROWS, _COLUMNS),
-    "foster": _quadratic_form(_COLUMNS, _ROWS),
-}
+_QUADRATIC_FORMS = {"rucker": _quadratic_form(_ROWS, _COLUMNS), "foster": _quadratic_form(_COLUMNS, _ROWS)}

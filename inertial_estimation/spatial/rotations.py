@@ -102,11 +102,7 @@ def times(R: Matrix, a: Vector) -> Vector:
     """Return the product of a matrix and a vector."""
     x, y, z = a
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
-    return (
-        r00 * x + r01 * y + r02 * z,
-        r10 * x + r11 * y + r12 * z,
-        r20 * x + r21 * y + r22 * z,
-    )
+    return (r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z)
 
 
 @inlined

@@ -5,12 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.inputs.messages import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    POSE_TYPE,
-    WRENCH_TYPE,
-)
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, POSE_TYPE, WRENCH_TYPE
 from inertial_estimation.models.friction import CoulombDirection, FrictionConfig, friction_model
 from inertial_estimation.models.robot_config import joint_corrections
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample

@@ -14,7 +14,7 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory, SineMotion, random_sines
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.truth_file import InertiaStep
-from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
+from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
@@ -131,16 +131,12 @@ class Truth:
             if body.joint_id == 0:
                 continue  # fixed to the world
             empty = InertialParameters.from_pinocchio(body.nominal_J).expressed_in(body.T_JL.inverse())
-            steps.append(_step(0.0, link, empty))
+            steps.append(InertiaStep(0.0, empty.of_link(link)))
             if payload is not None and robot.link_body(payload.link).joint_id == body.joint_id:
                 moved = payload.inertia.expressed_in(robot.fixed_transform(link, payload.link))
                 loaded = InertialParameters.from_vector(empty.vector + moved.vector)
-                steps.append(_step(payload.start, link, loaded))
+                steps.append(InertiaStep(payload.start, loaded.of_link(link)))
         return steps
-
-
-def _step(time_s: float, link: str, value: InertialParameters) -> InertiaStep:
-    return InertiaStep(time_s, LinkInertia(link, value.mass, value.com_F, value.inertia_Fcm))
 
 
 def arm_truth(

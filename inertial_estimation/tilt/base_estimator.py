@@ -14,7 +14,7 @@ import numpy as np
 from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, warm_up
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
-from inertial_estimation.inputs.sensors import ContactSource
+from inertial_estimation.inputs.sensors import FORCE, ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across, unchecked
 from inertial_estimation.spatial.rotations import (
@@ -36,7 +36,7 @@ from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.error_state import TiltState
 from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints, foot_radius
 from inertial_estimation.tilt.filter import TiltFilter
-from inertial_estimation.tilt.imu_readings import FORCE, ImuReadings
+from inertial_estimation.tilt.imu_readings import ImuReadings
 from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Look, TiltObserver
 from inertial_estimation.tilt.two_stage import TwoStageObserver
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.inputs.sensors import FORCE, RATE
 from inertial_estimation.signals import Array
 
-FORCE, RATE = slice(0, 3), slice(3, 6)  # columns of a reading [m/s^2], [rad/s]
 SPIKE = 20.0  # times the rms change from one reading to the next, beyond which a change is an outlier
 LEAST_SPIKE = np.repeat([20.0, 2.0], 3)  # change that is never an outlier [m/s^2, rad/s]
 SPIKE_MEMORY = 1.0  # over which squared changes are averaged [s]

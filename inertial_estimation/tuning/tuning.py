@@ -241,10 +241,7 @@ def concluded(
         objective,
         tuple(
             TunedParameter(
-                v,
-                changes.get(v.name, v.shipped),
-                v.name in changes,
-                sensitivity(problem, v, changes, equals),
+                v, changes.get(v.name, v.shipped), v.name in changes, sensitivity(problem, v, changes, equals)
             )
             for v in variations
         ),

@@ -30,12 +30,7 @@ class LinearProblem(CalibrationProblem):
     def __init__(self, J, L, y, *, prior=1e3, centre=0.0):
         n = J.shape[2]
         self.J, self.L, self.y, self.n_samples = J, L, y, len(y)
-        self.unknowns = Unknowns(
-            tuple(f"x{i}" for i in range(n)),
-            n,
-            np.full(n, prior),
-            np.full(n, centre),
-        )
+        self.unknowns = Unknowns(tuple(f"x{i}" for i in range(n)), n, np.full(n, prior), np.full(n, centre))
 
     def start_local(self):
         return np.zeros((self.n_samples, self.L.shape[2]))

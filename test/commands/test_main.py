@@ -34,20 +34,14 @@ def line_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     ("arguments", "said"),
     [
         (["reply"], "did you mean 'replay'?"),
-        (
-            ["play", "--remp", "/a:=/b"],
-            "no option '--remp', did you mean '--remap'?",
-        ),
+        (["play", "--remp", "/a:=/b"], "no option '--remp', did you mean '--remap'?"),
         (["play"], "required: BAG"),
         (["play", "b", "--remap", "imu"], "'imu' is no remapping, expected from:=to"),
         (["play", "b", "--remap", "a:="], "'a:=' is no remapping"),
         (["play", "b", "--rate", "0"], "--rate: is '0', expected a number, more than 0"),
         (["convert", "t", "--map", "a", "--output", "b", "--rate", "inf"], "is 'inf', expected a number"),
         (["convert", "t", "--map", "a", "--output", "b", "--stor", "sqlite"], "did you mean 'sqlite3'?"),
-        (
-            ["tune", "b", "--config", "c", "--vary", "v", "--output", "o", "--trials", "0"],
-            "at least 1",
-        ),
+        (["tune", "b", "--config", "c", "--vary", "v", "--output", "o", "--trials", "0"], "at least 1"),
         (["export", "r", "--output", "o", "--samples", "1.5"], "expected a whole number, at least 0"),
     ],
 )

@@ -16,12 +16,7 @@ from inertial_estimation.commands.processes import ProcessGroup
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 NODES = 3  # of one run before the simulator starts: it is started and ended as two are
 ENDED_WITHIN_S = 60.0  # a few seconds on an idle machine
-CODES = {
-    signal.SIGINT: 130,
-    signal.SIGTERM: 143,
-    signal.SIGHUP: 129,
-    signal.SIGKILL: -signal.SIGKILL,
-}
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -signal.SIGKILL}
 
 
 def children(parent: int) -> dict[int, str]:

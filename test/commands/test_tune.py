@@ -12,11 +12,7 @@ from support.leg_robot import CONFIG, URDF, Stance
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_configs
-from inertial_estimation.inputs.messages import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    WRENCH_TYPE,
-)
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import ImuSample, WrenchSample

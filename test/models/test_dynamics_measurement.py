@@ -219,11 +219,7 @@ def test_the_mass_matrix_is_that_of_believed_bodies_and_of_nominal_ones_without_
 
 SENSORS = (pin.SE3(pin.exp3(np.array([0.4, -0.2, 1.0])), np.array([0.02, 0.03, 0.1])),) * 2
 NOISE = MeasurementNoise(
-    torque=0.3,
-    base_force=0.7,
-    base_moment=0.4,
-    contact_force=2.0,
-    joint_acceleration=0.2,
+    torque=0.3, base_force=0.7, base_moment=0.4, contact_force=2.0, joint_acceleration=0.2
 )
 MODES = {
     "all rows": MEASURED,

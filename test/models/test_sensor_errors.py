@@ -26,10 +26,7 @@ class Case:
             robot, self.bodies, selection, MeasurementNoise(), contacts, imu=mount
         )
         self.errors = SensorErrors(
-            robot,
-            selection.resolved(robot, contacts),
-            self.bodies,
-            accelerometer=mount is not None,
+            robot, selection.resolved(robot, contacts), self.bodies, accelerometer=mount is not None
         )
         self.to_base = ImuToBase(robot, mount) if mount else None
         self.q = rng.uniform(-0.5, 0.5, robot.n_joints)

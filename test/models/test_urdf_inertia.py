@@ -7,11 +7,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_inertia import (
-    perturbed_urdf,
-    urdf_with_bodies,
-    urdf_with_load,
-)
+from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bodies, urdf_with_load
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 

@@ -37,12 +37,7 @@ def table(robot, stamps_s, config=RobotConfig(), parts=1, **changes):  # noqa: B
     recording = MemoryRecording(tuple(entries), {"/joints": JOINT_STATE_TYPE, "/imu": QUATERNION_TYPE})
     arguments = {"interval_s": 0.8, "held_out_interval_s": 0.4, "joints": robot.joint_names, **changes}
     return read_bag_postures(
-        recording,
-        robot,
-        config,
-        joint_topic="/joints",
-        imu_topics={"panda_link0": "/imu"},
-        **arguments,
+        recording, robot, config, joint_topic="/joints", imu_topics={"panda_link0": "/imu"}, **arguments
     )
 
 

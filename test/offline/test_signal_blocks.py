@@ -11,11 +11,7 @@ from support.arm_robot import JOINTS, URDF
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inputs.config import InputConfig, RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
-from inertial_estimation.inputs.messages import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    WRENCH_TYPE,
-)
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, WRENCH_TYPE
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup

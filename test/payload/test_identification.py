@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.standing_hyq import config
+from support.standing_robot import config
 
 from inertial_estimation.payload.com_methods import ComStep
 from inertial_estimation.payload.config import METHODS

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.standing_robot import SpringTrunk
 
 from inertial_estimation.payload.com_methods import TILT_RAD as PITCH
 from inertial_estimation.payload.orientation_error import (
@@ -14,11 +13,73 @@ from inertial_estimation.payload.orientation_error import (
     heading_rotation,
     orientation_error,
 )
-from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+from inertial_estimation.payload.statics import StaticMeasurement
+from inertial_estimation.spatial.rotations import exp_so3, log_so3, rotation_from_roll_pitch_yaw
 
 TRUE = np.array([-0.057, 0.075, 0.02])
 START = np.array([0.04, 0.0, 0.0])
 ANGLE = st.floats(-0.5, 0.5)
+
+
+class SpringTrunk:
+    """A rigid trunk in free rotation under a posture controller, by Euler's equation.
+
+    The controller carries the weight through the centre of mass it believes in and turns the trunk with
+    springs and dampers; it may integrate, and a second controller may hold the trunk level.
+    """
+
+    H = 0.01
+
+    def __init__(self, com, *, springs=(450.0, 600.0), integral=0.0, other=0.0, noise=0.0, other_way=False):
+        self.com = np.array(com, dtype=float)
+        self.springs = np.array([*springs, 0.0])
+        self.integral, self.other, self.noise = integral, other, noise
+        self.sign = -1.0 if other_way else 1.0
+        self.mass, self.inertia, self.gravity = 71.0, 8.0, 9.81
+        self.R, self.w, self.summed = np.eye(3), np.zeros(3), np.zeros(3)
+        self.reference = np.zeros(2)
+        self.time, self.rng = 0.0, np.random.default_rng(0)
+        self.tilts = []
+
+    def step(self, com, tilt):
+        h = self.H
+        self.reference = self.reference + np.clip(np.array(tilt) - self.reference, -0.3 * h, 0.3 * h)
+        error = log_so3(rotation_from_roll_pitch_yaw(*self.reference, 0.0) @ self.R.T)
+        self.summed += self.integral * self.springs * error * h
+        weight = np.array([0.0, 0.0, self.mass * self.gravity])
+        lever = self.R @ (self.sign * (com - self.com))
+        damping = 1.4 * np.sqrt(self.inertia * self.springs.max())
+        moment = np.cross(lever, weight) + self.springs * error + self.summed
+        moment = moment - self.other * log_so3(self.R) - damping * self.w
+        stiff = 1.0 + h * (damping + h * (self.springs.max() + self.other)) / self.inertia  # implicit
+        self.w = (self.w + h * moment / self.inertia) / stiff * [1.0, 1.0, 0.0]
+        self.R = exp_so3(h * self.w) @ self.R
+        self.time += h
+
+    def measurement(self) -> StaticMeasurement:
+        R = exp_so3(self.noise * self.rng.standard_normal(3)) @ self.R
+        R = rotation_from_roll_pitch_yaw(0.0, 0.0, 0.9) @ R
+        nothing = np.zeros((4, 3))
+        return StaticMeasurement(R, nothing, nothing, 10.0, np.zeros(3), gravity=self.gravity)
+
+    def identify(self, method, duration=150.0):
+        """Run a method from a trunk that has come to rest; it sees the trunk at rest alone."""
+        com, tilt, last = method.com_B, (0.0, 0.0), 0.0
+        for _ in range(round(2.0 / self.H)):
+            self.step(com, tilt)
+        self.time = 0.0
+        step = None
+        while self.time < duration:
+            self.step(com, tilt)
+            if np.abs(self.w).max() < 0.03:
+                step = method.update(self.measurement(), self.time - last)
+                last = self.time
+                assert step.to_controller
+                com, tilt = step.com_B, step.tilt or (0.0, 0.0)
+                self.tilts.append(tilt)
+                if step.done or step.refusal:
+                    break
+        return step
 
 
 def run(trunk, start=START):

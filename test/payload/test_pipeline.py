@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.standing_hyq import FEET, ROBOT, SILENT, StandingHyq, loaded_trunk, pipeline, weight
+from support.standing_robot import FEET, ROBOT, SILENT, StandingHyq, loaded_trunk, pipeline, weight
 
 from inertial_estimation.payload import identification
 from inertial_estimation.payload.estimate import Phase

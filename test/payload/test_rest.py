@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.standing_hyq import SILENT, Noise, StandingHyq, pipeline
+from support.standing_robot import SILENT, Noise, StandingHyq, pipeline
 
 from inertial_estimation.payload.rest import MeanState, Motion, RestDetector, RowWindow
 

@@ -9,9 +9,7 @@ from support.identification_scene import made_up_run
 
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
-from inertial_estimation.plots.identification_report import (
-    write_identification_report,
-)
+from inertial_estimation.plots.identification_report import write_identification_report
 from inertial_estimation.plots.page import with_sigma
 
 SOURCE = {

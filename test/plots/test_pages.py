@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.figures import Figure, Level, Mark, Panel, Series, Span, decimated, spans_of
-from inertial_estimation.plots.page import (
-    Card,
-    Cell,
-    Notes,
-    Page,
-    Section,
-    Table,
-    with_sigma,
-    write_page,
-)
+from inertial_estimation.plots.page import Card, Cell, Notes, Page, Section, Table, with_sigma, write_page
 
 EMPTY = {"meta", "br", "link", "img", "hr"}
 LARGEST = 6_000_000  # bytes of a page

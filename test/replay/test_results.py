@@ -60,7 +60,7 @@ def test_link_inertias_are_the_published_ones_link_by_link(tmp_path: Path) -> No
     assert header == "stamp_ns,link,mass,com_x,com_y,com_z,ixx,ixy,ixz,iyy,iyz,izz,nis,accepted"
     rows = rows_of(tmp_path / "l.csv")
     assert [(row["stamp_ns"], row["link"], float(row["mass"])) for row in rows] == [
-        *(("1", "arm", 4.0), ("1", "hand", 1.0), ("2", "arm", 4.0), ("2", "hand", 1.0)),
+        *(("1", "arm", 4.0), ("1", "hand", 1.0), ("2", "arm", 4.0), ("2", "hand", 1.0))
     ]
     moments = [float(rows[0][name]) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
     assert moments == [1.0, 0.4, 0.5, 2.0, 0.6, 3.0]

@@ -86,10 +86,7 @@ def test_a_runtime_parameter_reaches_the_listener(make_node):
     node, changes = make_node(), []
     declared = NodeParameters(node, Config, on_change=lambda name, value: changes.append((name, value)))
     results = node.set_parameters(
-        [
-            Parameter("gate.quantile", value=1),
-            Parameter("gains", value=[3, 4]),
-        ]  # as `ros2 param set`
+        [Parameter("gate.quantile", value=1), Parameter("gains", value=[3, 4])]  # as `ros2 param set`
     )
     assert all(result.successful for result in results)
     assert changes == [("gate.quantile", 1.0), ("gains", (3.0, 4.0))]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from geometry_msgs.msg import InertiaStamped, QuaternionStamped
+from geometry_msgs.msg import QuaternionStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
@@ -45,24 +45,6 @@ def test_a_node_in_a_namespace_publishes_and_reads_the_same_as_a_plain_one(build
     plain = {(end, topic if topic in common else f"/robot1{topic}", kind) for end, topic, kind in topics()}
     assert len(plain) > 10
     assert topics(*IN_ROBOT1) == plain
-
-
-def test_nodes_in_a_namespace_estimate_and_report_there(world):
-    file = world.folder / "robot.yaml"
-    file.write_text(
-        f"/**: {{ros__parameters: {{urdf: {world.urdf}, imu_frame: imu, contacts: [foot], "
-        "contact_frames: [sole]}}\n"
-        "/**/tilt_observer: {ros__parameters: {world_frame: hall}}\n"
-        "/**/inertial_ekf: {ros__parameters: {links: [leg], torque_rows: []}}\n"
-    )
-    for name in ("tilt_observer", "inertial_ekf"):
-        world.start(name, "--params-file", str(file), *IN_ROBOT1, *FROM_ROOT, described=False, robot={})
-    orientations = world.listen(QuaternionStamped, "/robot1/base_orientation")
-    inertias = world.listen(InertiaStamped, "/robot1/link_inertias/leg")
-    assert world.run(lambda: len(orientations) > 20 and len(inertias) > 20 and world.heard)
-    assert {msg.header.frame_id for msg in orientations} == {"hall"}
-    published = {name for name, _ in world.node.get_topic_names_and_types()}
-    assert not {"/base_orientation", "/link_inertias/leg", "/robot1/diagnostics"} & published
 
 
 def test_simulations_in_two_namespaces_have_two_times(world, arm):

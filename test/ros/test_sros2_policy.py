@@ -12,15 +12,9 @@ POLICY = ROOT / "config" / "sros2" / "policy.xml"
 NOT_HERE = {"/tf"}  # needs tf2_msgs, of which there is no wheel
 STARTS = {  # ways to start a node that together make it use all it may
     "tilt_observer": [("talos", {})],
-    "inertial_ekf": [
-        ("talos", {"sensor_errors.treatment": "estimated"}),
-        ("talos", {"imu_frame": "''"}),
-    ],
+    "inertial_ekf": [("talos", {"sensor_errors.treatment": "estimated"}), ("talos", {"imu_frame": "''"})],
     "trunk_payload": [("hyq", {"ground_forces": "measured"})],
-    "whole_body_controller": [
-        ("talos", {}),
-        ("talos", {"command_joints": "[arm_left_4_joint]"}),
-    ],
+    "whole_body_controller": [("talos", {}), ("talos", {"command_joints": "[arm_left_4_joint]"})],
     "simulator": [("talos", {"disturbances": "['{kind: ball, link: arm_left_5_link, mass: 1, start: 1}']"})],
 }
 

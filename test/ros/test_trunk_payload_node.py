@@ -19,12 +19,7 @@ from inertial_estimation.configuration.config_file import ConfigFile, load_confi
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.inputs import messages as conversion
-from inertial_estimation.inputs.messages import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    ODOMETRY_TYPE,
-    stamp_from_msg,
-)
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, ODOMETRY_TYPE, stamp_from_msg
 from inertial_estimation.payload.report import KIND
 from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry

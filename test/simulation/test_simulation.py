@@ -14,13 +14,7 @@ from support.simulated_robots import (
     talos_simulation,
 )
 
-from inertial_estimation.simulation.disturbances import (
-    TWELVE_POUNDS,
-    Attachment,
-    MassWaveform,
-    Push,
-    ball,
-)
+from inertial_estimation.simulation.disturbances import TWELVE_POUNDS, Attachment, MassWaveform, Push, ball
 
 FOREARM, TORSO = "arm_left_5_link", "torso_2_link"
 ARMATURE = {

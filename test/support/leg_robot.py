@@ -48,11 +48,7 @@ URDF = (
     + "".join(JOINT.format(*j) for j in JOINTS)
     + "</robot>"
 )
-CONFIG = {
-    "imu_frame": "imu",
-    "contacts": ("left", "right"),
-    "contact_frames": ("left_sole", "right_sole"),
-}
+CONFIG = {"imu_frame": "imu", "contacts": ("left", "right"), "contact_frames": ("left_sole", "right_sole")}
 G = np.array([0.0, 0.0, 9.80665])
 MODEL = pin.buildModelFromXML(URDF, pin.JointModelFreeFlyer())
 NAMES = tuple(MODEL.names[2:])

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.referee.gait_motion import FootMotion, gait_motion
-from benchmarks.referee.gait_sensors import (
-    GaitSensors,
-    feet_at_rest,
-    gait_readings,
-)
+from benchmarks.referee.gait_sensors import GaitSensors, feet_at_rest, gait_readings
 from benchmarks.referee.gaits import TROT, quadruped, tilt_errors
 
 RATE_HZ = 200.0
