@@ -22,6 +22,7 @@ from inertial_estimation.calibration.solver import (
     Solution,
     fit_local,
     fits_without,
+    next_step,
     offset_knowledge,
     solve,
 )
@@ -192,16 +193,16 @@ def leave_one_out(problem: CalibrationProblem, solution: Solution) -> Array:
 def placement_sigma(problem: CalibrationProblem, solution: Solution) -> Array:
     """Return the standard deviation of each offset by the placements of the joints [rad or m], shape (n,).
 
-    Each joint that moves a frame is displaced in three directions, and the problem is solved anew. Residuals
-    that are smaller than the displacement show that the placements are better.
+    Each joint that moves a frame is displaced in three directions; to first order the solution follows.
+    Residuals that are smaller than the displacement show that the placements are better.
     """
     n, squares = problem.unknowns.n_offsets, np.zeros(problem.unknowns.n_offsets)
     levels = zip(problem.channels, solution.sigma, strict=True)
     lengths = [np.sqrt(channel.components) * sigma for channel, sigma in levels if channel.unit == "m"]
+    left = next_step(problem, solution)
     for joint in problem.chain.kinematics.moving:
         for shift in min(PLACEMENT_SIGMA, *lengths) * np.eye(3):
-            displaced = solve(problem.displaced(joint, shift), sigma=solution.sigma, x=solution.x)
-            squares += (displaced.x - solution.x)[:n] ** 2
+            squares += (next_step(problem.displaced(joint, shift), solution) - left)[:n] ** 2
     sigma: Array = np.sqrt(squares)
     return sigma
 

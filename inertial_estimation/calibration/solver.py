@@ -111,6 +111,13 @@ def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Arra
     return fit.linear.residual, fit.local
 
 
+def next_step(problem: CalibrationProblem, solution: Solution) -> Array:
+    """Return the step from one solution to that of another problem, to first order, shape (n,)."""
+    fit = _Fit(problem, solution.x, None, robust=True)
+    fit.local, fit.linear = solution.local, problem.linearise(solution.x, solution.local)
+    return fit.common_step(fit.step(solution.sigma), 0.0)
+
+
 def fits_without(
     problem: CalibrationProblem,
     solution: Solution,
@@ -150,7 +157,7 @@ class _Fit:
         cost = self._cost(self.linear, sigma, self.x)
         for _ in range(MAX_ITERATIONS):
             step = self.step(sigma)
-            dx = self._common_step(step, damping)
+            dx = self.common_step(step, damping)
             dl = -(step.to_local @ np.concatenate((dx, [1.0])))
             x, local = self.x + dx, problem.moved(self.local, dl)
             trial = problem.linearise(x, local)
@@ -191,7 +198,8 @@ class _Fit:
         u = self.problem.unknowns
         return float(rho.sum() + (((x - u.centre) / u.prior_sigma) ** 2).sum())
 
-    def _common_step(self, step: _Step, damping: float) -> Array:
+    def common_step(self, step: _Step, damping: float) -> Array:
+        """Return the step of the common unknowns, shape (n,)."""
         u, dx = self.problem.unknowns, np.zeros(len(self.x))
         if len(self._free):
             rows = step.rows[:, :, self._free].reshape(-1, len(self._free))
