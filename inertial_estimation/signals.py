@@ -301,14 +301,6 @@ class BaseEstimate:
         return math.sqrt(max(float(self.tilt_B @ self.tilt_covariance_B @ self.tilt_B), 0.0))
 
     @property
-    def finite(self) -> bool:
-        """Whether all of the base state is finite, and its vertical a direction."""
-        q, p, v, w = (s := self.state).quaternion_xyzw, s.p_WB, s.v_WB_B, s.w_WB_B
-        P = self.tilt_covariance_B.ravel()
-        squares = q.dot(q) + p.dot(p) + v.dot(v) + w.dot(w) + P.dot(P)
-        return bool(squares < math.inf and 0.99 < self.tilt_B.dot(self.tilt_B) < 1.01)
-
-    @property
     def stamp_ns(self) -> int:
         """Stamp of the last measurement used [ns]."""
         return self.state.stamp_ns

@@ -33,7 +33,7 @@ from inertial_estimation.spatial.rotations import (
     with_vertical,
 )
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.error_state import TiltState
+from inertial_estimation.tilt.error_state import TiltState, tilt_covariance
 from inertial_estimation.tilt.feet_sensing import FeetSensing, Joints, foot_radius
 from inertial_estimation.tilt.filter import TiltFilter
 from inertial_estimation.tilt.imu_readings import ImuReadings
@@ -77,14 +77,15 @@ class BaseUncertainty(NamedTuple):
     speed: float
 
     @classmethod
-    def of(cls, imu: TiltState, T_BI: Array) -> "BaseUncertainty":
+    def of(cls, observer: TiltObserver, T_BI: Array) -> "BaseUncertainty":
         """Return that which follows from the IMU's, mounted in this pose, shape (4, 4)."""
-        P, R_BI, z = imu.covariance, T_BI[:3, :3], imu.vertical
+        P, R_BI, z = observer.state.covariance, T_BI[:3, :3], observer.state.vertical
         lever, of_bias = skew(T_BI[:3, 3]) @ R_BI, P[6:9, 6:9]
         velocity = R_BI @ P[0:3, 0:3] @ R_BI.T + lever @ of_bias @ lever.T
         along = float(z @ of_bias @ z)
         bias, speed = (0.5 * (float(of_bias.trace()) - along), along), max(float(velocity.trace()) / 3.0, 0.0)
-        return cls(R_BI @ P[3:6, 3:6] @ R_BI.T, velocity, bias, math.sqrt(speed))
+        rotation = R_BI @ tilt_covariance(P, observer.variance_factor) @ R_BI.T
+        return cls(rotation, velocity, bias, math.sqrt(speed))
 
 
 @compiled
@@ -92,7 +93,7 @@ def move(
     h: float,
     mean: Column,
     now: Column,
-    imu: TiltState,
+    imu: tuple[Column, Column, Column],
     T_before: Table,
     T_BI: Table,
     R_yaw: Table,
@@ -104,13 +105,14 @@ def move(
         h: Duration of the step [s].
         mean: Mean specific force and angular rate over the step [m/s^2, rad/s], shape (6,).
         now: The same at the end, shape (6,).
-        imu: State of the IMU at the end.
+        imu: Velocity [m/s] and vertical of the IMU at the end, bias of its gyroscope [rad/s], each of shape
+            (3,).
         T_before: Pose of the IMU in the base at the begin of the step, shape (4, 4).
         T_BI: The same at the end.
         R_yaw: Orientation at the end whose yaw is taken, shape (3, 3); (0, 3) to integrate the rate.
         motion: Pose and twist of the base at the begin; changed.
     """
-    velocity, vertical, bias, _offset, _covariance = imu
+    velocity, vertical, bias = imu
     R_WB, quaternion, p_WB, v_WB_B, w_WB_B, up_B = motion
     R, b, before = rows_of(T_BI), vector_of(bias, 0), vector_of(v_WB_B, 0)
     T = product(R, transposed(rows_of(T_before)))  # its turn over the step is small
@@ -188,10 +190,15 @@ class BaseTrack:
         """
         before = T_BI if self._mounted is None else self._mounted
         R_yaw = INTEGRATED if R_reference is None else R_reference
-        move(h, mean, now, imu, before, T_BI, R_yaw, self.motion)
+        move(h, mean, now, (imu.velocity, imu.vertical, imu.bias), before, T_BI, R_yaw, self.motion)
         self._mounted = T_BI
         moved = h * self.uncertainty.speed
         self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)
+
+    @property
+    def finite(self) -> bool:
+        """Whether motion and covariance are finite: what is not in one of its parts soon is in all."""
+        return bool(self._numbers.dot(self._numbers) + self.uncertainty.speed < math.inf)
 
     def read(self) -> tuple[Array, ...]:
         """Return the motion as it is now but for R_WB, read-only."""
@@ -370,7 +377,7 @@ class BaseEstimator:
         bias = observer.state.bias.copy()
         now = sample.driver if self.readings.now is None else self.readings.now
         if look is not None:
-            track.uncertainty = BaseUncertainty.of(observer.state, view.T_BI)
+            track.uncertainty = BaseUncertainty.of(observer, view.T_BI)
         track.advance(h, observer.state, mean, now, view.T_BI, R_reference)
         if look is not None and look.feet is not None:
             track.stand(view.points_B, look.feet.shares)
@@ -419,8 +426,7 @@ class BaseEstimator:
     @property
     def tilt_sigma(self) -> float:
         """Standard deviation of the direction of the vertical [rad]."""
-        state = self.observer.state
-        return sigma_across(state.covariance[3:6, 3:6], state.vertical)
+        return sigma_across(self.track.uncertainty.rotation, self.track.motion.up_B)
 
     @property
     def gyro_bias(self) -> tuple[Array, float]:

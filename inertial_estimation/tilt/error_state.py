@@ -20,15 +20,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableColumn, MutableTable, compiled, inlined
+from inertial_estimation.compilation import Column, MutableColumn, MutableTable, Table, compiled, inlined
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import (
     Matrix,
+    add,
     combine,
     cross,
     dot,
     exp_so3,
+    matrix,
     normalised,
     rotation,
     rows_of,
@@ -39,6 +41,7 @@ from inertial_estimation.spatial.rotations import (
 )
 
 ERRORS = 12  # dv, a, db, dc
+LEAST_VARIANCE = 1e-12  # of the accelerometer's offset: that of an observer that has none [m^2/s^4]
 SCALE_ERROR, SCALE_TIME = 0.003, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
 
 
@@ -164,59 +167,81 @@ def inverse(A: Matrix, added: float) -> Matrix:
 
 @compiled
 def measure(
-    value: Column,
-    of_velocity: float,
-    of_bias: float,
-    arm: Column,
-    variance: float,
+    innovations: Table,
+    arms: Table,
+    points: int,
+    variances: Column,
     tail: float,
     state: TiltState,
     turns: Turns,
 ) -> float:
-    """Correct the state by a measurement whose noise has the tails of Student's t distribution.
+    """Correct the state by measurements at one time, one after another.
 
-    It is y = s v + t b + p x b + noise: a point that stands at p from the IMU shows s = 1, t = 0, a sole or a
-    body that does not turn s = 0, t = 1, p = 0.
+    The first ones are of points that stand at p from the IMU, y = v + p x b + noise, the others of soles or a
+    body that do not turn, y = b + noise. The noise has the tails of Student's t distribution.
 
     Args:
-        value: y, shape (3,).
-        of_velocity: s.
-        of_bias: t.
-        arm: p [m], shape (3,).
-        variance: Of the noise, of one row.
+        innovations: y less what the state expects of it before all of them, shape (n, 3).
+        arms: p [m], shape (n, 3).
+        points: How many are of points.
+        variances: Of the noise, of one row, shape (n,).
         tail: Degrees of freedom of its distribution; infinite for a normal one.
         state: Before; changed.
         turns: Recent corrections of the vertical; changed.
 
     Returns:
-        What the residual r shows of the variance of the noise, the mean over its rows of w r^2 - H P H', with
-        the weight w that Student's t gives it.
+        What the residuals r of points show of the variance R of the noise over what is stated: the sum over
+        them of the mean over the rows of (w r^2 - H P H') / R, with the weights w of Student's t.
     """
-    H = np.zeros((3, ERRORS))
-    for k in range(3):
-        H[k, k], H[k, 6 + k] = of_velocity, of_bias
-    H[0, 7], H[0, 8], H[1, 8] = -arm[2], arm[1], -arm[0]  # S(p)
-    H[1, 6], H[2, 6], H[2, 7] = arm[2], -arm[1], arm[0]
     velocity, vertical, bias, offset, P = state
-    PH = P @ H.T
-    HPH = rows_of(H @ PH)
-    v, b = vector_of(velocity, 0), vector_of(bias, 0)
-    r = combine(combine(vector_of(value, 0), -of_velocity, v), -of_bias, b)
-    r = combine(r, -1.0, cross(vector_of(arm, 0), b))
-    weight = 1.0
-    if tail < math.inf:
-        weight = (tail + 3.0) / (tail + dot(r, times(inverse(HPH, variance), r)))
-    S_inverse = inverse(HPH, variance / weight)
-    K = PH @ np.array(S_inverse)
-    lost = K @ PH.T
-    P -= 0.5 * (lost + lost.T)  # which differ by rounding only
     turn, turn_covariance = turns
-    turn_covariance += lost[3:6, 3:6]
-    d = K @ np.array(r)
-    a = vector_of(d, 3)
-    velocity += d[0:3]
-    bias += d[6:9]
-    offset += d[9:12]
-    turn += d[3:6]
-    store(vertical, 0, normalised(times(rotation((-a[0], -a[1], -a[2])), vector_of(vertical, 0))))
-    return (weight * dot(r, r) - HPH[0][0] - HPH[1][1] - HPH[2][2]) / 3.0
+    v_before, b_before = vector_of(velocity, 0), vector_of(bias, 0)
+    shown = 0.0
+    for n in range(len(variances)):
+        p, variance = vector_of(arms[n], 0), variances[n]
+        H = np.zeros((3, ERRORS))
+        dv, db = combine(vector_of(velocity, 0), -1.0, v_before), combine(vector_of(bias, 0), -1.0, b_before)
+        if n < points:
+            H[0, 0] = H[1, 1] = H[2, 2] = 1.0
+            H[0, 7], H[0, 8], H[1, 8] = -p[2], p[1], -p[0]  # S(p)
+            H[1, 6], H[2, 6], H[2, 7] = p[2], -p[1], p[0]
+            expected = add(dv, cross(p, db))
+        else:
+            H[0, 6] = H[1, 7] = H[2, 8] = 1.0
+            expected = db
+        PH = P @ H.T
+        HPH = rows_of(H @ PH)
+        r = combine(vector_of(innovations[n], 0), -1.0, expected)
+        weight = 1.0
+        if tail < math.inf:
+            weight = (tail + 3.0) / (tail + dot(r, times(inverse(HPH, variance), r)))
+        K = PH @ np.array(inverse(HPH, variance / weight))
+        lost = K @ PH.T
+        P -= 0.5 * (lost + lost.T)  # which differ by rounding only
+        turn_covariance += lost[3:6, 3:6]
+        d = K @ np.array(r)
+        a = vector_of(d, 3)
+        velocity += d[0:3]
+        bias += d[6:9]
+        offset += d[9:12]
+        turn += d[3:6]
+        store(vertical, 0, normalised(times(rotation((-a[0], -a[1], -a[2])), vector_of(vertical, 0))))
+        if n < points:
+            shown += (weight * dot(r, r) - HPH[0][0] - HPH[1][1] - HPH[2][2]) / (3.0 * variance)
+    return shown
+
+
+def tilt_covariance(P: Array, factor: float) -> Array:
+    """Return the covariance of the rotation a whose noise is larger by a factor than stated [rad^2].
+
+    It is A + factor (P_aa - A) with A = P_ac P_cc^-1 P_ca, what the offset of the accelerometer explains: its
+    covariance does not follow from noise.
+
+    Args:
+        P: Covariance of all errors, shape (12, 12).
+        factor: Variance of the noise over the stated one.
+    """
+    P_ac = P[3:6, 9:12]
+    of_offset = P_ac @ np.array(inverse(matrix(P[9:12, 9:12]), LEAST_VARIANCE)) @ P_ac.T
+    covariance: Array = of_offset + factor * (P[3:6, 3:6] - of_offset)
+    return covariance

@@ -40,7 +40,7 @@ CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of enc
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
 NOISE_MEMORY = 1.0  # over which the noise of contact velocities is averaged [s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
-CORRELATION_MEMORY = 3.0  # over which the correlation of subsequent contact residuals is averaged [s]
+CORRELATION_MEMORY = 3.0  # over which that of contact residuals, and of corrections, is averaged [s]
 UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
 TURNING_TIME = 1.0  # for which errors of contact velocities stay in the frame of the body [s]
 SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is motion; above, it is noise
@@ -50,15 +50,15 @@ ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
 SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
-TESTED_TIME = 0.5  # over which corrections of the vertical are summed [s]
+TESTED_TIME = 0.5  # over which corrections of the vertical are summed; in which a step is found [s]
 LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
 BIAS_GATE = 12.0  # times the expected square of that sum, from which the bias has stepped
 STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [rad/s]
-FOUND_AFTER = 0.5  # time from such a step to the test that finds it [s]
+LEAST_FACTOR = 0.25  # of the variances of tilt errors by noise, where corrections cancel
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
 
-ORIGIN = np.zeros(3)  # the velocity of a body that does not move, and the arm of a rate
+ORIGIN = np.zeros(3)  # the lowest point of a foot that is not round
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class TiltFilter(TiltObserver):
         self._alone = math.inf  # time without contact [s]
         self._carried, self._interval = Carried.of(None, ORIGIN), 0.0
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
-        self._correlation = np.zeros(2)
+        self._correlation, self.variance_factor = np.zeros(2), 1.0
         self.residual, self.since_bias_step = np.zeros(3), math.inf
 
     def step(self, h: float, reading: Array, look: Look | None) -> None:
@@ -253,11 +253,6 @@ class TiltFilter(TiltObserver):
             config.offset_drift**2,
         )
 
-    def _measure(
-        self, value: Array, velocity: float, bias: float, arm: Array, variance: float, tail: float
-    ) -> float:
-        return measure(value, velocity, bias, arm, variance, tail, self.state, self._turns)
-
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands is where it was, and a flat sole has not turned.
 
@@ -276,20 +271,18 @@ class TiltFilter(TiltObserver):
             return
         seen, flat = stood
         moved, arms = (carried.points - seen) / T, 0.5 * (carried.points + seen)
-        self.residual = feet.shares @ moved
-        shown = moved + self.state.velocity + arms @ skew(self.state.bias)
-        level, power = self.contact_noise**2, 0.0
-        for k in np.flatnonzero(feet.shares).tolist():
-            share = float(feet.shares[k])
-            power += share * self._measure(shown[k], 1.0, 0.0, arms[k], level / share, TAIL)
+        self.residual, level = feet.shares @ moved, self.contact_noise**2
+        points, soles = feet.shares > 0.0, np.flatnonzero(flat)
+        turned = np.array([carried.missed(feet, k) / T for k in soles.tolist()]).reshape(-1, 3)
+        innovations = np.concatenate((moved[points], turned))
+        arms = np.concatenate((arms[points], np.zeros_like(turned)))
+        variances = np.concatenate((level / feet.shares[points], SOLE_NOISE / (T * flat[soles])))
+        n = len(variances) - len(soles)
+        shown = measure(innovations, arms, n, variances, TAIL, self.state, self._turns)
         gain = 1.0 - math.exp(-T / NOISE_MEMORY)
-        self._noise_level += gain * (max(power, 0.0) - self._noise_level)
+        self._noise_level += gain * (max(level * shown, 0.0) - self._noise_level)
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
-        bias = self.state.bias.copy()
-        for k in np.flatnonzero(flat).tolist():
-            rate = carried.missed(feet, k) / T + bias
-            self._measure(rate, 0.0, 1.0, ORIGIN, SOLE_NOISE / (T * float(flat[k])), TAIL)
 
     def _measure_freedom(self, time: float) -> None:
         """A body does not fly away: without contacts its velocity is zero, within bounds."""
@@ -298,13 +291,18 @@ class TiltFilter(TiltObserver):
         if self._alone > ALONE:
             if before <= ALONE:  # from here on it is that relative to the mean motion
                 self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
-            self._measure(ORIGIN, 1.0, 0.0, ORIGIN, self.config.freedom**2 / time, math.inf)
+            self._measure_whole(-velocity, self.config.freedom**2 / time, points=1)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
         """A robot at rest does not turn."""
         if imu.at_rest:
             variance = max(imu.rest_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / imu.time
-            self._measure(imu.rate, 0.0, 1.0, ORIGIN, variance, math.inf)
+            self._measure_whole(imu.rate - self.state.bias, variance, points=0)
+
+    def _measure_whole(self, innovation: Array, variance: float, points: int) -> None:
+        """Measure the motion of the body itself, of normal noise."""
+        numbers = np.array([variance])
+        measure(innovation[None], np.zeros((1, 3)), points, numbers, math.inf, self.state, self._turns)
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
         """About axes at the end of the gyroscope's range, soles show the rotation, or nothing does."""
@@ -320,16 +318,25 @@ class TiltFilter(TiltObserver):
             carried.points[:], carried.axes[:] = carried.points @ R.T, carried.axes @ R.T
             variance = np.minimum(variance, SOLE_NOISE * self._interval)
         state.covariance[3:6, 3:6] += np.diag(variance)
+        self.variance_factor = max(self.variance_factor, 1.0)
 
     def _test_bias(self, time: float) -> None:
-        """Find a step of the bias: corrections of the vertical that have one direction for too long."""
+        """Find a step of the bias: corrections of the vertical that have one direction for too long.
+
+        Corrections of a filter whose noise is as stated are independent. Their sums are larger where errors
+        of contact velocities last, and smaller where they cancel: the mean square of the sums over what is
+        expected of them is the factor by which the variances are too small (Mehra 1972).
+        """
         turn, expected = self._turns
         forgotten = math.exp(-time / TESTED_TIME)
         turn *= forgotten
         expected *= forgotten**2
         self.since_bias_step += time
         x = vector(turn)
-        if dot(x, times(inverse(matrix(expected), LEAST_TURN**2), x)) / 3.0 > BIAS_GATE:
+        shown = dot(x, times(inverse(matrix(expected), LEAST_TURN**2), x)) / 3.0
+        factor = self.variance_factor
+        self.variance_factor = max(factor + time / CORRELATION_MEMORY * (shown - factor), LEAST_FACTOR)
+        if shown > BIAS_GATE:
             self._take_bias_step(turn)
             turn[:], expected[:], self.since_bias_step = 0.0, 0.0, 0.0
 
@@ -340,11 +347,12 @@ class TiltFilter(TiltObserver):
         """
         P, wrong = self.state.covariance, STEP_OF_BIAS**2 * np.eye(3)
         P[0:3, 0:3] += float(self.residual @ self.residual) * np.eye(3)
-        P[3:6, 3:6] += FOUND_AFTER**2 * wrong + float(turn @ turn) * np.eye(3)
-        P[3:6, 6:9] -= FOUND_AFTER * wrong
-        P[6:9, 3:6] -= FOUND_AFTER * wrong
+        P[3:6, 3:6] += TESTED_TIME**2 * wrong + float(turn @ turn) * np.eye(3)
+        P[3:6, 6:9] -= TESTED_TIME * wrong
+        P[6:9, 3:6] -= TESTED_TIME * wrong
         P[6:9, 6:9] += wrong
         self._noise_level, self._correlation = LEAST_CONTACT_NOISE**2, np.zeros(2)
+        self.variance_factor = max(self.variance_factor, 1.0)
 
     def _carry(self, feet: Feet | None) -> None:
         """Carry the points of these contacts from here on."""

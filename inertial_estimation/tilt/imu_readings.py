@@ -64,7 +64,8 @@ class ImuReadings:
     def reset(self) -> None:
         """Forget all readings."""
         self.now: Array | None = None
-        self._replaced, self._largest = False, LEAST_SPIKE
+        self._replaced = False
+        self._take_largest(LEAST_SPIKE)
         self._rows: list[Array] = []  # those kept, then the block
         self._new, self._time, self._quiet = 0, 0.0, 0.0  # readings of the block, its time; of quiet [s]
         self._change, self._mean, self._variance = np.zeros(6), np.zeros(6), np.zeros(6)
@@ -85,7 +86,7 @@ class ImuReadings:
             self._rows.append(reading)
             return reading
         change = reading - last
-        far = change.dot(change) > LEAST_SPIKE[-1] ** 2 and bool((np.abs(change) > self._largest).any())
+        far = change.dot(change) > self._near and bool((np.abs(change) > self._largest).any())
         self._replaced = far and not self._replaced
         self.now = last if self._replaced else reading
         self._rows.append(self.now)
@@ -93,6 +94,10 @@ class ImuReadings:
         mean: Array = last + self.now
         mean *= 0.5
         return mean
+
+    def _take_largest(self, change: Array) -> None:
+        """Take the change beyond which a reading is an outlier, and a squared norm of one that is none."""
+        self._largest, self._near = change, float(change.min()) ** 2
 
     def look(self, bias: Array) -> ImuStatistics:
         """Return the statistics, and begin a new block.
@@ -105,7 +110,7 @@ class ImuReadings:
         average, changes = np.full(n, 1.0 / n), rows[-n:] - rows[-n - 1 : -1]
         means = 0.5 * (rows[1:] + rows[:-1])
         self._change += _gain(time, SPIKE_MEMORY) * (average @ (changes * changes) - self._change)
-        self._largest = np.maximum(SPIKE * np.sqrt(self._change), LEAST_SPIKE)
+        self._take_largest(np.maximum(SPIKE * np.sqrt(self._change), LEAST_SPIKE))
         force_noise, rate_noise = self._noise(means, time / n, time)
         mean, gain = average @ means[-n:], _gain(time, REST_MEMORY)
         d, inside = mean - self._mean, means[-n:] - mean

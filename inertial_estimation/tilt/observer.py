@@ -33,6 +33,7 @@ class TiltObserver(ABC):
         state: Velocity, vertical and bias, with the covariance of their errors; changed in place.
         aligning: Whether the vertical at the start is still being determined, and there is no estimate.
         residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
+        variance_factor: Variance of tilt errors by noise over that in the covariance of the state.
         since_bias_step: Time since a step of the gyroscope's bias was found [s]; infinite: never.
         interval: Time between two looks [s].
     """
@@ -41,7 +42,7 @@ class TiltObserver(ABC):
     aligning: bool
     residual: Array
     since_bias_step: float
-    interval = 0.0
+    interval, variance_factor = 0.0, 1.0
 
     @abstractmethod
     def reset(self) -> None:

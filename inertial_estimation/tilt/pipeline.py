@@ -127,7 +127,7 @@ class TiltPipeline(TakesReadings):
             on_restart=self.estimator.reset,
             on_gap=self.estimator.restart,
             on_failure=self.estimator.restart,
-            defect=lambda estimate: "" if estimate.finite else "it is not finite",
+            defect=lambda _estimate: "" if self.estimator.track.finite else "it is not finite",
         )
 
     @property

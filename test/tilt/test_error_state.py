@@ -16,6 +16,7 @@ from inertial_estimation.tilt.error_state import (
     measure,
     propagate,
     spread,
+    tilt_covariance,
 )
 
 QUIET = ProcessNoise(0.0, 0.0, 0.0, 0.0)
@@ -39,12 +40,13 @@ def propagated(state, h, reading, points=None, axes=None):
     return after
 
 
-def measured(state, value, variance, tail, *, velocity=1.0, bias=0.0, arm=(0.0, 0.0, 0.0), turns=None):
-    """The state after a measurement, and what it shows of its noise."""
-    after = copied(state)
+def measured(state, innovations, variance, tail, *, points=1, arms=None, turns=None):
+    """The state after measurements, and what they show of their noise."""
+    after, innovations = copied(state), np.atleast_2d(innovations)
+    arms = np.zeros_like(innovations) if arms is None else np.atleast_2d(arms)
     turns = no_turns() if turns is None else turns
-    shown = measure(value, velocity, bias, np.array(arm), variance, tail, after, turns)
-    return after, shown
+    variances = np.full(len(innovations), variance)
+    return after, measure(innovations, arms, points, variances, tail, after, turns)
 
 
 def copied(state):
@@ -110,10 +112,10 @@ def test_points_fixed_in_the_world_are_carried_exactly_in_a_constant_turn():
     assert np.allclose(axes.T, exp_so3(-2.0 * rate), atol=1e-9)
 
 
-def measurement_matrix(velocity, bias, arm):
-    """H of s dv + t db + p x db."""
-    H = np.zeros((3, ERRORS))
-    H[:, :3], H[:, 6:9] = velocity * np.eye(3), bias * np.eye(3) + skew(arm)
+def measurement_matrix(arm):
+    """H of dv + p x db of a point, and of db of a sole."""
+    H = np.zeros((6, ERRORS))
+    H[:3, :3], H[:3, 6:9], H[3:, 6:9] = np.eye(3), skew(arm), np.eye(3)
     return H
 
 
@@ -121,7 +123,7 @@ def measurement_matrix(velocity, bias, arm):
 def test_measurements_never_enlarge_the_covariance(variance):
     rng = np.random.default_rng(3)
     state = random_state(rng)
-    end, _ = measured(state, rng.standard_normal(3), variance, 3.0, arm=rng.standard_normal(3))
+    end, _ = measured(state, rng.standard_normal(3), variance, 3.0, arms=rng.standard_normal(3))
     assert np.linalg.eigvalsh(state.covariance - end.covariance).min() > -1e-8
     assert np.linalg.eigvalsh(end.covariance).min() > 0.0
 
@@ -135,13 +137,12 @@ def test_an_outlier_of_a_contact_moves_the_state_less_than_a_small_residual():
     assert moves[1] < moves[0]
 
 
-def test_without_tails_a_measurement_is_that_of_a_kalman_filter():
+def test_without_tails_a_point_and_a_sole_are_those_of_a_kalman_filter():
     rng = np.random.default_rng(4)
     state = random_state(rng)
-    s, t, arm, y, r = 0.7, -0.4, rng.standard_normal(3), rng.standard_normal(3), 0.3
-    H, turns = measurement_matrix(s, t, arm), no_turns()
-    value = y + s * state.velocity + t * state.bias + np.cross(arm, state.bias)
-    end, _ = measured(state, value, r, math.inf, velocity=s, bias=t, arm=arm, turns=turns)
+    arm, y, r = rng.standard_normal(3), rng.standard_normal(6), 0.3
+    H, turns, arms = measurement_matrix(arm), no_turns(), np.array([arm, np.zeros(3)])
+    end, _ = measured(state, y.reshape(2, 3), r, math.inf, arms=arms, turns=turns)
     information = np.linalg.inv(state.covariance) + H.T @ H / r
     assert np.allclose(np.linalg.inv(end.covariance), information, rtol=1e-6, atol=1e-6)
     d = end.covariance @ H.T @ y / r
@@ -152,6 +153,19 @@ def test_without_tails_a_measurement_is_that_of_a_kalman_filter():
     assert np.allclose(turns.covariance, (state.covariance - end.covariance)[3:6, 3:6], atol=1e-9)
 
 
+def test_a_factor_of_the_noise_leaves_what_the_offset_of_the_accelerometer_explains():
+    """Of a body at rest the offset alone makes the vertical uncertain; without an offset all is noise."""
+    rng = np.random.default_rng(5)
+    A, slope = rng.standard_normal((3, 3)), rng.standard_normal((3, 3))
+    P = np.zeros((ERRORS, ERRORS))
+    P[9:, 9:], P[3:6, 9:] = A @ A.T, slope @ A @ A.T
+    P[9:, 3:6], P[3:6, 3:6] = P[3:6, 9:].T, slope @ A @ A.T @ slope.T
+    assert np.allclose(tilt_covariance(P, 0.25), P[3:6, 3:6])
+    P[3:6, 3:6] += np.eye(3)
+    assert np.allclose(tilt_covariance(P, 4.0), P[3:6, 3:6] + 3.0 * np.eye(3))
+    assert np.allclose(tilt_covariance(np.eye(ERRORS), 4.0), 4.0 * np.eye(3))
+
+
 def test_compiled_kernels_give_the_numbers_of_their_source():
     if not hasattr(measure, "py_func"):
         pytest.skip("numba is not installed, or switched off")
@@ -160,6 +174,7 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
         state, turns = random_state(np.random.default_rng(6)), no_turns()
         step(0.005, reading, *state[:4], np.ones((1, 3)), np.eye(3))
         spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
-        correct(np.ones(3), 1.0, 0.1, np.array([0.1, 0.2, -0.8]), 0.01, 3.0, state, turns)
+        arms = np.array([[0.1, 0.2, -0.8], [0.0, 0.0, 0.0]])
+        correct(np.ones((2, 3)), arms, 1, np.array([0.01, 0.02]), 3.0, state, turns)
         ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
     np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-9)
