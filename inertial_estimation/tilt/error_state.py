@@ -99,10 +99,10 @@ def propagate(
     vertical: MutableColumn,
     bias: Column,
     offset: Column,
-    points: MutableTable,
+    origin: MutableColumn,
     axes: MutableTable,
 ) -> None:
-    """Advance velocity and vertical by one step, and what is fixed in the world.
+    """Advance velocity and vertical by one step, and a frame that is fixed in the world.
 
     Args:
         h: Duration of the step [s].
@@ -111,8 +111,8 @@ def propagate(
         vertical: z at its begin; changed.
         bias: Of the gyroscope [rad/s].
         offset: Of the accelerometer [m/s^2].
-        points: Points fixed in the world, from the IMU [m], shape (n, 3); changed.
-        axes: Directions fixed in the world, shape (m, 3); changed.
+        origin: Of that frame, from the IMU [m], shape (3,); changed.
+        axes: Its axes, one in each row, shape (3, 3); changed.
     """
     w, f = combine(vector_of(reading, 3), -1.0, vector_of(bias, 0)), vector_of(reading, 0)
     middle = rotation((-0.5 * h * w[0], -0.5 * h * w[1], -0.5 * h * w[2]))
@@ -121,10 +121,8 @@ def propagate(
     before = times(middle, vector_of(velocity, 0))
     after = times(middle, combine(before, h, push))
     travel = combine(times(middle, before), 1.0, after)
-    for k in range(len(points)):
-        point = times(middle, times(middle, vector_of(points[k], 0)))
-        store(points[k], 0, combine(point, -0.5 * h, travel))
-    for k in range(len(axes)):
+    store(origin, 0, combine(times(middle, times(middle, vector_of(origin, 0))), -0.5 * h, travel))
+    for k in range(3):
         store(axes[k], 0, times(middle, times(middle, vector_of(axes[k], 0))))
     store(velocity, 0, after)
     store(vertical, 0, normalised(times(middle, z)))

@@ -14,17 +14,15 @@ The mathematics are in `error_state`; equations and their source in docs/tilt_ob
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import dot, exp_so3, log_so3, matrix, skew, times, vector
+from inertial_estimation.spatial.rotations import dot, exp_so3, matrix, skew, times, vector
 from inertial_estimation.tilt.error_state import (
     ERRORS,
     ProcessNoise,
-    TiltState,
     Turns,
     inverse,
     measure,
@@ -33,8 +31,7 @@ from inertial_estimation.tilt.error_state import (
 )
 from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics
-from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
-from inertial_estimation.tilt.observer import LONGEST_INTERVAL, Look, TiltObserver
+from inertial_estimation.tilt.observer import Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
@@ -47,7 +44,6 @@ SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is 
 REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
-SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
 TESTED_TIME = 0.5  # over which corrections of the vertical are summed; in which a step is found [s]
@@ -57,8 +53,6 @@ STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [r
 LEAST_FACTOR = 0.25  # of the variances of tilt errors by noise, where corrections cancel
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
-
-ORIGIN = np.zeros(3)  # the lowest point of a foot that is not round
 
 
 @dataclass(frozen=True)
@@ -114,45 +108,6 @@ class FilterConfig:
     )
 
 
-class Carried(NamedTuple):
-    """What the IMU carries along since the contacts were seen last, in its frame.
-
-    Attributes:
-        feet: The contacts then; None where they were not known.
-        below: From the frame of a round foot to its lowest point, then [m], shape (3,).
-        points: Points fixed in the world, as they are expected now; changed in place [m], shape (n, 3).
-        axes: Axes of the IMU then, as they are expected now; changed in place, shape (3, 3).
-    """
-
-    feet: Feet | None
-    below: Array
-    points: Array
-    axes: Array
-
-    @classmethod
-    def of(cls, feet: Feet | None, below: Array) -> "Carried":
-        """Begin with these contacts."""
-        return cls(feet, below, np.zeros((0, 3)) if feet is None else feet.points + below, np.eye(3))
-
-    def stood(self, feet: Feet | None, T: float) -> tuple[Array, Array] | None:
-        """Return where the joints see the points T later [s], and the shares of soles that stand flat.
-
-        None where nothing stands, or after too long a time.
-        """
-        if feet is None or self.feet is None or T > LONGEST_INTERVAL or not feet.shares.any():
-            return None
-        standing = np.minimum(feet.shares, self.feet.shares) > SOLE_SHARE
-        return feet.points + feet.turns_since(self.feet) @ self.below, feet.shares * (feet.soles & standing)
-
-    def missed(self, feet: Feet, k: int) -> Array:
-        """Return the rotation of a foot that does not turn, which the gyroscope has missed [rad], shape (3,).
-
-        With R the rotation of a vector fixed in the world, in the IMU frame: R_foot R_gyro' = exp(S(missed)).
-        """
-        assert self.feet is not None
-        return log_so3(feet.rotations[k] @ self.feet.rotations[k].T @ self.axes)
-
-
 class TiltFilter(TiltObserver):
     """The filter on readings and contacts.
 
@@ -185,10 +140,8 @@ class TiltFilter(TiltObserver):
         P = np.zeros((ERRORS, ERRORS))
         P[6:9, 6:9] = bias_covariance
         P[9:12, 9:12] = self.config.accelerometer_offset**2 * np.eye(3)
-        self.state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), bias, np.zeros(3), P)
-        self.aligning, self._alignment = True, InitialAlignment(self._radius)
+        self._begin(self._radius, bias, P)
         self._alone = math.inf  # time without contact [s]
-        self._carried, self._interval = Carried.of(None, ORIGIN), 0.0
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation, self.variance_factor = np.zeros(2), 1.0
         self.residual, self.since_bias_step = np.zeros(3), math.inf
@@ -196,42 +149,33 @@ class TiltFilter(TiltObserver):
     def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step; see `TiltObserver.step`."""
         if self.aligning:
-            self._align(h, reading, look)
+            shown = self._align(h, reading, look)
+            if shown is not None:
+                self._take_alignment(shown)
             return
         velocity, vertical, bias, offset, _covariance = self.state
-        propagate(h, reading, velocity, vertical, bias, offset, self._carried.points, self._carried.axes)
+        propagate(h, reading, velocity, vertical, bias, offset, self._carried.origin, self._carried.axes)
         if look is not None:
             feet, imu = look
-            self._interval += imu.time
+            self._carried.time += imu.time
             spread(self.state, imu.time, imu.rate, self._noise(imu), self._turns)
             self._take_clipping(feet, imu.clipped)
             if feet is not None:
                 self._measure_contacts(feet)
-                self._carry(feet)
+                self._carried.see(feet, vertical)
+                self._alone = 0.0 if feet.shares.any() else self._alone
             self._measure_freedom(imu.time)
             self._measure_rest(imu)
             self._test_bias(imu.time)
 
-    def _align(self, h: float, reading: Array, look: Look | None) -> None:
-        """Collect readings and contact velocities, and begin with their vertical when the time is over."""
-        alignment = self._alignment
-        alignment.turn(h, reading[3:] - self.state.bias, reading[:3])
-        if look is None:
-            return
-        if look.feet is not None:
-            alignment.see(look.feet, self.state.vertical)
-        if alignment.time < STARTUP:
-            return
-        velocity, vertical, shown = alignment.solve()
-        P = self.state.covariance
+    def _take_alignment(self, shown: Array) -> None:
+        """Take the covariance of velocity and tilt of one axis."""
+        vertical, P = self.state.vertical, self.state.covariance
         across = np.eye(3) - np.outer(vertical, vertical)  # yaw is zero at the start, by definition
         P[0:3, 0:3] = shown[0, 0] * np.eye(3)
         P[3:6, 3:6] = (shown[1, 1] + ALIGNED_SIGMA**2) * across
         P[0:3, 3:6] = shown[0, 1] * skew(vertical)  # z_true = z + z x a
         P[3:6, 0:3] = P[0:3, 3:6].T
-        self.state.velocity[:], self.state.vertical[:] = velocity, vertical
-        self.aligning = False
-        self._carry(look.feet)
 
     def _noise(self, imu: ImuStatistics) -> ProcessNoise:
         """Return what has driven the errors since the last look.
@@ -265,20 +209,18 @@ class TiltFilter(TiltObserver):
         s^2 over the share of the contact in the weight; s^2 is the mean of what the residuals show beyond
         the filter's own covariance (expectation maximisation).
         """
-        T, last, carried = self._interval, self.residual, self._carried
-        stood = carried.stood(feet, T)
+        T, last, carried = self._carried.time, self.residual, self._carried
+        stood = carried.points(feet)
         if stood is None:
             return
-        seen, flat = stood
-        moved, arms = (carried.points - seen) / T, 0.5 * (carried.points + seen)
+        (expected, seen), (flat, missed) = stood, carried.soles(feet)
+        moved, arms = (expected - seen) / T, 0.5 * (expected + seen)
         self.residual, level = feet.shares @ moved, self.contact_noise**2
-        points, soles = feet.shares > 0.0, np.flatnonzero(flat)
-        turned = np.array([carried.missed(feet, k) / T for k in soles.tolist()]).reshape(-1, 3)
-        innovations = np.concatenate((moved[points], turned))
-        arms = np.concatenate((arms[points], np.zeros_like(turned)))
-        variances = np.concatenate((level / feet.shares[points], SOLE_NOISE / (T * flat[soles])))
-        n = len(variances) - len(soles)
-        shown = measure(innovations, arms, n, variances, TAIL, self.state, self._turns)
+        points = feet.shares > 0.0
+        innovations = np.concatenate((moved[points], missed / T))
+        arms = np.concatenate((arms[points], np.zeros_like(missed)))
+        variances = np.concatenate((level / feet.shares[points], SOLE_NOISE / (T * flat)))
+        shown = measure(innovations, arms, len(arms) - len(flat), variances, TAIL, self.state, self._turns)
         gain = 1.0 - math.exp(-T / NOISE_MEMORY)
         self._noise_level += gain * (max(level * shown, 0.0) - self._noise_level)
         now = np.array([self.residual @ self.residual, self.residual @ last])
@@ -309,14 +251,14 @@ class TiltFilter(TiltObserver):
         if not clipped.any():
             return
         state, carried = self.state, self._carried
-        stood = carried.stood(feet, self._interval)
         variance = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
-        if feet is not None and stood is not None and stood[1].any():
-            missed = stood[1] @ [carried.missed(feet, k) for k in range(len(feet.soles))] / stood[1].sum()
-            R = exp_so3(np.where(clipped > 0.0, missed, 0.0))
+        soles = None if feet is None or carried.points(feet) is None else carried.soles(feet)
+        if soles is not None and len(soles[0]):
+            flat, missed = soles
+            R = exp_so3(np.where(clipped > 0.0, flat @ missed / flat.sum(), 0.0))
             state.velocity[:], state.vertical[:] = R @ state.velocity, R @ state.vertical
-            carried.points[:], carried.axes[:] = carried.points @ R.T, carried.axes @ R.T
-            variance = np.minimum(variance, SOLE_NOISE * self._interval)
+            carried.origin[:], carried.axes[:] = R @ carried.origin, carried.axes @ R.T
+            variance = np.minimum(variance, SOLE_NOISE * carried.time)
         state.covariance[3:6, 3:6] += np.diag(variance)
         self.variance_factor = max(self.variance_factor, 1.0)
 
@@ -353,12 +295,6 @@ class TiltFilter(TiltObserver):
         P[6:9, 6:9] += wrong
         self._noise_level, self._correlation = LEAST_CONTACT_NOISE**2, np.zeros(2)
         self.variance_factor = max(self.variance_factor, 1.0)
-
-    def _carry(self, feet: Feet | None) -> None:
-        """Carry the points of these contacts from here on."""
-        self._carried, self._interval = Carried.of(feet, -self._radius * self.state.vertical), 0.0
-        if feet is not None and feet.shares.any():
-            self._alone = 0.0
 
     def inflate_bias(self) -> None:
         """Make the gyroscope's bias as uncertain as at the start."""

@@ -15,50 +15,11 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.tilt.feet_sensing import Feet
-from inertial_estimation.tilt.observer import LONGEST_INTERVAL
 
 STARTUP = 0.3  # over which the tilt at the start is determined; nothing is published during it [s]
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
 ACCELERATION_SIGMA = 1.0  # of the mean acceleration, by which gamma differs from the mean force [m/s^2]
 CONTACT_SIGMA = 0.1  # of a contact velocity [m/s]
-
-
-class ContactVelocity:
-    """Turns contact points with the gyroscope alone: the distance to where joints see them is motion."""
-
-    def __init__(self, radius: float) -> None:
-        """Begin without a look.
-
-        Args:
-            radius: Of round feet [m].
-        """
-        self._radius = radius
-        self._then: Feet | None = None
-        self._turned, self._time = np.eye(3), 0.0
-
-    def turn(self, h: float, rate: Array) -> None:
-        """Take the mean angular rate, bias removed [rad/s], shape (3,), over a step of h seconds."""
-        self._turned = exp_so3(-h * rate) @ self._turned
-        self._time += h
-
-    def look(self, feet: Feet, up_I: Array) -> tuple[float, Array] | None:
-        """Return the interval since the last look [s], and the mean velocity over it in this frame [m/s].
-
-        Args:
-            feet: The contacts now.
-            up_I: The vertical, shape (3,).
-
-        Returns:
-            None at the first look, without contact, and after too long an interval.
-        """
-        then, turned, interval = self._then, self._turned, self._time
-        self._then, self._turned, self._time = feet, np.eye(3), 0.0
-        if then is None or not 0.0 < interval <= LONGEST_INTERVAL or not feet.shares.any():
-            return None
-        below = -self._radius * up_I
-        moved = (then.points + below) @ turned.T - feet.points - feet.turns_since(then) @ below
-        return interval, feet.shares @ moved / interval
 
 
 class InitialAlignment:
@@ -68,13 +29,8 @@ class InitialAlignment:
         time: Length of the window until now [s].
     """
 
-    def __init__(self, radius: float) -> None:
-        """Begin a window.
-
-        Args:
-            radius: Of round feet [m].
-        """
-        self.time, self._contacts = 0.0, ContactVelocity(radius)
+    def __init__(self) -> None:
+        self.time = 0.0
         self._R = np.eye(3)  # start of the window from now
         self._F = np.zeros(3)
         self._normal = np.diag([1.0 / VELOCITY_SIGMA**2, 1.0 / ACCELERATION_SIGMA**2])
@@ -92,19 +48,14 @@ class InitialAlignment:
         self._F = self._F + h * (middle @ force)
         self._R = self._R @ exp_so3(h * rate)
         self.time += h
-        self._contacts.turn(h, rate)
 
-    def see(self, feet: Feet, up_I: Array) -> None:
-        """Take the mean velocity that the contacts show since they were seen last.
+    def see(self, interval: float, velocity: Array) -> None:
+        """Take the mean velocity that contacts show over the last interval.
 
         Args:
-            feet: The contacts now.
-            up_I: The vertical, about, shape (3,).
+            interval: Its length [s].
+            velocity: In the present frame [m/s], shape (3,).
         """
-        seen = self._contacts.look(feet, up_I)
-        if seen is None:
-            return
-        interval, velocity = seen  # in the present frame
         t = self.time - 0.5 * interval
         row = np.array([1.0, -t]) / CONTACT_SIGMA
         value = (self._R @ velocity - self._F * (t / max(self.time, 1e-9))) / CONTACT_SIGMA

@@ -24,10 +24,8 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
-from inertial_estimation.tilt.error_state import ERRORS, TiltState
-from inertial_estimation.tilt.feet_sensing import Feet
+from inertial_estimation.tilt.error_state import ERRORS
 from inertial_estimation.tilt.imu_readings import REST_TIME
-from inertial_estimation.tilt.initial_alignment import STARTUP, ContactVelocity, InitialAlignment
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
@@ -149,11 +147,8 @@ class TwoStageObserver(TiltObserver):
         self._start(self.state.bias)
 
     def _start(self, bias: Array) -> None:
-        self.aligning, self._alignment = True, InitialAlignment(self._radius)
-        self._contacts = ContactVelocity(self._radius)
-        up = np.array([0.0, 0.0, 1.0])
-        self._intermediate = up
-        self.state = TiltState(np.zeros(3), up, bias, np.zeros(3), np.zeros((ERRORS, ERRORS)))
+        self._begin(self._radius, bias, np.zeros((ERRORS, ERRORS)))
+        self._intermediate = self.state.vertical.copy()
 
     def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step; see `TiltObserver.step`."""
@@ -164,26 +159,19 @@ class TwoStageObserver(TiltObserver):
             bias += gain * (look.imu.rate - bias)
             self._bias_sigma = max(self._bias_sigma * (1.0 - gain), KNOWN_BIAS)
         if self.aligning:
-            self._align(h, rate, force, feet)
+            self._align(h, reading, look)
+            self._intermediate = vertical.copy()
             return
-        self._contacts.turn(h, rate)
-        seen = None if feet is None else self._contacts.look(feet, vertical)
-        y_v = None if seen is None else seen[1]
+        self._carried.turn(h, rate)
+        y_v = None if feet is None else self._carried.velocity(feet)
+        if feet is not None:
+            self._carried.see(feet, vertical)
         before = TwoStageState(velocity, self._intermediate, vertical)
         after = two_stage_step(before, self.config, h, rate, force, y_v)
         velocity[:], vertical[:], self._intermediate = after.velocity, after.vertical, after.intermediate
         self.residual = np.zeros(3) if y_v is None else y_v - after.velocity
         tilt = (self._bias_sigma * self.bias_sensitivity) ** 2 + TILT_NOISE**2
         P[:] = np.diag(np.repeat([CONTACT_NOISE**2, tilt, self._bias_sigma**2, 0.0], 3))
-
-    def _align(self, h: float, rate: Array, force: Array, feet: Feet | None) -> None:
-        alignment = self._alignment
-        alignment.turn(h, rate, force)
-        if feet is not None:
-            alignment.see(feet, self.state.vertical)
-        if alignment.time >= STARTUP:
-            self.state.velocity[:], self._intermediate, _shown = alignment.solve()
-            self.state.vertical[:], self.aligning = self._intermediate, False
 
     def inflate_bias(self) -> None:
         """Make the bias as uncertain as at the start."""

@@ -32,11 +32,11 @@ def no_turns():
     return Turns(np.zeros(3), np.zeros((3, 3)))
 
 
-def propagated(state, h, reading, points=None, axes=None):
-    """The state after a step; points and axes are changed in place."""
+def propagated(state, h, reading, origin=None, axes=None):
+    """The state after a step; origin and axes are changed in place."""
     after = copied(state)
-    points = np.zeros((0, 3)) if points is None else points
-    propagate(h, reading, *after[:4], points, np.eye(3) if axes is None else axes)
+    origin = np.zeros(3) if origin is None else origin
+    propagate(h, reading, *after[:4], origin, np.eye(3) if axes is None else axes)
     return after
 
 
@@ -99,16 +99,16 @@ def test_the_covariance_is_propagated_by_the_derivative_of_the_motion():
     assert np.allclose(seen @ end.covariance @ seen.T, seen @ expected @ seen.T, atol=1e-5)
 
 
-def test_points_fixed_in_the_world_are_carried_exactly_in_a_constant_turn():
+def test_a_frame_fixed_in_the_world_is_carried_exactly_in_a_constant_turn():
     """A body that circles: in the world it moves with constant speed round a point, which it carries."""
     rate = np.array([0.0, 0.0, 0.7])
     velocity = np.cross(rate, np.array([0.5, 0.0, 0.0]))  # of the IMU, half a metre from the axis
     force = np.cross(rate, velocity) + np.array([0.0, 0.0, STANDARD_GRAVITY])
     state = TiltState(velocity, np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 0.01 * np.eye(ERRORS))
-    points, axes = np.array([[-0.5, 0.0, 0.0]]), np.eye(3)
+    origin, axes = np.array([-0.5, 0.0, 0.0]), np.eye(3)
     for _ in range(1000):
-        state = propagated(state, 0.002, np.concatenate((force, rate)), points, axes)
-    assert np.allclose(points[0], [-0.5, 0.0, 0.0], atol=1e-5)
+        state = propagated(state, 0.002, np.concatenate((force, rate)), origin, axes)
+    assert np.allclose(origin, [-0.5, 0.0, 0.0], atol=1e-5)
     assert np.allclose(axes.T, exp_so3(-2.0 * rate), atol=1e-9)
 
 
@@ -172,7 +172,7 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
     reading, ends = np.array([0.3, -0.4, 9.9, 0.2, -0.1, 0.5]), []
     for step, correct in ((propagate, measure), (propagate.py_func, measure.py_func)):
         state, turns = random_state(np.random.default_rng(6)), no_turns()
-        step(0.005, reading, *state[:4], np.ones((1, 3)), np.eye(3))
+        step(0.005, reading, *state[:4], np.ones(3), np.eye(3))
         spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
         arms = np.array([[0.1, 0.2, -0.8], [0.0, 0.0, 0.0]])
         correct(np.ones((2, 3)), arms, 1, np.array([0.01, 0.02]), 3.0, state, turns)
