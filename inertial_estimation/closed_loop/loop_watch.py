@@ -22,6 +22,8 @@ from inertial_estimation.synthetic.synthetic_sensors import (
     wrench_topic,
 )
 
+LOOKS = 20  # at a robot that is tried for a second
+
 
 class LoopWatch:
     """Looks at the estimates and the true state of a loop now and then.
@@ -84,6 +86,11 @@ class LoopWatch:
         ]
         return [line for line in (tilt, *masses) if line]
 
+    def limit(self, joint: str) -> float:
+        """Return the effort limit of a joint at which its torque was [Nm or N]; NaN where it never was."""
+        index = self.loop.simulation.robot.joint_index(joint)
+        return float(self._limits[index]) if joint in self._limited else math.nan
+
     def fall(self) -> str:
         """Say when the robot fell, and which torques were at their limits before."""
         said = [f"{name} (first at {time_s:.1f} s)" for name, time_s in self._limited.items()]
@@ -117,27 +124,31 @@ class TrialRun:
     drift: float  # largest distance of a joint from the stance at the end [rad or m]
     joint: str  # that joint
     tilt_rms: float  # tilt error [rad]; NaN without a tilt observer
+    limit: float  # effort limit of that joint at which its torque was [Nm or N]; NaN where it was not
 
 
-def try_robot(file: str) -> TrialRun:
+def try_robot(file: str, *, adaptation: bool = True) -> TrialRun:
     """Let the robot of a parameter file hang on its hoist for a second, then stand on its estimates for one.
+
+    Args:
+        file: The parameter file.
+        adaptation: Whether it stands with the estimated inertias or with those of the URDF.
 
     Raises:
         ~inertial_estimation.errors.InertialEstimationError: If a node does not accept the file, or the
             robot cannot stand in its stance.
     """
-    loop = RobotLoop(file).build()
+    loop = RobotLoop(file).build(adaptation=adaptation)
     simulation = loop.simulation
     start = simulation.truth().q
     loop.release(1.0)
-    loop.run(1.0)
     watch = LoopWatch(loop)
-    watch.look()
+    for _ in range(LOOKS):
+        loop.run(1.0 / LOOKS)
+        watch.look()
     drifts = np.abs(simulation.truth().q - start)
-    worst = int(np.argmax(drifts))
-    return TrialRun(
-        simulation.fallen, float(drifts[worst]), simulation.robot.joint_names[worst], watch.tilt_rms
-    )
+    joint = simulation.robot.joint_names[int(np.argmax(drifts))]
+    return TrialRun(simulation.fallen, float(drifts.max()), joint, watch.tilt_rms, watch.limit(joint))
 
 
 class LoopRecording:

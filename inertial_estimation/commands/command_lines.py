@@ -99,7 +99,7 @@ SHARED: dict[
     "--storage": ("mcap", "", "format of the rosbag2 (mcap)", {"choices": STORAGES}),
     "--no-figures": (False, "", "write no figures and no report"),
     "--rrd": (Path, "FILE", "also write the moving robot to FILE.rrd, which the command view shows"),
-    "--remap": ([], "A:=B", "read topic B in place of A", {"type": remapping}),
+    "--remap": ([], "A:=B", "read topic B in place of A; __ns:=B: of namespace B", {"type": remapping}),
     "--reference": (str, "TOPIC", REFERENCE),
     "--start": (0.0, "S", "begin S seconds into the recording"),
     "--seed": (0, "N", "seed of what is random; the same one gives the same result"),

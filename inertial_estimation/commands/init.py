@@ -143,6 +143,11 @@ def _simulated(file: Path) -> tuple[str, bool]:
         said = "CHECK: the robot falls in simulation; try another stance"
     elif trial.drift > KEPT_POSTURE:
         said = f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance"
+        if not math.isnan(trial.limit):
+            said += f", its torque at the effort limit of {trial.limit:.3g}"
+        elif try_robot(str(file), adaptation=False).drift < KEPT_POSTURE:
+            said += ": the estimates of its link move so light a joint (with the URDF's values it stays); "
+            said += "--links names heavier ones"
     tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
     return said + tilt, True
 

@@ -18,7 +18,7 @@ from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.payload.config import TrunkPayloadConfig
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recorded_topics import NAMESPACE, RecordedTopics
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
@@ -127,17 +127,19 @@ def replay_topics(values: Mapping[str, Any], remappings: Mapping[str, str]) -> R
 
     Args:
         values: Parameters that describe the robot (``contacts``, ``joint_states.topics``, ``inputs.map``).
-        remappings: New name by old one, with or without the leading slash.
+        remappings: New name by old one, with or without the leading slash; that of ``__ns`` is the namespace
+            of what is not remapped.
 
     Raises:
         ConfigurationError: If a remapping names no input.
     """
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
+    namespace = renamed.pop(NAMESPACE, "")
     contacts = tuple(values["contacts"])
     own = RecordedTopics(contacts).names
     others = [name for name in values.get("joint_states.topics", ()) if name not in own]
     others += [name for name in renamed if name not in own] if values.get("inputs.map") else []
-    topics = RecordedTopics(contacts, renamed, others)
+    topics = RecordedTopics(contacts, renamed, others, namespace)
     for old in renamed:
         if old not in topics.names:
             hint = did_you_mean(old, topics.names, "the inputs are")

@@ -263,9 +263,9 @@ def ground_normal(table: Table) -> Array | None:
     """Return the mean normal of the ground under the feet in base axes, upwards; None where unknown.
 
     Of up to two soles it is their mean normal, weighted by their loads; of three or more points that of the
-    plane of their lowest positions, which is level but for the slope.
+    plane of their lowest positions, which is level but for the slope. Feet that carry nothing do not stand.
     """
-    if not table.robot.n_base or not table.points_B.shape[1]:
+    if not table.robot.n_base or not table.points_B.shape[1] or (table.measures_wrenches and hangs(table)):
         return None
     loads = table.loads
     if not table.points:

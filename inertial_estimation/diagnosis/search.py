@@ -39,6 +39,7 @@ MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # log odds, and share of the best one's, within which others are alike
 NAMED = 3
 OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
+NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
     "positions": "positions and limits",
@@ -167,8 +168,13 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
     gains = {name: best.parts[name].log - part.log for name, part in before.items()}
     much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
     one = best.hypothesis
-    shares = [(one.least * (name in OF_EFFORTS), *_shares(name, best.parts, before)) for name in much]
-    return best.odds > CERTAIN and any(was > least and now < one.leaves * was for least, was, now in shares)
+
+    def explains(name: str) -> bool:
+        was, now = _shares(name, best.parts, before)
+        least = one.least * (name in OF_EFFORTS)
+        return was > least and now < min(one.leaves * was, NOTHING if name in RATIOS else math.inf)
+
+    return best.odds > CERTAIN and any(map(explains, much))
 
 
 def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.errors import listing
-from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.config import TURN
+from inertial_estimation.inputs.joints import JOINTS, JUMP, LARGEST_ACCELERATION
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.stream import DropReason
@@ -16,6 +17,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
 WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
+COARSE_STAMPS = 0.05  # share of equal stamps, from which they may be those of a coarse clock
 DISORDER = 0.001  # share of the stamps that are not after their predecessor
 GAPS, LOST = 0.001, 0.01  # share of the steps that are gaps; of the time that is lost in them
 SILENT_S = 1.0  # without readings while others arrive, from which it is said [s]
@@ -25,9 +27,11 @@ MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a positi
 STEPS, LIFTED = 8, 0.25  # times that a walking foot is put down or lifted; share of its largest load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
+FEWEST_JUMPS = 5  # of positions, which are no spikes
 SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
 LOST_VALUES = 0.001  # share of values that are no number
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
+RIVAL = "another publisher, as a joint_state_publisher? ros2 topic info -v names them; one must end"
 BY_TORQUES = (
     "without force sensors tilt_observer takes the contact forces from the efforts of joint_states: "
     "contact.source: joint_torques"
@@ -44,10 +48,11 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
         yield Finding("joint names", JOINTS, Verdict.OK, 0.0, "", "all joints are there")
     n = streams.n_joints
     efforts = bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
-    for topic in streams.absent:
-        why = f"the recording has no messages on '{topic}' that it is read from: what needs them is left out"
-        remedy = BY_TORQUES if topic.endswith("/wrench") and not streams.wrenches and efforts else ""
-        yield cannot_tell("topic", topic.strip("/"), why, remedy)
+    if streams.absent:
+        why = "the recording has no messages that they are read from: what needs them is left out"
+        lacking = any(topic.endswith("/wrench") for topic in streams.absent) and not streams.wrenches
+        topics = listing(topic.strip("/") for topic in streams.absent)
+        yield cannot_tell("topics", topics, why, BY_TORQUES if lacking and efforts else "")
     for name, stream in streams.by_name.items():
         found = [*_stamps(name, stream, max_gap_s), *_silence(name, streams.by_name)]
         rate = _rate(stream)
@@ -99,8 +104,12 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
     }
     back, same = counts.values()
     if back + same > max(DISORDER * notes.received, 2):
-        said = f"{back} stamps go back in time and {same} repeat the one before"
-        yield unusual("stamps", float(back + same), "", said, "does more than one publisher send it?")
+        parts = ((back, "go back in time"), (same, "repeat the one before"))
+        said = " and ".join(f"{count} of {notes.received} stamps {what}" for count, what in parts if count)
+        remedy = "does more than one publisher send it?"
+        if same > COARSE_STAMPS * notes.received > back:
+            remedy = f"a clock of coarse steps? Set inputs.stamps: arrival; else, {remedy}"
+        yield unusual("stamps", float(back + same), "", said, remedy)
     if notes.even:
         remedy = "stamp at the time of measurement; the nodes make the times even (inputs.stamps)"
         yield unusual("bursts", 1.0, "", "the stamps come in bursts: they are times of arrival", remedy)
@@ -123,6 +132,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
     found, kept = list[Finding](), dict[str, Array]()
     found += _positions(joints, joint_names, kept)
+    found += _rivals(joints, joint_names)
     moves = (np.diff(joints.values[:, :n], axis=0, prepend=np.nan) != 0.0).any(axis=1)  # at rest efforts stay
     efforts = [f"effort of {name}" for name in joint_names]
     found += _judged(JOINTS, efforts, joints.times_ns[moves], joints.values[moves, 2 * n :], {})
@@ -136,6 +146,27 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     cleaned = streams.changed(lambda name, s: s.with_values(kept[name]) if name in kept else s)
     said = f"no value of {len(streams.by_name)} input(s) is stuck, saturated or missing"
     return found or [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)], cleaned
+
+
+def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
+    """Find positions that jump away and back from one joint state to the next: those of two publishers."""
+    q, t = joints.values[:, : len(joint_names)], 1e-9 * joints.times_ns
+    if len(q) < 3:
+        return
+
+    def distance(a: Array, b: Array) -> Array:
+        apart: Array = np.abs(np.mod(a - b + 0.5 * TURN, TURN) - 0.5 * TURN)  # of angles, without turns
+        return apart
+
+    away = np.minimum(distance(q[1:-1], q[:-2]), distance(q[1:-1], q[2:]))
+    moved = JUMP + 0.5 * LARGEST_ACCELERATION * (t[2:] - t[:-2])[:, None] ** 2 + distance(q[2:], q[:-2])
+    jumps = away > moved
+    count = int(jumps.any(axis=1).sum())
+    if count > max(FEWEST_JUMPS, DISORDER * len(q)):
+        which = listing([joint_names[j] for j in np.flatnonzero(jumps.any(axis=0)).tolist()], limit=6)
+        largest = float(away[jumps].max())
+        said = f"{which}: {count} of {len(q)} positions jump by up to {largest:.2g} rad (m), and back at once"
+        yield Finding("rivals", JOINTS, Verdict.WRONG, float(count), "", said, RIVAL)
 
 
 def _judged(

@@ -162,7 +162,7 @@ MOST_LISTED = 6  # names of a message
 MOST_KNOWN = 256  # orders of names that are remembered
 MOST_PARTS = 16  # sets of joints that messages have
 NO_VELOCITY = "not sent or nan; 'inputs.joint_velocity: auto' derives it from positions"
-NO_EFFORT = "it has no effort, but joint torques are needed"
+NO_EFFORT = "it has no effort, but joint torques are needed (contact.source: joint_torques, or torque_rows)"
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
 
 
@@ -267,7 +267,7 @@ class JointNeeds(NamedTuple):
 
     velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
     efforts: bool | Collection[int] = False  # of all joints; or finite ones of some indices, others zero
-    partial: bool = False  # whether joints may be NaN of which no messages come
+    partial: bool = False  # whether joints may be NaN of which no messages come, and efforts that none has
 
 
 class JointPart:
@@ -308,8 +308,9 @@ class JointPart:
         self._scale = None if (scale == 1.0).all() else scale
         self._offset = offset if offset.any() else None
         needed = joints if isinstance(needs.efforts, bool) else list(needs.efforts)
-        # Columns of efforts that need not be finite.
+        # Columns of efforts that need not be finite, and of those without which there is nothing.
         self._unneeded = 2 * m + np.flatnonzero(~np.isin(joints, needed))
+        self._needed = 2 * m + np.flatnonzero(np.isin(joints, needed) & effort & (not needs.partial))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
@@ -321,9 +322,13 @@ class JointPart:
         else:
             row[m : 2 * m] = math.nan
         if width > 2 * m:
-            if reading.effort is None:
+            if reading.effort is not None:
+                reading.effort.take(places, out=row[2 * m :])
+            else:
+                row[2 * m :] = math.nan
+            needed = self._needed
+            if len(needed) and math.isnan(row[needed[0]]) and np.isnan(row[needed]).all():
                 return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
-            reading.effort.take(places, out=row[2 * m :])
         if self._scale is not None:
             row *= self._scale
         if self._offset is not None:

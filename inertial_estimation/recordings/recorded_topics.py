@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 IMU, JOINTS, YAW_REFERENCE, BASE_STATE = "imu/data", "joint_states", "yaw_reference", "base_state"
+NAMESPACE = "__ns"  # in place of a topic: the namespace, as ROS writes it
 INPUTS = (IMU, JOINTS, YAW_REFERENCE, BASE_STATE)
 
 
@@ -16,16 +17,18 @@ class RecordedTopics:
         contacts: Contacts, which have wrenches.
         renamed: Topics by the nodes' relative names, where they differ.
         others: Further inputs by relative name, as joint states in parts, or custom messages.
+        namespace: Namespace of the others, with its leading slash; empty for the root namespace.
     """
 
     contacts: Sequence[str] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     others: Sequence[str] = ()
+    namespace: str = ""
 
     def of(self, name: str) -> str:
         """Return the topic of an input by the name that a pipeline has for it (``joint_states``)."""
         own = "/".join(map(topic_token, name.split("/")))
-        return self.renamed.get(own, f"/{own}")
+        return self.renamed.get(own, f"{self.namespace}/{own}")
 
     @property
     def joints(self) -> str:

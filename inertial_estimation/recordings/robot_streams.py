@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, RecordingError, listing
+from inertial_estimation.errors import (
+    ConfigurationError,
+    MeasurementError,
+    RecordingError,
+    did_you_mean,
+    listing,
+)
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds
@@ -26,7 +32,7 @@ from inertial_estimation.inputs.stream import Stream as Input
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import Recording, check_topic
+from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
 NONE, WRENCH = ContactSource.NONE, ContactSource.WRENCH
@@ -75,10 +81,7 @@ def read_streams(
     }
     others = set(inputs.topics) - {IMU, *inputs.streams}  # custom messages, which may hold joint states
     if not ({*config.joint_states.topics} | others) - without:
-        raise RecordingError(
-            f"'{recording.name}' has no joint states on '{topics.joints}'; name their topic with --remap, "
-            f"it has {', '.join(sorted(recorded))}"
-        )
+        raise RecordingError(_missing(recording, topics, JOINTS, (JOINT_STATE_TYPE,)))
     takers = connect(inputs, recording, topics, without)
     offset_ns = clock_offset_ns(recording, takers, span_ns[0])
     for message in recording.unread(list(takers), span_ns[0]):
@@ -153,6 +156,22 @@ def _stream(taken: Input) -> Stream:
     return Stream(times, np.array([row for _time_ns, row in rows]).reshape(-1, taken.spec.width), notes)
 
 
+def _missing(recording: Recording, topics: RecordedTopics, name: str, types: Collection[str]) -> str:
+    """Return that the topic of an input is missing, and which ones may be meant."""
+    topic, recorded = topics.of(name), recording.topics
+    said = f"no topic '{topic}' in '{recording.name}'"
+    alike = sorted(other for other, kind in recorded.items() if kind in types)
+    spaces = [other.removesuffix(f"/{name}") for other in alike if other.endswith(f"/{name}")]
+    if name == JOINTS and len(alike) > 1 and topics.of(IMU) in recorded:
+        parts = listing(other.lstrip("/") for other in alike)
+        return f"{said}: if each of them has some of the joints, set joint_states.topics: [{parts}]"
+    if spaces:
+        return f"{said}, but in {listing(spaces, limit=4)}: --remap __ns:={spaces[0]} reads that namespace"
+    if alike:
+        return f"{said}; of its type there are {listing(alike, limit=8)}: --remap {name}:=TOPIC"
+    return said + did_you_mean(topic, sorted(recorded), "it has")
+
+
 CLOCK_OFFSET_NS = 10 * NANOSECONDS  # log times further than this from the stamps are of another clock
 Take = Callable[[Any, int], None]
 """Takes the content of a message and its arrival on the clock of the stamps [ns]."""
@@ -180,7 +199,8 @@ def connect(
         if name in without:
             continue
         topic = topics.of(name)
-        check_topic(recording, topic, recorded.values())
+        if topic not in recorded:
+            raise RecordingError(_missing(recording, topics, name, inputs.topics[name][0]))
         try:
             deserialize = recording.deserializer(topic)
             takers[topic] = inputs.connect(name, recorded[topic], deserialize, readers)

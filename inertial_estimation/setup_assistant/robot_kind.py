@@ -5,19 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.limbs import Limb, end_links, limbs_of, rest_posture
+from inertial_estimation.models.limbs import Limb, end_links, limbs_of, rest_posture, subtree_masses
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import ARM, FOOT, LEG, count_of
 from inertial_estimation.signals import Array
 
 LOW_BAND, LOW_SHARE = 0.15, 0.25  # of the robot's height: ends count as equally low; as below the base
 SAME_PLACE = 0.1  # of the robot's extent, within which legs end alike
+SAME_BUILD = 0.05  # of masses and distances, within which legs are built alike
 ALIKE = "equally low and far from the base's vertical (z must be upwards)"
 LEVEL_FRAMES = 0.005  # [m], frames of a foot within it count as equally low
 LEAST_LEG_JOINTS = 2
 HUMANOID_LEGS, QUADRUPED_LEGS = 2, 4
+
+
+Pairs = NDArray[np.bool_]
 
 
 class Kind(enum.Enum):
@@ -59,14 +64,15 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         if len(limb.joints) >= LEAST_LEG_JOINTS and (named[i] > armed[i] or (low[i] and not armed[i]))
     ]
     like_legs = _one_end_each(limbs, ends, like_legs)
-    legs = _placed_alike(ends, like_legs)
+    legs = _with_a_twin(like_legs, _placed_alike(ends) | _built_alike(robot, limbs, named, armed))
     if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
         said = "as asked" if wanted else _no_legs(limbs, [i for i in like_legs if named[i] > armed[i]])
         open_point = f"kind: {said}" if like_legs and not wanted else ""
         return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", open_point)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if len(legs) < needed or (wanted == Kind.HUMANOID.value and len(legs) > needed):
-        legs = _placed_alike(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())
+        lowest = np.argsort(ends[:, 2], kind="stable")[:needed].tolist()
+        legs = _with_a_twin(lowest, _placed_alike(ends))
     if len(legs) < needed:
         raise ConfigurationError(
             f"--kind {wanted}: expected {needed} legs that end {ALIKE}, got the limbs "
@@ -143,8 +149,37 @@ def _are_low(robot: RobotModel, ends: Array) -> list[bool]:
     return low
 
 
-def _placed_alike(ends: Array, legs: Sequence[int]) -> list[int]:
-    """Return the legs that end as low and as far from the base's vertical as another: mirrored or turned."""
+def _with_a_twin(legs: Sequence[int], alike: Pairs) -> list[int]:
+    """Return the legs of which another one is the mirror image or a turned copy."""
+    return [i for i in legs if any(j != i and alike[i, j] for j in legs)]
+
+
+def _placed_alike(ends: Array) -> Pairs:
+    """Return which limbs end as low and as far from the base's vertical as which, shape (n, n)."""
     near = SAME_PLACE * float(np.ptp(ends, axis=0).max()) if len(ends) else 0.0
     place = np.column_stack((np.hypot(ends[:, 0], ends[:, 1]), ends[:, 2]))
-    return [i for i in legs if any(j != i and float(np.abs(place[i] - place[j]).max()) < near for j in legs)]
+    alike: Pairs = np.abs(place[:, None] - place).max(axis=2) < near
+    return alike
+
+
+def _built_alike(
+    robot: RobotModel, limbs: Sequence[Limb], named: Sequence[int], armed: Sequence[int]
+) -> Pairs:
+    """Return which limbs that are named like legs are built like which, wherever they are at zero; (n, n).
+
+    The zero of a joint may lie anywhere: limbs are built alike with equal masses behind equal distances of
+    their joints.
+    """
+    model, masses = robot.model, subtree_masses(robot)
+    built = []
+    for i, limb in enumerate(limbs):
+        own = [model.getJointId(name) for name in limb.joints[-limb.own :]]
+        steps = [float(np.linalg.norm(model.jointPlacements[j].translation)) for j in own[1:]]
+        built.append(
+            np.array([*steps, *(masses[str(model.names[j])] for j in own)]) if named[i] > armed[i] else None
+        )
+
+    def alike(a: Array | None, b: Array | None) -> bool:
+        return a is not None and b is not None and len(a) == len(b) and np.allclose(a, b, rtol=SAME_BUILD)
+
+    return np.array([[alike(a, b) for b in built] for a in built], dtype=bool).reshape(len(limbs), -1)

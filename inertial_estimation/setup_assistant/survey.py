@@ -159,11 +159,15 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
 def _behind_wrists(robot: RobotModel) -> list[str]:
     """Return the joints of grippers and hands that another joint carries: all that begins beside a finger.
 
-    A robot that is all fingers has no wrist before them.
+    A finger is named so, or is one of two that slide at one end. A robot that is all fingers has no wrist
+    before them.
     """
     model, first = robot.model, robot.model.njoints - robot.n_joints
-    fingers = {j for j in range(first, model.njoints) if count_of([str(model.names[j])], GRIPPER)}
-    palms = {int(model.parents[j]) for j in fingers} - fingers
+    parents = [int(parent) for parent in model.parents]
+    slides = {*range(first, model.njoints)} - {first + int(j) for j in robot.turning_joints} - {*parents}
+    jaws = {j for j in slides if sum(parents[other] == parents[j] for other in slides) > 1}
+    fingers = {j for j in range(first, model.njoints) if count_of([str(model.names[j])], GRIPPER)} | jaws
+    palms = {parents[j] for j in fingers} - fingers
     palms -= set(range(first))
     chains = ([int(j) for j in model.supports[k]] for k in range(first, model.njoints))
     return [str(model.names[chain[-1]]) for chain in chains if palms & set(chain[:-1])]

@@ -102,6 +102,28 @@ def test_a_sound_recording_is_silent(robot, request):
     assert any(one.check == "masses" and one.verdict is Verdict.OK for one in findings)
 
 
+def test_a_robot_that_lies_on_its_side_without_torques_is_not_accused(talos):
+    rng = np.random.default_rng(0)
+    lying = of_imu(*2 * (rotation_from_roll_pitch_yaw(0.5 * np.pi, 0.0, 0.0),))
+    streams = of_joints(2, lambda tau: rng.normal(0.0, 0.1, tau.shape))(lying(talos.streams))
+    quiet = {
+        name: one.with_values(rng.normal(0.0, 1.0, one.values.shape))
+        for name, one in streams.wrenches.items()
+    }
+    found = talos.diagnosis(replace(streams, wrenches=quiet)).findings
+    assert [str(one) for one in found if one.verdict is Verdict.WRONG] == []
+
+
+def test_two_publishers_of_the_same_joints_are_named(panda):
+    def zeros_between(values):
+        return np.where((np.arange(len(values)) % 20 == 7)[:, None], 0.0, values)
+
+    streams = of_joints(0, zeros_between)(panda.streams)
+    (one,) = (one for one in panda.diagnosis(streams).findings if one.check == "rivals")
+    assert one.verdict is Verdict.WRONG
+    assert "another publisher" in one.remedy
+
+
 @pytest.mark.parametrize(
     ("inject", "check", "subject"),
     [
@@ -289,11 +311,11 @@ def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
 def test_what_cannot_be_told_is_said(legs):
     without = replace(legs.streams, imu=None, wrenches={}, absent=("/imu/data", "/left_foot/wrench"))
     findings = legs.diagnosis(without).findings
-    remedies = {one.subject: one.remedy for one in findings if one.check == "topic"}
-    assert remedies["imu/data"] == ""
-    assert "contact.source: joint_torques" in remedies["left_foot/wrench"]
+    (topics,) = (one for one in findings if one.check == "topics")
+    assert topics.subject == "imu/data, left_foot/wrench"
+    assert "contact.source: joint_torques" in topics.remedy
     unknown = {one.check: one for one in findings if one.verdict is Verdict.UNKNOWN}
-    assert {"topic", "masses"} <= set(unknown)
+    assert {"topics", "masses"} <= set(unknown)
     assert all(one.sentence for one in unknown.values())
     assert not any(one.failed for one in findings)
 

@@ -1,10 +1,14 @@
 """A replay hands what was recorded to the inputs of robots, whatever the types of its messages."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters
 
+from inertial_estimation.configuration.pipelines import replay_topics
+from inertial_estimation.errors import RecordingError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import BOOL_TYPE, IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.inputs.robot_inputs import Stepper
@@ -61,6 +65,37 @@ def ordinary():
 def pipeline_of_halves():
     halves = parameters(joint_states__topics=("left/joint_states", "right/joint_states"))
     return Samples(ContactSource.SWITCH, halves)
+
+
+@pytest.mark.parametrize(
+    ("imu_topic", "said"),
+    [
+        ("/imu/data", r"set joint_states.topics: \[left/joint_states, right/joint_states\]"),
+        ("/robot1/imu/data", r"no topic '/imu/data'.* but in /robot1: --remap __ns:=/robot1"),
+        ("/head_imu", r"of its type there are /head_imu: --remap imu/data:=TOPIC"),
+    ],
+)
+def test_topics_that_may_be_meant_are_named(imu_topic, said):
+    moved = {"/imu/data": imu_topic}
+    recording = ordinary()
+    entries = tuple(replace(one, topic=moved.get(one.topic, one.topic)) for one in recording.messages)
+    types = {moved.get(topic, topic): kind for topic, kind in recording.topics.items()}
+    readers = ReplayReaders(inertial=Samples(ContactSource.SWITCH))
+    with pytest.raises(RecordingError, match=said):
+        replay_recording(MemoryRecording(entries, types), RecordedTopics(), readers)
+
+
+def test_topics_of_a_namespace_are_read():
+    recording = ordinary()
+    entries = tuple(replace(one, topic=f"/robot1{one.topic}") for one in recording.messages)
+    spaced = MemoryRecording(entries, {f"/robot1{topic}": kind for topic, kind in recording.topics.items()})
+    values = {"contacts": ["l_foot", "r_foot"], "joint_states.topics": ["left/joint_states"]}
+    topics = replay_topics(values, {"/__ns": "/robot1", "/l_foot/wrench": "/other"})
+    assert (topics.of("imu/data"), topics.of("l_foot/wrench")) == ("/robot1/imu/data", "/other")
+    found = replay_recording(
+        spaced, replay_topics(values, {"__ns": "robot1"}), ReplayReaders(inertial=pipeline_of_halves())
+    )
+    assert len(found.inertial) > 100
 
 
 def test_values_and_their_bytes_in_a_bag_give_the_same_samples(tmp_path):

@@ -233,6 +233,25 @@ def test_all_that_branches_off_beside_a_thumb_is_a_hand_if_a_wrist_carries_it() 
     assert not survey_of(joined(*alone)).locked
 
 
+def test_two_that_slide_at_one_end_are_a_gripper_whatever_their_names() -> None:
+    arm = [
+        (f"joint_{k}", f"link_{k}" if k else "base", f"link_{k + 1}", 1.0, 'xyz="0 0 0.3"') for k in range(7)
+    ]
+    arm[6] = ("joint_6", "link_5", *arm[6][2:])
+    survey = survey_of(re.sub('("joint_[56]" type=)"revolute"', r'\1"prismatic"', joined(*arm)))
+    assert set(survey.locked) == {"joint_5", "joint_6"}
+    assert survey.links == ("link_5",)
+    assert not survey_of(joined(*arm)).locked
+
+
+def test_legs_whose_joints_have_their_zero_elsewhere_are_legs() -> None:
+    bent = re.sub('(name="left_hip" .*?<origin )', r'\1rpy="0 1.2 0" ', biped())
+    assert bent != biped()
+    survey = survey_of(bent)
+    assert survey.decision.kind.value == "humanoid"
+    assert not any("feet miss" in open_point for open_point in survey.open_points)
+
+
 def test_a_robot_whose_base_frame_lies_at_its_feet_stands() -> None:
     survey = survey_of(re.sub(r'xyz="0 (-?0\.1) 0"', r'xyz="0 \1 0.8"', biped(corners=True)))
     assert survey.height < 0.1
