@@ -1,5 +1,6 @@
 """Checks that need no description: names, stamps, gaps, clocks; stuck, silent, saturated values."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -8,7 +9,6 @@ from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.errors import listing
-from inertial_estimation.inputs.config import TURN
 from inertial_estimation.inputs.joints import JOINTS, JUMP, LARGEST_ACCELERATION
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream
 from inertial_estimation.inputs.sensors import IMU
@@ -155,7 +155,7 @@ def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
         return
 
     def distance(a: Array, b: Array) -> Array:
-        apart: Array = np.abs(np.mod(a - b + 0.5 * TURN, TURN) - 0.5 * TURN)  # of angles, without turns
+        apart: Array = np.abs(np.mod(a - b + math.pi, math.tau) - math.pi)  # of angles, without turns
         return apart
 
     away = np.minimum(distance(q[1:-1], q[:-2]), distance(q[1:-1], q[2:]))
