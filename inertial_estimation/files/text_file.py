@@ -28,7 +28,7 @@ def read_text(
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         byte = f"line {line} has the byte 0x{error.object[error.start]:02x}"
-        raise error_class(f"the {what} '{one_line(path)}' is not UTF-8: {byte}") from error
+        raise error_class(f"the {what} '{one_line(path)}' is not UTF-8: {byte}; iconv converts it") from error
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise error_class(f"cannot read the {what} '{one_line(path)}': {reason}") from error
