@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import make_dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.urdf_source import published_urdf, read_urdf
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing, one_line
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.watch_record import REPORT_PERIOD
@@ -309,13 +310,28 @@ class RobotNode(ManagedNode):
             has_description = self._description.text or self._urdf or self.finalized
             return [] if has_description else [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
-            f"{self.resolve_topic_name(one.counter.topic)}{one.counter.waited_in_vain()}"
+            f"{self.resolve_topic_name(one.counter.topic)}{one.counter.waited_in_vain()}{self._meant(one)}"
             for one in self._inputs
             if one.counter.required and not one.counter.received
         ]
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append(self.resolve_topic_name("/clock"))
         return missing
+
+    def _meant(self, missing: NodeInput) -> str:
+        """Return which topics of the type of an input are sent where its own has no publisher."""
+        if missing.counter.publishers():
+            return ""
+        message_type = missing.subscription.msg_type
+        kind = f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
+        found = set[str]()
+        for node, namespace in self.get_node_names_and_namespaces():
+            if node not in NODE_CONFIGS:  # whose telemetry is of these types, too
+                with suppress(RuntimeError):  # of rcl, for a node that has ended meanwhile
+                    sent = self.get_publisher_names_and_types_by_node(node, namespace)
+                    found |= {topic for topic, kinds in sent if kind in kinds}
+        found -= {self.resolve_topic_name(one.counter.topic) for one in self._inputs}
+        return f" (topics of its type: {listing(sorted(found), limit=3)})" if found else ""
 
 
 class DescriptionInput:

@@ -111,6 +111,13 @@ def test_a_topic_of_another_type_is_named_with_what_mends_it(world):
     assert "contact.source: switch" in node.output
 
 
+def test_says_which_topic_may_be_meant_by_one_that_nobody_sends(world):
+    node = world.start("tilt_observer", "-r", "imu/data:=xsens/imu")
+    assert world.run(lambda: "waiting for: /xsens/imu (topics of its type: /imu/data)" in node.output), (
+        node.output
+    )
+
+
 def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
     node = world.start("tilt_observer", described=False)
     orientations = world.listen(QuaternionStamped, "base_orientation")
