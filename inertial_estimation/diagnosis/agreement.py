@@ -107,9 +107,11 @@ def _sizes(table: Table) -> Iterator[Finding]:
         said, remedy = "the wrenches of all contacts are exactly zero", "check their driver"
         verdict = Verdict.WRONG
     elif hangs(table):
-        said += ": it hangs"
+        said += ": it hangs or lies"
     elif not 1.0 / COMMON < factor < COMMON:
-        remedy = "check scale and zero of the sensors, loads, masses; does something else hold the robot?"
+        remedy = (
+            "scale or zero of the sensors, masses, another robot's description, or does something hold it?"
+        )
         verdict = Verdict.WARN
     yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
 
