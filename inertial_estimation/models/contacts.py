@@ -104,6 +104,7 @@ class ContactView:
         self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
         self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
         self.wrench_rotations = self.rotations
+        self.update_imu(np.zeros(robot.n_joints))
         self.update(np.zeros(robot.n_joints))
 
     def update(self, q: Array) -> None:
@@ -112,7 +113,8 @@ class ContactView:
         Args:
             q: Joint positions in the robot's order [rad or m], shape (n_joints,).
         """
-        self.update_imu(q)
+        if self.imu_moves:
+            self.update_imu(q)
         frames = self._chain.placements(q)
         if frames:
             p, R = np.array([T.translation for T in frames]), np.array([T.rotation for T in frames])

@@ -134,18 +134,18 @@ class ContactShares:
                 if source is ContactSource.DESIRED:
                     row = inputs.aligner.latest(stream, time_ns, self._timeout)
                 if row is not None:
-                    value = self._vertical(contact, row, view.R_BI @ view.wrench_rotations[k], up_B)
+                    value = self._vertical(contact, row, up_B, up_I @ view.wrench_rotations[k])
             self.forces[k] = value
         self._take()
 
-    def _vertical(self, contact: ContactInput, row: Array, R_BF: Array, up_B: Array) -> float:
+    def _vertical(self, contact: ContactInput, row: Array, up_B: Array, up_F: Array) -> float:
         if contact.source is ContactSource.SWITCH:
             return self._weight * float(row[0])
         if len(row) == 1:
             return float(row[0])
         if contact.axes is WrenchAxes.WORLD:
             return float(row[2])
-        return float(up_B @ contact.axes.in_base(row[:3], R_BF))
+        return float((up_F if contact.axes is WrenchAxes.SENSOR else up_B) @ row[:3])
 
 
 class TorqueForces:
