@@ -46,6 +46,9 @@ class WorkerError(InertialEstimationError):
     """A process or a cluster that is to share the work is missing, unsuitable, or ends while it works."""
 
 
+MOST_NAMES = 8  # of one sentence that is about more than names
+
+
 def listing(names: Iterable[str], *, limit: int = 60) -> str:
     """Render the names that exist, for the end of an error message.
 

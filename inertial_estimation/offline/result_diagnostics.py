@@ -2,7 +2,7 @@
 
 import math
 
-from inertial_estimation.errors import listing
+from inertial_estimation.errors import MOST_NAMES, listing
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.identification_result import (
     IdentificationReport,
@@ -18,7 +18,6 @@ BETTER_METHOD_RATIO = 0.98  # error of another method on other data over the cho
 UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported
 COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
 WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass, above which it is reported
-MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
 def result_diagnostics(report: IdentificationReport) -> list[str]:

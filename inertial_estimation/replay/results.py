@@ -56,7 +56,6 @@ BASE_ERRORS = (  # name in metrics.json, quantity, unit
     ("position_error_m", "position", "m"),
     ("velocity_error_m_s", "velocity", "m/s"),
 )
-INFORMED_SHARE = (1.0 + INFORMED) ** -0.5  # of the prior standard deviation, that of what is not informed
 LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # within which a cause that is found again is the same
 MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
 NOISE_BAND = 1.7  # factor between the noise seen and that used within which they are called consistent
@@ -175,9 +174,9 @@ def _inertial_metrics(run: ReplayRun, pipelines: Pipelines) -> dict[str, Any]:
 
 def _link(link: LinkEstimate, prior: LinkEstimate) -> dict[str, Any]:
     """Return the estimate of a link and which parts of it the recording did not inform."""
-    sigmas, before = (np.sqrt(np.maximum(one.covariance.diagonal(), 0.0)) for one in (link, prior))
-    unknown = np.array(LINK_PARAMETERS)[sigmas >= INFORMED_SHARE * before]
-    return _body(link.estimate, link.payload, sigmas[:4], unknown.tolist())
+    variances, before = (np.maximum(one.covariance.diagonal(), 0.0) for one in (link, prior))
+    unknown = np.array(LINK_PARAMETERS)[(1.0 + INFORMED) * variances >= before]
+    return _body(link.estimate, link.payload, np.sqrt(variances[:4]), unknown.tolist())
 
 
 def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import Health, seconds
 
 ResultT = TypeVar("ResultT")
-NO_TIME = 0  # of a tick for which nothing is old
 LONGEST_DELAY = 0.0003  # of a poll after the message that completes a step [s]
 LOCK_GAIN, LARGEST_SHIFT = 0.3, 0.02  # share of the deviation corrected in a period, and of a period at most
 CODE = (
@@ -142,13 +141,18 @@ class PipelineNode(RobotNode):
         if self.pipeline.inputs.waiting:
             self._tick()
 
+    @property
+    def _tick_ns(self) -> int:
+        """Time of a tick; where every reading is answered zero, for which nothing is old."""
+        return 0 if self._answered else self._now_ns
+
     def _tick(self) -> None:
-        results = self.pipeline.tick(NO_TIME if self._answered else self._now_ns)
+        results = self.pipeline.tick(self._tick_ns)
         if results:
             self._completed_ns = self._completed_ns or self._inputs.received_ns
             self._now_ns = self._now()  # last: a backlog takes long to read, or the process was stopped
-            now_ns, aligner = NO_TIME if self._answered else self._now_ns, self.pipeline.inputs.aligner
-            fresh = [result for result in results if not aligner.is_stale(result.stamp_ns, now_ns)]
+            stale = self.pipeline.inputs.aligner.is_stale
+            fresh = [result for result in results if not stale(result.stamp_ns, self._tick_ns)]
             if fresh and self.active:
                 self._publish(fresh)
 

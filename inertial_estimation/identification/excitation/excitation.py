@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from inertial_estimation.errors import listing
+from inertial_estimation.errors import MOST_NAMES, listing
 from inertial_estimation.identification.excitation.design_robot import (
     DesignRobot,
     DesignRows,
@@ -47,7 +47,6 @@ from inertial_estimation.signals import Array
 
 JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
 CURVE_POINTS = 10
-MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
 @dataclass(frozen=True, eq=False)
