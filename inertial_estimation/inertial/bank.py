@@ -15,10 +15,8 @@ the newest backwards. The best causes are then compared with none and with large
 that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss / nu) a row.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr
@@ -34,6 +32,7 @@ from inertial_estimation.inertial.cause_table import (
 from inertial_estimation.inertial.noise import FREEDOM, NoiseScale, RowBlock
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
@@ -49,58 +48,38 @@ OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upward
 SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
 
 
-class WhiteBlock(NamedTuple):
-    """A block in units of its noise, for one state of the filter."""
-
-    posterior: Posterior
-    residual: Array  # shape (m,)
-    H: Array  # of what the filter does not know, shape (m, n)
-    columns: Array  # of all causes, shape (k, m)
-
-
 @dataclass(eq=False)
 class BankBlock:
-    """A block of equations with the columns of its causes.
-
-    What depends on the state of the filter alone is kept: in an event, which is judged block by block, the
-    state stays.
+    """A block of equations with the columns of its causes, whitened by the noise known when it comes.
 
     Attributes:
         rows: The equations.
-        causes: Computes the columns of all causes, where the bank looks at them.
+        columns: Columns of all causes.
         equation: The measurement that the rows are of.
-        deviation: Innovation of each row over its standard deviation when it came, shape (m,).
+        deviation: Innovation of each row over its standard deviation, shape (m,).
+        noise: Noise as known now.
+        before: The block before; None for the first one.
+        scale: s_g of each row then, shape (m,).
+        rho: Correlation of each row with that of the block before, shape (m,).
+        alone: Whitened columns of all causes, of the regressor, and the value, one after the other, (k, m).
+        after: The same less what the block before tells of the rows, (w_k - rho w_k-1) / sqrt(1 - rho^2).
     """
 
     rows: RowBlock
-    causes: Callable[[], CauseColumns]
+    columns: CauseColumns
     equation: LinearEquation
     deviation: Array
+    noise: InitVar[NoiseScale]
+    before: InitVar["BankBlock | None"]
 
-    @cached_property
-    def columns(self) -> CauseColumns:
-        """Columns of all causes."""
-        return self.causes()
-
-    def __post_init__(self) -> None:
-        self._white: WhiteBlock | None = None
-        self._since: tuple[WhiteBlock, Array] | None = None
-
-    def white(self, posterior: Posterior, noise: NoiseScale) -> WhiteBlock:
-        """Return the block in units of its noise, which changes with the state of the filter only."""
-        if self._white is None or self._white.posterior is not posterior:
-            W, at = linear_algebra.inv(linear_algebra.cholesky(noise.scaled(self.rows.noise))), posterior.at
-            residual = W @ (self.rows.value - self.rows.A @ at.phi)
-            columns = self.columns.stacked @ W.T
-            self._white = WhiteBlock(posterior, residual, W @ (self.rows.A @ at.D), columns)
-        return self._white
-
-    def since(self, before: WhiteBlock, rho: Array, root: Array) -> Array:
-        """Return the columns less what the block before explains by the correlation of rows, (k, m)."""
-        assert self._white is not None
-        if self._since is None or self._since[0] is not before:
-            self._since = before, (self._white.columns - rho * before.columns) / root
-        return self._since[1]
+    def __post_init__(self, noise: NoiseScale, before: "BankBlock | None") -> None:
+        W = linear_algebra.inv(linear_algebra.cholesky(noise.scaled(self.rows.noise)))
+        self.alone: Array = np.concatenate((self.columns.stacked, self.rows.A.T, self.rows.value[None])) @ W.T
+        self.rho: Array = noise.correlation[noise.groups]
+        self.scale: Array = np.sqrt(noise.variance)[noise.groups]
+        self.after: Array = self.alone
+        if before is not None:
+            self.after = (self.alone - self.rho * before.alone) / np.sqrt(1.0 - self.rho**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +94,8 @@ class CauseHypothesis:
         log_prior: Logarithm of the probability that it begins in one block.
         log_odds: Logarithm of prior times evidence, relative to that of no cause.
         amplitudes: In units of their expected size; those of the last block where they vary, shape (d,).
-        misfit: Mean square of the whitened residuals that it leaves, since its onset.
+        misfit: Of a cause, mean square of the whitened residuals that it leaves, since its onset.
         worst_row: The same of the row that it explains worst.
-        factor: Of the noise; one for others.
     """
 
     kind: CauseKind
@@ -129,7 +107,6 @@ class CauseHypothesis:
     amplitudes: Array | None = None
     misfit: float = 1.0
     worst_row: float = 1.0
-    factor: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +126,11 @@ class CauseProbabilities:
         """The most probable one."""
         return self.hypotheses[0]
 
+    @property
+    def normal(self) -> float:
+        """Probability of no event."""
+        return self.probability(CauseKind.NOMINAL, CauseKind.NOISE)
+
     def probability(self, *kinds: CauseKind) -> float:
         """Return the probability of some kinds of causes."""
         return float(
@@ -165,28 +147,35 @@ class _Window:
         offset: Columns of F for the offsets of the rows, the nonzero entry of each row, shape (K, m).
         F: Its other columns, shape (K, m, k).
         H: Columns of Z but for the offsets, shape (K, m, k).
-        log_det: log det S.
+        columns: Those of each row of the table that is looked for, shape (K, n, d, m).
     """
 
-    def __init__(self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale) -> None:
-        self.rho = noise.correlation[noise.groups]
-        self.root = np.sqrt(1.0 - self.rho**2)
+    def __init__(
+        self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float
+    ) -> None:
         self.noise_uncertainty = noise.uncertainty(at_rest=blocks[-1].rows.at_rest)
-        white = [block.white(posterior, noise) for block in blocks]
-        self.r = self._uncorrelated(np.array([one.residual for one in white]))
-        H = self._uncorrelated(np.array([one.H.T for one in white])).swapaxes(1, 2)
-        K, m, n = H.shape
+        rho = np.array([block.rho for block in blocks])
+        rho[0] = 0.0
+        root, alone = np.sqrt(1.0 - rho**2), [block.alone for block in blocks]
+        after = [alone[0], *(block.after for block in blocks[1:])]
+        rescaled = np.array([block.scale for block in blocks]) / np.sqrt(noise.variance)[noise.groups]
+        self._alone, self._to_new = alone, (rescaled / root)[:, None]
         self._places = blocks[-1].columns.places
-        self._white = [one.columns for one in white]
-        later = zip(blocks[1:], white[:-1], strict=True)
-        self._lasting = [
-            white[0].columns,
-            *(block.since(before, self.rho, self.root) for block, before in later),
-        ]
-        constant = self._uncorrelated(np.ones((K, m)))
-        surplus = 1.0 + OFFSET**2 * (constant**2).sum(axis=0)
-        self.offset = OFFSET * constant / np.sqrt(surplus)
-        H = H.reshape(K * m, n)
+        self.columns: dict[CauseRow, Array] = {}
+        for row in TABLE:
+            place, n, d = self._places[row.columns]
+            if n and row.after_s <= held_s:
+                whole = np.array([one[place] for one in (after if row.constant else alone)])
+                whole *= rescaled[:, None] if row.constant else self._to_new
+                self.columns[row] = whole.reshape(len(blocks), n, d, -1)
+        at = posterior.at
+        equations = rescaled[:, None] * np.array([one[-len(at.phi) - 1 :] for one in after])
+        A = equations[:, :-1].swapaxes(1, 2)
+        self.r = equations[:, -1] - A @ at.phi
+        K, m, n = A.shape
+        constant = (1.0 - rho) / root
+        self.offset = OFFSET * constant / np.sqrt(1.0 + OFFSET**2 * (constant**2).sum(axis=0))
+        H = A.reshape(K * m, n) @ at.D
         if K * m < n:
             P = H @ posterior.P @ H.T
             root = linear_algebra.cholesky(P + 1e-9 * np.eye(K * m) * max(P.trace(), 1.0))
@@ -197,14 +186,7 @@ class _Window:
         kept = size > KNOWN
         self.H = (root @ turn[:, kept]).reshape(K, m, -1)
         self.F = (left @ (turn[:, kept] / np.sqrt(1.0 + size[kept]))).reshape(K, m, -1)
-        self.log_det = float(np.log(surplus).sum() + np.log1p(size[kept]).sum())
         self.rest = self.projected(self.r[:, :, None])[:, :, 0]
-
-    def _uncorrelated(self, values: Array) -> Array:
-        """Return (v_k - rho v_k-1) / sqrt(1 - rho^2) along the first axis, rows on the last."""
-        found: Array = values.copy()
-        found[1:] = (values[1:] - self.rho * values[:-1]) / self.root
-        return found
 
     def _without_offsets(self, values: Array) -> Array:
         offset = self.offset[:, :, None]
@@ -218,55 +200,32 @@ class _Window:
         found: Array = self._without_offsets(values) - (F @ (F.T @ flat)).reshape(values.shape)
         return found
 
-    def of_row(self, row: CauseRow) -> Array:
-        """Return the whitened columns of a row of the table, shape (K, n, d, m)."""
-        place, n, d = self._places[row.columns]
-        found = np.array([columns[place] for columns in (self._lasting if row.constant else self._white)])
-        if not row.constant:
-            found /= self.root
-        return found.reshape(len(found), n, d, len(self.root))
-
-    def since(self, h: "CauseHypothesis") -> Array:
+    def since(self, h: CauseHypothesis) -> Array:
         """Return the whitened columns of a cause since its onset, zero before, shape (K, m, d)."""
         assert h.row is not None
-        place, _n, d = self._places[h.row.columns]
-        own = slice(place.start + d * h.index, place.start + d * (h.index + 1))
-        onset = len(self.r) - h.blocks
-        new = np.array([columns[own] for columns in self._white]) / self.root
-        found: Array = np.array([columns[own] for columns in self._lasting]) if h.row.constant else new
+        found, onset = self.columns[h.row][:, h.index].copy(), len(self.r) - h.blocks
+        if h.row.constant:
+            place, _n, d = self._places[h.row.columns]
+            first = place.start + d * h.index
+            found[onset] = self._alone[onset][first : first + d] * self._to_new[onset]
         found[:onset] = 0.0
-        if onset:
-            found[onset] = new[onset]
-        columns: Array = found.swapaxes(1, 2)
-        return columns
+        return np.asarray(found.swapaxes(1, 2))
 
-    def explained(self, B: Array) -> tuple[Array, float]:
-        """Return what is left of the residuals by amplitudes that are new in every block.
-
-        (S + B B')^-1 r, with S + B B' = 1 + B B' + Z Z': the first two are of one block each.
+    def cross(self, columns: Array) -> Array:
+        """Return what columns have in common with F and its offsets, shape (..., K, d, k + m).
 
         Args:
-            B: Columns of the cause, shape (K, m, d).
-
-        Returns:
-            Shape (K, m), and log det(S + B B') - log det S.
+            columns: Shape (..., K, d, m).
         """
-        K, m, d = B.shape
-        inner = np.eye(d) + np.matmul(B.swapaxes(1, 2), B)
-        gain = np.matmul(B, linear_algebra.inv(inner))
-        Z = np.concatenate((self._offsets(), self.H), axis=2)
-        together = np.concatenate((self.r[:, :, None], Z), axis=2)
-        left = (together - np.matmul(gain, np.matmul(B.swapaxes(1, 2), together))).reshape(K * m, -1)
-        unknown = np.eye(Z.shape[2]) + Z.reshape(K * m, -1).T @ left[:, 1:]
-        rest = left[:, 0] - left[:, 1:] @ linear_algebra.solve(unknown, Z.reshape(K * m, -1).T @ left[:, 0])
-        log_det = float(np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(unknown)[1])
-        return rest.reshape(K, m), log_det - self.log_det
+        return np.concatenate((columns * self.offset[:, None, :], np.matmul(columns, self.F)), axis=-1)
 
-    def _offsets(self) -> Array:
-        """Return the columns of Z for the offsets, shape (K, m, m)."""
-        constant = self._uncorrelated(np.full(self.r.shape, OFFSET))
-        found: Array = constant[:, :, None] * np.eye(self.r.shape[1])
-        return found
+    def without(self, explained: Array) -> Array:
+        """Return S^-1 (r - b), what is left of the residuals where causes explain b, shape (n, K, m).
+
+        Args:
+            explained: b of n causes, shape (n, K, m).
+        """
+        return np.asarray(self.rest - self.projected(explained.transpose(1, 2, 0)).transpose(2, 0, 1))
 
 
 class Bank:
@@ -295,18 +254,14 @@ class Bank:
             noise: Noise as known now.
             held_s: Time that the event has lasted [s].
         """
-        window, dt = _Window(blocks, posterior, noise), blocks[-1].rows.dt
-        rows = [row for row in TABLE if row.after_s <= held_s]
-        found = [h for row in rows for h in self._gaussian(row, window, self._log_prior(row, dt, held_s))]
-        found.sort(key=lambda h: -h.log_odds)
-        nominal = self._student(CauseHypothesis(CauseKind.NOMINAL), window)
-        larger = [self._larger_noise(factor, window) for factor in NOISE_FACTORS]
-        best = found[0].log_odds if found else SKIPPED
-        least = max(SKIPPED, min(WORTH * best, best + SKIPPED))
-        worth = [h for h in found[:COMPARED] if h.log_odds > least]
+        window, dt = _Window(blocks, posterior, noise, held_s), blocks[-1].rows.dt
+        nominal, *larger = self._without_cause(window)
+        worth = self._likely(window, dt, held_s)
         if not worth and max(h.log_odds for h in larger) - nominal.log_odds < SKIPPED:
             return CauseProbabilities((replace(nominal, log_odds=0.0),), np.ones(1))
-        compared = [nominal, *larger, *(self._student(h, window) for h in worth)]
+        compared = [nominal, *larger]
+        for row in dict.fromkeys(h.row for h in worth if h.row):
+            compared += self._student(row, [h for h in worth if h.row is row], window)
         compared.sort(key=lambda h: -h.log_odds)
         if compared[0].row is not None:
             compared[0] = replace(compared[0], amplitudes=self._amplitudes(compared[0], window))
@@ -325,28 +280,42 @@ class Bank:
             log -= held_s / PUSH_DURATION_S
         return log + self.expected if row.kind is CauseKind.LOAD else np.asarray(log)
 
-    def _gaussian(self, row: CauseRow, window: _Window, log_prior: Array) -> list[CauseHypothesis]:
-        """Return the hypotheses of a row of the table, each with its best onset, by Gaussian evidence."""
-        columns = window.of_row(row)
+    def _gain(self, row: CauseRow, window: _Window) -> Array:
+        """Return the Gaussian evidence of the causes of a row of the table for every onset, shape (K, n)."""
+        columns = window.columns[row]
         K, n, d, m = columns.shape
-        if not n:
-            return []
         by_block = columns.reshape(K, n * d, m)
-        cross = np.concatenate(
-            (by_block * window.offset[:, None, :], np.matmul(by_block, window.F)), axis=2
-        ).reshape(K, n, d, -1)
+        cross = window.cross(by_block).reshape(K, n, d, -1)
         slope = np.matmul(by_block, window.rest[:, :, None]).reshape(K, n, d)
         own = np.matmul(columns, columns.swapaxes(-1, -2))
         if row.constant:
             own, cross, slope = map(_since, (own, cross, slope))
-        gain = self._evidence(row, own - np.matmul(cross, cross.swapaxes(-1, -2)), slope)
-        gain = log_prior + (gain if row.constant else _since(gain))
-        blocks, best = K - gain.argmax(axis=0), np.logaddexp.reduce(gain, axis=0)
-        priors = np.broadcast_to(log_prior, n).tolist()
-        found = enumerate(zip(blocks.tolist(), priors, best.tolist(), strict=True))
-        return [CauseHypothesis(row.kind, row, i, *one) for i, one in found]
+        gain = self._evidence(row, own - np.matmul(cross, cross.swapaxes(-1, -2)), slope, slice(None))
+        return gain if row.constant else _since(gain)
 
-    def _evidence(self, row: CauseRow, G: Array, g: Array, body: int | slice = slice(None)) -> Array:
+    def _likely(self, window: _Window, dt: float, held_s: float) -> list[CauseHypothesis]:
+        """Return the most probable causes, each with its best onset, that are worth a comparison.
+
+        With a load goes the steady press on its body: at rest the data do not tell them apart, only how
+        often they come.
+        """
+        found = []
+        for row in window.columns:
+            gain = self._gain(row, window)
+            prior = np.broadcast_to(self._log_prior(row, dt, held_s), gain.shape[1:])
+            odds = prior + np.logaddexp.reduce(gain, axis=0)
+            for i in np.argsort(-odds, kind="stable")[:COMPARED].tolist():
+                blocks = len(gain) - int(gain[:, i].argmax())
+                found.append((float(odds[i]), row, i, blocks, float(prior[i])))
+        found.sort(key=lambda one: -one[0])
+        best = found[0][0] if found else SKIPPED
+        least = max(SKIPPED, min(WORTH * best, best + SKIPPED))
+        likely = [CauseHypothesis(row.kind, row, *one) for odds, row, *one in found if odds > least]
+        loaded = {h.index for h in likely[:COMPARED] if h.kind is CauseKind.LOAD}
+        pressed = [h for h in likely[COMPARED:] if h.kind is CauseKind.PRESS and h.index in loaded]
+        return likely[:COMPARED] + pressed
+
+    def _evidence(self, row: CauseRow, G: Array, g: Array, body: Indices | slice | int) -> Array:
         """Return the Gaussian evidence of amplitudes with the prior of the row, shape (...).
 
         Args:
@@ -355,20 +324,34 @@ class Bank:
             g: Shape (..., d).
             body: Bodies that the last axis but those stands for.
         """
-        inner, log_prior = G + np.eye(G.shape[-1]), np.zeros(())
+        Q, log_prior = self._precision(row, G, g, body), np.zeros(())
+        square, log_det, mass, sigma = _eliminated(G + Q, g)
         if row.kind in (CauseKind.LOAD, CauseKind.PRESS):
-            Q = self._load_precision(_eliminated(inner, g)[2], body)
-            inner = G + Q
             log_prior = self.table.log_det_spread[body] + 3.0 * np.log(
                 Q[..., 1, 1] / self.table.inverse_spread[body][..., 0, 0]
             )
-        square, log_det, mass, sigma = _eliminated(inner, g)
         if row.kind is CauseKind.LOAD:
             log_prior = log_prior + 2.0 * self._log_mass(mass, sigma, body)
         gain: Array = 0.5 * (square - log_det + log_prior)
         return gain
 
-    def _log_mass(self, mass: Array, sigma: Array, body: int | slice) -> Array:
+    def _precision(self, row: CauseRow, G: Array, g: Array, body: Indices | slice | int) -> Array:
+        """Return the inverse covariance of the prior of the amplitudes, arguments as of `_evidence`.
+
+        A load sits on its body: the first moment of one of about the mass m has the covariance m^2 `spread`.
+        """
+        unit: Array = np.eye(G.shape[-1])
+        if row.kind not in (CauseKind.LOAD, CauseKind.PRESS):
+            return unit
+        mass = _eliminated(G + unit, g)[2]
+        Q = np.zeros(G.shape)
+        Q[..., 0, 0] = 1.0
+        Q[..., 1:, 1:] = (
+            self.table.inverse_spread[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
+        )
+        return Q
+
+    def _log_mass(self, mass: Array, sigma: Array, body: Indices | slice | int) -> Array:
         """Return the log probability of the mass of loads, relative to either sign alike.
 
         A load has a positive mass, and one that comes off at most what the body carries; rarely the body
@@ -387,47 +370,63 @@ class Bank:
         )
         return logs
 
-    def _load_precision(self, mass: Array, body: int | slice) -> Array:
-        """Return the inverse covariance of mass and first moment of loads of about some mass, (..., 4, 4).
+    def _student(
+        self, row: CauseRow, causes: Sequence[CauseHypothesis], window: _Window
+    ) -> list[CauseHypothesis]:
+        """Return causes of one row of the table with their evidence by Student's t of each row."""
+        B = np.array([window.since(h) for h in causes])
+        if row.constant:
+            log_p, c = self._lasting(row, B, np.array([h.index for h in causes]), window)
+        else:
+            log_p, c = self._varying(B, window)
+        left = window.without(np.matmul(B, c)[..., 0])
+        log_p += [h.log_prior for h in causes]
+        squares = left**2
+        log_p += _log_density(squares) - 0.5 * ((window.r * left) - squares).sum(axis=(1, 2))
+        K, found = len(window.r), []
+        for h, log, of_rows in zip(causes, log_p.tolist(), squares, strict=True):
+            q = of_rows[min(K - h.blocks + STRADDLING, K - 1) :].mean(axis=0) / window.noise_uncertainty**2
+            found.append(replace(h, log_odds=log, misfit=float(q.mean()), worst_row=float(q.max())))
+        return found
 
-        A load sits on its body: its first moment has the covariance m^2 `spread`.
+    def _lasting(self, row: CauseRow, B: Array, body: Indices, window: _Window) -> tuple[Array, Array]:
+        """Return the evidence of causes whose amplitudes last, but for the fit, and the amplitudes.
+
+        Args:
+            row: Row of the table.
+            B: Columns of each cause, shape (n, K, m, d).
+            body: Of each, shape (n,).
+            window: The residuals.
+
+        Returns:
+            Shapes (n,) and (n, 1, d, 1).
         """
-        Q = np.zeros((*np.shape(mass), 4, 4))
-        Q[..., 0, 0] = 1.0
-        Q[..., 1:, 1:] = (
-            self.table.inverse_spread[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
-        )
-        return Q
+        n, K, m, d = B.shape
+        SB = window.projected(B.transpose(1, 2, 0, 3).reshape(K, m, n * d))
+        SB = SB.reshape(K * m, n, d).swapaxes(0, 1)
+        G, g = B.reshape(n, K * m, d).swapaxes(1, 2) @ SB, window.r.ravel() @ SB
+        c = linear_algebra.solve(G + self._precision(row, G, g, body), g[:, :, None])
+        return self._evidence(row, G, g, body) - 0.5 * (c[:, :, 0] * g).sum(axis=1), c[:, None]
 
-    def _precision(self, h: CauseHypothesis, G: Array, g: Array) -> Array:
-        """Return the inverse covariance of the prior of the amplitudes of a lasting cause, shape (d, d)."""
-        Q: Array = np.eye(len(g))
-        if h.kind in (CauseKind.LOAD, CauseKind.PRESS):
-            Q = self._load_precision(_eliminated(G + Q, g)[2], h.index)
-        return Q
+    @staticmethod
+    def _varying(B: Array, window: _Window) -> tuple[Array, Array]:
+        """Return the same of causes with new amplitudes in every block, c = (1 + B' S^-1 B)^-1 B' S^-1 r.
 
-    def _student(self, h: CauseHypothesis, window: _Window) -> CauseHypothesis:
-        """Return a hypothesis with its evidence by Student's t of each row."""
-        K, m = window.r.shape
-        rest, log_odds, row = window.rest, h.log_prior, h.row
-        if row is not None:
-            B = window.since(h)
-            if row.constant:
-                flat, SB = B.reshape(K * m, -1), window.projected(B)
-                projected = SB.reshape(K * m, -1)
-                G, g = flat.T @ projected, projected.T @ window.r.ravel()
-                inner = G + self._precision(h, G, g)
-                log_odds += float(self._evidence(row, G, g, h.index) - 0.5 * _eliminated(inner, g)[0])
-                rest = rest - SB @ linear_algebra.solve(inner, g)
-            else:
-                rest, log_det = window.explained(B)
-                log_odds -= 0.5 * log_det
-        squares = rest**2
-        log_odds += _log_density(squares) - 0.5 * float((window.r * rest).sum() - squares.sum())
-        since = squares[min(K - h.blocks + STRADDLING, K - 1) :] if h.blocks else squares
-        since = since / window.noise_uncertainty**2
-        misfit, worst = float(since.mean()), float(since.mean(axis=0).max())
-        return replace(h, log_odds=float(log_odds), misfit=misfit, worst_row=worst)
+        Args:
+            B: Columns of each cause, of one block each, shape (n, K, m, d).
+            window: The residuals.
+
+        Returns:
+            Shapes (n,) and (n, K, d, 1).
+        """
+        n, K, _m, d = B.shape
+        columns, every = B.swapaxes(2, 3), np.arange(K)
+        cross = window.cross(columns).reshape(n, K * d, -1)
+        inner = np.eye(K * d) - cross @ cross.swapaxes(1, 2)
+        inner.reshape(n, K, d, K, d)[:, every, :, every] += (columns @ B).swapaxes(0, 1)
+        slope = (columns @ window.rest[:, :, None]).reshape(n, K * d, 1)
+        c = linear_algebra.solve(inner, slope).reshape(n, K, d, 1)
+        return -0.5 * np.linalg.slogdet(inner)[1], c
 
     def _amplitudes(self, h: CauseHypothesis, window: _Window) -> Array:
         """Return the amplitudes of a cause for messages.
@@ -437,37 +436,29 @@ class Bank:
         assert h.row is not None
         B = window.since(h)
         if not h.row.constant:
-            found: Array = B[-1].T @ window.explained(B)[0][-1]
-            return found
-        K, m, d = B.shape
-        flat, projected = B.reshape(K * m, d), window.projected(B).reshape(K * m, d)
-        Q = self._precision(h, flat.T @ projected, projected.T @ window.r.ravel())
+            return np.asarray(self._varying(B[None], window)[1][0, -1, :, 0])
+        K, _m, d = B.shape
         first = min(K - h.blocks + STRADDLING, K - 1)
         B, r = B[first:].reshape(-1, d), window.r[first:].ravel()
         H = window.H[first:].reshape(len(r), -1)
         SB = B - H @ linear_algebra.solve(np.eye(H.shape[1]) + H.T @ H, H.T @ B)
-        return linear_algebra.solve(B.T @ SB + Q, SB.T @ r)
+        G, g = B.T @ SB, SB.T @ r
+        return linear_algebra.solve(G + self._precision(h.row, G, g, h.index), g)
 
     @staticmethod
-    def _larger_noise(factor: float, window: _Window) -> CauseHypothesis:
-        """Return the hypothesis of larger noise in all rows of the window.
+    def _without_cause(window: _Window) -> list[CauseHypothesis]:
+        """Return the hypotheses of nothing, and of larger noise in all rows of the window.
 
         Noise that is not known yet may well be larger; known noise grows rarely.
         """
-        K, m = window.r.shape
-        squares = window.rest**2
+        factors = np.array([1.0, *NOISE_FACTORS])
+        size, squares = np.log(factors), window.rest**2
         known = float((window.r * window.rest).sum() - squares.sum())
-        squares = squares / factor**2
-        size = float(np.log(factor))
-        prior = max(-FREEDOM * size, -0.5 * (size / np.log(window.noise_uncertainty)) ** 2)
-        log_p = _log_density(squares) - 0.5 * known - K * m * size + prior
-        return CauseHypothesis(
-            CauseKind.NOISE,
-            log_odds=log_p,
-            factor=factor,
-            misfit=float(squares.mean()),
-            worst_row=float(squares.mean(axis=0).max()),
-        )
+        prior = np.maximum(-FREEDOM * size, -0.5 * (size / np.log(window.noise_uncertainty)) ** 2)
+        scaled = squares / factors[:, None, None] ** 2
+        log_p = _log_density(scaled) - 0.5 * known - squares.size * size + prior
+        kinds = CauseKind.NOMINAL, *(len(NOISE_FACTORS) * [CauseKind.NOISE])
+        return [CauseHypothesis(kind, log_odds=log) for kind, log in zip(kinds, log_p.tolist(), strict=True)]
 
 
 def _since(of_blocks: Array) -> Array:
@@ -477,23 +468,23 @@ def _since(of_blocks: Array) -> Array:
     return sums.reshape(of_blocks.shape)
 
 
-def _log_density(squares: Array) -> float:
-    """Return the logarithm of the density of whitened residuals, over that of a common constant.
+def _log_density(squares: Array) -> Array:
+    """Return the logarithms of the densities of whitened residuals, over that of a common constant, (n,).
 
     Student's t, with one scale of each row in the window or one of each block (impacts of feet), either of
     them as likely.
 
     Args:
-        squares: Of the residuals, shape (K, m).
+        squares: Of the residuals, shape (n, K, m).
     """
-    K, m = squares.shape
-    rows = -0.5 * (FREEDOM + K) * float(
-        np.log1p(squares.sum(axis=0) / FREEDOM).sum()
-    ) + m * _student_constant(K)
-    blocks = -0.5 * (FREEDOM + m) * float(
-        np.log1p(squares.sum(axis=1) / FREEDOM).sum()
-    ) + K * _student_constant(m)
-    return float(np.logaddexp(rows, blocks))
+    _n, K, m = squares.shape
+    logs = [
+        -0.5 * (FREEDOM + size) * np.log1p(squares.sum(axis=axis) / FREEDOM).sum(axis=1)
+        + count * _student_constant(size)
+        for axis, size, count in ((1, K, m), (2, m, K))
+    ]
+    found: Array = np.logaddexp(*logs)
+    return found
 
 
 def _student_constant(n: int) -> float:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -265,9 +264,10 @@ class InertialEstimator:
         holding = Decision.PUSHED if self.located is not None else Decision.FROZEN
         learning = self.supervisor.phase is Phase.LEARNING
         outcome = self._outcome(block, Decision.ACCEPTED if learning else holding)
-        causes = partial(self.supervisor.table.columns, equation, at_rest=block.at_rest)
+        columns = self.supervisor.table.columns(equation, at_rest=block.at_rest)
         deviation = outcome.innovation / np.sqrt(outcome.variance)
-        self.supervisor.feed(BankBlock(block, causes, equation, deviation))
+        before = self.supervisor.waiting[-1] if self.supervisor.waiting else None
+        self.supervisor.feed(BankBlock(block, columns, equation, deviation, self.noise, before))
         return outcome
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
@@ -362,11 +362,12 @@ class InertialEstimator:
         self.model = self.model.with_link(published)
         self.filter.add_body(self.model.unknowns)
         self._note_bodies()
-        waiting = self.supervisor.waiting
+        waiting, before = self.supervisor.waiting, None
         for i, old in enumerate(list(waiting)):
             equation = self.model.measurement.equation(old.equation.state, self.believed())
             rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
-            waiting[i] = replace(old, rows=rows, equation=equation)
+            before = BankBlock(rows, old.columns, equation, old.deviation, self.noise, before)
+            waiting[i] = before
         return True
 
     def _note_bodies(self) -> None:

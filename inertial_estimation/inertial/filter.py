@@ -21,7 +21,7 @@ from inertial_estimation.spatial import linear_algebra
 
 
 class GroupedInformation:
-    """Information of all data learned about phi.
+    """Information of all data learned about phi; its arrays are replaced, never changed.
 
     Attributes:
         groups: Group of each row, shape (m,).
@@ -46,13 +46,6 @@ class GroupedInformation:
         self.matrices, self.vectors = np.zeros((len(pairs), size, size)), np.zeros((len(pairs), size))
         self.settled, self.settled_vector = np.zeros((size, size)), np.zeros(size)
 
-    def copy(self) -> "GroupedInformation":
-        """Return a copy."""
-        other = copy(self)
-        other.matrices, other.vectors = self.matrices.copy(), self.vectors.copy()
-        other.settled, other.settled_vector = self.settled.copy(), self.settled_vector.copy()
-        return other
-
     def spread(self, kept: Indices, size: int) -> "GroupedInformation":
         """Return the information among more parameters, nothing about the new ones.
 
@@ -76,8 +69,8 @@ class GroupedInformation:
         root = np.sqrt(weights)
         precision = root[:, None] * linear_algebra.inv(block.noise) * root
         left = block.A.T @ (self._pairs * precision)
-        self.matrices += left @ block.A
-        self.vectors += left @ block.value
+        self.matrices = self.matrices + left @ block.A
+        self.vectors = self.vectors + left @ block.value
 
     def weighted(self, weights: Array) -> tuple[Array, Array]:
         """Return Lambda and eta with the noise as known now.
@@ -96,13 +89,12 @@ class GroupedInformation:
     def settle(self, weights: Array) -> None:
         """Give all information the weights of now for good."""
         self.settled, self.settled_vector = self.weighted(weights)
-        self.matrices[:] = 0.0
-        self.vectors[:] = 0.0
+        self.matrices, self.vectors = np.zeros_like(self.matrices), np.zeros_like(self.vectors)
 
     def discount(self, share: float) -> None:
         """Keep a share of all information: the past is worth less, or forgotten."""
-        for part in (self.matrices, self.vectors, self.settled, self.settled_vector):
-            part *= share
+        self.matrices, self.vectors = share * self.matrices, share * self.vectors
+        self.settled, self.settled_vector = share * self.settled, share * self.settled_vector
 
     def open(self, columns: Array, covariance: Array, weights: Array) -> None:
         """Admit a change of some parameters: they have taken a random step of some covariance.
@@ -169,7 +161,7 @@ class InformationFilter:
         Args:
             blocks: The equations.
         """
-        before = self.data.copy()
+        before, self.data = self.data, copy(self.data)
         for block in blocks:
             weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
             self.data.discount(float(np.exp(-block.dt / self.memory)))

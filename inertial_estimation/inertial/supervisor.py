@@ -35,6 +35,7 @@ AGREED = 3  # blocks whose raw residuals must agree for an event to end
 RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
 QUIET_ROW = 9.0  # largest square of one row in a block, or in the mean of those that wait, that it need not
 JUDGED_EVERY = 20  # blocks, of those that agree with the estimate, singly and in the mean
+JUDGED_AGAIN = 0.125  # of its length, by which an event has lasted longer when it is judged again
 HELD = 0.5  # probability of no event below which blocks wait
 ODDS = 100.0  # at which a cause is certain
 NAMED = 10.0  # odds within which links are named together
@@ -120,10 +121,12 @@ class Event:
 
     Attributes:
         held_s: Time since it has begun [s].
+        before: Number of waiting blocks from before its onset; zero where that is not known.
         pushed: Whether a push or a load has explained it at some time.
     """
 
     held_s: float = 0.0
+    before: int = 0
     pushed: bool = False
 
 
@@ -262,24 +265,34 @@ class Supervisor:
         if len(self.waiting) < (2 if self._delay else 1):
             return
         self.progress.unjudged += 1
-        if self.phase is Phase.LEARNING and self._is_calm(block) and self.progress.unjudged < JUDGED_EVERY:
-            self._learn_old()
-            return
-        self.progress.unjudged = 0
-        held = self._event.held_s if self.phase is Phase.HOLDING else 0.0
-        self._note_loads()
-        self.verdict = self._bank.judge(list(self.waiting), self._filter.posterior, self._filter.noise, held)
-        if self.phase is Phase.LEARNING:
-            normal = self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE)
+        if self.phase is Phase.HOLDING:
+            self._hold(block)
+        elif self.progress.unjudged >= JUDGED_EVERY or not self._is_calm(block):
+            self.verdict = self._judged(0.0)
             if not self.loads.followed:
                 self.found = None
-            if normal >= 1.0 / ODDS:
-                if normal >= HELD or len(self.waiting) >= LONGEST_WINDOW:
+            if self.verdict.normal >= 1.0 / ODDS:
+                if self.verdict.normal >= HELD or len(self.waiting) >= LONGEST_WINDOW:
                     self._learn_old()
                 return
             self.phase, self._event = Phase.HOLDING, Event()
             self.progress.events += 1
-        self._hold(block, self.verdict)
+            self._hold(block)
+        else:
+            self._learn_old()
+
+    def _judged(self, held_s: float) -> CauseProbabilities:
+        """Return what the bank finds of the blocks that wait, in an event that has lasted for some time [s].
+
+        It is told what bodies carry and can lose, and where loads have changed lately.
+        """
+        filter_, bank, self.progress.unjudged = self._filter, self._bank, 0
+        for candidate, body in self.bodies.items():
+            mass, nominal = filter_.posterior.at.pi_C[body, 0], filter_.unknowns.bodies[body].nominal_J.mass
+            bank.carried[candidate] = max(0.0, float(mass) - nominal)
+            expected = self.progress.time_s - self.loads.expected.get(body, -np.inf) < LATELY_S
+            bank.expected[candidate] = np.log(OFTEN) if expected else 0.0
+        return bank.judge(list(self.waiting), filter_.posterior, filter_.noise, held_s)
 
     def hand_over_rate(self, stated: float) -> float:
         """Return the largest rate of change of a published mass, which follows a load that has been located.
@@ -291,7 +304,7 @@ class Supervisor:
 
     def learn_waiting(self) -> None:
         """Learn all blocks that wait, where no event is suspected: no later ones will come."""
-        normal = self.verdict is None or self.verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) >= HELD
+        normal = self.verdict is None or self.verdict.normal >= HELD
         while self.phase is Phase.LEARNING and normal and self.waiting:
             self._learn(self.waiting.popleft())
 
@@ -311,20 +324,22 @@ class Supervisor:
         if old:
             self._learn(*old)
 
-    def _hold(self, block: BankBlock, verdict: CauseProbabilities) -> None:
-        event = self._event
+    def _hold(self, block: BankBlock) -> None:
+        event, unjudged = self._event, self.progress.unjudged
+        if unjudged and unjudged * block.rows.dt > JUDGED_AGAIN * event.held_s:
+            self.verdict = self._judged(event.held_s)
         event.held_s += block.rows.dt
-        self.found = found_cause(verdict, block.columns)
+        assert self.verdict is not None
+        if not self.progress.unjudged:
+            self.found = found_cause(self.verdict, block.columns)
+            if self._opened(self.found):
+                return
+            event.before = len(self.waiting) - (self.found.hypothesis.blocks or len(self.waiting))
+        assert self.found is not None
         best = self.found.hypothesis
         event.pushed |= best.kind in (CauseKind.PUSH, CauseKind.PRESS, CauseKind.LOAD) and fits(best)
-        if best.kind is CauseKind.LOAD and self._believed(self.found):
-            candidate = next((i for i in self.found.indices if i in self.bodies), best.index)
-            if candidate in self.bodies or self._switch_on(candidate):
-                self._open(candidate, best)
-                return
         learned_s, enough = self.progress.learned_s, event.held_s > (AGREED - 0.5) * block.rows.dt
-        nothing = verdict.probability(CauseKind.NOMINAL, CauseKind.NOISE) > 1.0 - 1.0 / ODDS
-        if enough and (nothing or self._agrees()):
+        if enough and (self.verdict.normal > 1.0 - 1.0 / ODDS or self._agrees()):
             self._end(1)
         elif not event.pushed and learned_s < KNOWN_S and event.held_s > max(FIRST_EVENT_S, learned_s):
             self._filter.reset()
@@ -334,7 +349,23 @@ class Supervisor:
         elif event.held_s > LONGEST_EVENT_S:
             self._learn_anew()
         else:
-            _trim(self.waiting, best.blocks)
+            event.before = _trim(self.waiting, event.before)
+
+    def _opened(self, found: FoundCause) -> bool:
+        """Open the body of a load that is believed; return whether it is open.
+
+        It is certain and, where none is expected, leaves no more than noise.
+        """
+        h = found.hypothesis
+        least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else STRADDLING
+        if h.kind is not CauseKind.LOAD or not found.certain or h.blocks < least:
+            return False
+        candidate = next((i for i in found.indices if i in self.bodies), h.index)
+        believed = fits(h) or bool(self._bank.expected[h.index])
+        if believed and (candidate in self.bodies or self._switch_on(candidate)):
+            self._open(candidate, h)
+            return True
+        return False
 
     def _learn_anew(self) -> None:
         """Let the past be worth less, and all data be learned: the robot has changed, or the noise has."""
@@ -345,12 +376,6 @@ class Supervisor:
         self._filter.solve()
         self._end(AGREED)
         self.progress.forced_s = KNOWN_S
-
-    def _believed(self, found: FoundCause) -> bool:
-        """Whether a load is certain and, where none is expected, leaves no more than noise."""
-        h = found.hypothesis
-        least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else STRADDLING
-        return found.certain and h.blocks >= least and (fits(h) or bool(self._bank.expected[h.index]))
 
     def _open(self, candidate: int, load: CauseHypothesis) -> None:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
@@ -409,26 +434,17 @@ class Supervisor:
             self._filter.expect(body)
             self._filter.solve()
 
-    def _note_loads(self) -> None:
-        """Note what bodies carry and can lose, and expect further changes where there was one."""
-        masses = self._filter.posterior.at.pi_C[:, 0]
-        for candidate, body in self.bodies.items():
-            nominal = self._filter.unknowns.bodies[body].nominal_J.mass
-            self._bank.carried[candidate] = max(0.0, float(masses[body]) - nominal)
-            expected = self.progress.time_s - self.loads.expected.get(body, -np.inf) < LATELY_S
-            self._bank.expected[candidate] = np.log(OFTEN) if expected else 0.0
 
-
-def _trim(waiting: deque[BankBlock], since: int) -> None:
+def _trim(waiting: deque[BankBlock], before: int) -> int:
     """Drop blocks long before the onset of an event, and the first ones of a long event.
 
     Args:
         waiting: The blocks, the newest last.
-        since: Number of them since the onset; zero where it is not known.
+        before: Number of them from before the onset; what is left of it is returned.
     """
-    onset = len(waiting) - since if since else 0
-    while len(waiting) > DELAY and onset > CONTEXT:
+    while len(waiting) > DELAY and before > CONTEXT:
         waiting.popleft()
-        onset -= 1
+        before -= 1
     while len(waiting) > LONGEST_WINDOW:
-        del waiting[min(onset, CONTEXT)]
+        del waiting[min(before, CONTEXT)]
+    return before

@@ -34,7 +34,9 @@ class Watched:
             block = replace(block, value=block.value + change(columns))
         variance = self.filter.noise.scaled(block.noise).diagonal() + self.filter.predicted_variance(block)
         deviation = self.filter.innovation(block) / np.sqrt(variance)
-        self.supervisor.feed(BankBlock(block, lambda: columns, equation, deviation))
+        before = self.supervisor.waiting[-1] if self.supervisor.waiting else None
+        noise = self.filter.noise
+        self.supervisor.feed(BankBlock(block, columns, equation, deviation, noise, before))
 
     @property
     def mass(self):
