@@ -21,9 +21,12 @@ class EndedError(Exception):
     """A child was ended by a limit or a signal."""
 
 
-def forked(call: Callable[[], Any]) -> Any:
-    """Return what a call returns in a forked child with limits on time and memory, or raise EndedError."""
-    return _result(*_begin(call, limited=True))
+def forked(call: Callable[[], Any], *, limited: bool = True) -> Any:
+    """Return what a call returns in a forked child with limits on time and memory, or raise EndedError.
+
+    The child of a limited one has the limits of its parent.
+    """
+    return _result(*_begin(call, limited=limited))
 
 
 def in_parallel(calls: Sequence[Callable[[], Any]], jobs: int) -> Iterator[Any]:
