@@ -27,7 +27,7 @@ MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a positi
 STEPS, LIFTED = 8, 0.25  # times that a walking foot is put down or lifted; share of its largest load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
-FEWEST_JUMPS = 5  # of positions, which are no spikes
+FEWEST_JUMPS, LEAST_JUMP = 5, 0.1  # of positions, which are no spikes; share of the range of a joint
 SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
 LOST_VALUES = 0.001  # share of values that are no number
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
@@ -160,7 +160,7 @@ def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
 
     away = np.minimum(distance(q[1:-1], q[:-2]), distance(q[1:-1], q[2:]))
     moved = JUMP + 0.5 * LARGEST_ACCELERATION * (t[2:] - t[:-2])[:, None] ** 2 + distance(q[2:], q[:-2])
-    jumps = away > moved
+    jumps = away > np.maximum(moved, LEAST_JUMP * np.ptp(np.nan_to_num(q), axis=0))  # in whatever unit
     count = int(jumps.any(axis=1).sum())
     if count > max(FEWEST_JUMPS, DISORDER * len(q)):
         which = listing([joint_names[j] for j in np.flatnonzero(jumps.any(axis=0)).tolist()], limit=6)
