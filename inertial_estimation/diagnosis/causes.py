@@ -13,7 +13,7 @@ count as one large one.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -43,9 +43,10 @@ SCALE = Sizes(0.3, 0.03, 0.06, 0.3)  # of all masses, wrenches, efforts
 ZERO = Sizes(0.1, 0.02, 0.05, 0.2)  # of a sensor: shares of the effort limit, of the weight
 ANGLE = Sizes(0.1, 0.005, 0.03, 0.1)  # of a joint, an IMU, a base [rad]
 COM_TOLERANCE, COM_PRIOR = 0.003, 0.05  # of every centre of mass; of a wrong one at the wrong mass's size [m]
+SPIN = Sizes(3.0, 0.1, 1.0, math.inf)  # of a rotational inertia, and of that of a wrong mass on a lever ...
+SPIN_LEVER = 0.1  # ... of this share of the robot's reach
 CRUDE = 1.0, 3.0, 9.0  # sizes of all tolerances: as manufactured, by hand, no more than rough
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
-SPIN_TOLERANCE, SPIN_MATTERS = 0.1, 1.0  # of every rotational inertia, relative; from which one is unusual
 GRAVITY_PRIOR = 5.0  # of a mounting of a fixed base [m/s^2]: it may hang or lean
 WHILE_MOVING = 0.25  # what is left of the constant part of stiction while a joint moves
 ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
@@ -53,6 +54,7 @@ LEVER = 0.1  # of the moments of a force sensor's zero [m]
 NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
 MOST_CORRELATION = 0.95  # of neighbouring windows
 KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
+LOOKED_AT = 12  # most probable causes of which it is looked at whether rows agree less with them
 WORSE = 1.05  # times the rms of the base's rows, or of the joints', that a cause may leave
 
 
@@ -101,7 +103,6 @@ class Cause:
     sigmas: Array  # their standard deviations; zero of a first moment that is taken as described
     evidence: float  # logarithm of how much more probable the data are with it than without
     explained: float  # share of the unexplained variance that it explains
-    rivalled: float = 0.0  # the same with tolerances of masses and scales as large as is probable
     worsens: bool = False  # whether it makes the rows of the base, or those of the joints, agree less
 
     @property
@@ -146,6 +147,7 @@ class ForceFit:
     causes: tuple[Cause, ...]  # the most probable first
     unexplained: float  # rms of the whitened residual without any cause; 1 where the description is right
     mass_sigma: dict[str, float]  # standard deviation of each link's mass if only it were wrong [kg], by link
+    log: float  # logarithm of the probability of the readings without any cause
 
 
 Part = tuple[Kind, str, Array, Array, Array | None, tuple[float, float]]
@@ -154,17 +156,6 @@ Part = tuple[Kind, str, Array, Array, Array | None, tuple[float, float]]
 def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
     """Yield all causes: kind, subject, columns, prior, tolerance, sizes that matter and are wrong."""
     total, weight = float(rows.masses.sum()), robot.weight
-    for i, link in enumerate(rows.links):
-        described = float(rows.masses[i])
-        mass = max(MASS.prior * described, OF_ROBOT.prior * total)
-        allowed = max(described, LEAST_MASS * total) * np.array([MASS.tolerance] + [COM_TOLERANCE] * 3)
-        matters = max(MASS.matters * described, OF_ROBOT.matters * total)
-        wrong = min(MASS.wrong * described, OF_ROBOT.wrong * total)
-        columns, prior = rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3)
-        yield Kind.LINK, link, columns[..., :4], prior, allowed, (matters, wrong)
-        spin, prior = float(rows.spins[i]), np.full(6, mass * rows.extent**2)
-        allowed, bounds = np.full(6, SPIN_TOLERANCE * max(spin, 1e-6)), (SPIN_MATTERS * spin, math.inf)
-        yield Kind.SPIN, link, columns[..., 4:], prior, allowed, bounds
 
     def of_size(
         kind: Kind, subject: str, columns: Array, sizes: Sizes, unit: float = 1.0, *, every: bool = False
@@ -173,6 +164,17 @@ def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
         size = np.full(columns.shape[2], unit)
         bounds = sizes.matters * unit, sizes.wrong * unit
         return kind, subject, columns, sizes.prior * size, sizes.tolerance * size if every else None, bounds
+
+    for i, link in enumerate(rows.links):
+        described = float(rows.masses[i])
+        mass = max(MASS.prior * described, OF_ROBOT.prior * total)
+        allowed = max(described, LEAST_MASS * total) * np.array([MASS.tolerance] + [COM_TOLERANCE] * 3)
+        matters = max(MASS.matters * described, OF_ROBOT.matters * total)
+        wrong = min(MASS.wrong * described, OF_ROBOT.wrong * total)
+        columns, prior = rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3)
+        yield Kind.LINK, link, columns[..., :4], prior, allowed, (matters, wrong)
+        spin = max(float(rows.spins[i]), mass * (SPIN_LEVER * rows.extent) ** 2)
+        yield of_size(Kind.SPIN, link, columns[..., 4:], SPIN, spin, every=True)
 
     yield of_size(Kind.WHOLE, "all", rows.whole[..., None], SCALE)
     for i, contact in enumerate(rows.contacts):
@@ -255,39 +257,11 @@ def problem(rows: ForceRows, robot: Robot) -> Problem:
     return Problem(rows, A, G, b, power + float(votes @ votes), weight, count, blocks, nuisance_prior)
 
 
-def fit_forces(of: Problem, assumed: Sequence[Cause] = ()) -> ForceFit:
-    """Compare all causes, on what those that were found before (`assumed`) do not explain."""
-    levels = [_compared(of, assumed, crude) for crude in CRUDE]
-    first, most = levels[0], max(level.log for level in levels)
-    logs = np.array([[level.log + cause.evidence for cause in level.causes] for level in levels])
-    causes = [
-        replace(cause, rivalled=float(log) - most)
-        for cause, log in zip(first.causes, logs.max(axis=0), strict=True)
-    ]
-    causes.sort(key=lambda cause: -cause.evidence)
-    return ForceFit(
-        causes=tuple(
-            replace(c, worsens=_worsens(first.before, first.rest(c), of.rows.n_base)) if i < 12 else c
-            for i, c in enumerate(causes)
-        ),
-        unexplained=math.sqrt(first.left),
-        mass_sigma=first.mass_sigma,
-    )
+def fit_forces(of: Problem, assumed: Sequence[Cause] = (), crude: float = 1.0) -> ForceFit:
+    """Compare all causes, on what those that were found before (`assumed`) do not explain.
 
-
-class _Level(NamedTuple):
-    """All causes with tolerances of one size."""
-
-    log: float  # logarithm of the probability of the readings without any cause
-    causes: list[Cause]  # in the order of the blocks
-    left: float  # variance of what is left without any cause, over that of the noise
-    before: Array  # what is left without any cause, over the noise, shape (N, m)
-    rest: Callable[[Cause], Array]  # the same with a cause
-    mass_sigma: dict[str, float]
-
-
-def _compared(of: Problem, assumed: Sequence[Cause], crude: float) -> _Level:
-    """Compare all causes with tolerances that are so many times larger."""
+    Tolerances are `crude` times those of a description as manufactured.
+    """
     rows, A, G, b, power, weight, count, blocks, nuisance_prior = of
     first = len(nuisance_prior)
     columns, kept = A[:, :, first:], (weight > 0.0).astype(float)
@@ -300,7 +274,7 @@ def _compared(of: Problem, assumed: Sequence[Cause], crude: float) -> _Level:
     log_det = float(np.linalg.slogdet(inner)[1]) + 2.0 * float(np.log(known_prior).sum())
     left = max(power - explained, 1e-12)
     full = [_judged(block, S, g, left) for block in blocks]
-    causes = [_simpler(cause, S, g, left) for cause in full]
+    causes = sorted((_simpler(cause, S, g, left) for cause in full), key=lambda cause: -cause.evidence)
     others = A[:, :, known]
     before = (rows.left - others @ solved[:, -1]) * weight
 
@@ -309,12 +283,26 @@ def _compared(of: Problem, assumed: Sequence[Cause], crude: float) -> _Level:
         residual: Array = before - (columns[:, :, own] @ x - others @ (solved[:, own] @ x)) * weight
         return residual
 
-    independent = _independent(rest(max(causes, key=lambda cause: cause.evidence)), kept)
-    noises = {
-        c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK
-    }
+    independent = _independent(rest(causes[0]), kept)
     causes = [_tempered(cause, independent, left / count) for cause in causes]
-    return _Level(0.5 * (explained - log_det), causes, left / count, before, rest, noises)
+    causes.sort(key=lambda cause: -cause.evidence)
+    for i, cause in enumerate(causes[:LOOKED_AT]):
+        causes[i] = replace(cause, worsens=_worsens(before, rest(cause), rows.n_base))
+    return ForceFit(
+        causes=tuple(causes),
+        unexplained=math.sqrt(left / count),
+        mass_sigma={
+            c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in full if c.kind is Kind.LINK
+        },
+        log=0.5 * (explained - log_det),
+    )
+
+
+def rivalled(cause: Cause, of: Problem, assumed: Sequence[Cause]) -> float:
+    """Return the evidence of a cause against tolerances of masses and scales as large as is probable."""
+    fits = [fit_forces(of, assumed, crude) for crude in CRUDE]
+    logs = [fit.log + c.evidence for fit in fits for c in fit.causes if c.block is cause.block]
+    return max(logs) - max(fit.log for fit in fits)
 
 
 def _worsens(before: Array, after: Array, n_base: int) -> bool:

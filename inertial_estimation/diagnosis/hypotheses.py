@@ -22,8 +22,9 @@ from inertial_estimation.diagnosis.parts import (
     EXPECTED,
     STRONG,
     STRONG_UNLIMITED,
-    Part,
+    WholeBody,
     torque_columns,
+    torque_fit,
     whole_body_rows,
 )
 from inertial_estimation.diagnosis.table import Change, Load, Robot, Table, diagonal, exchange, rms
@@ -241,10 +242,9 @@ def _scaled(
     )
 
 
-def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]:
+def effort_hypotheses(table: Table) -> Iterator[Hypothesis]:
     """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them."""
     names, n = table.robot.names, len(table.robot.names)
-    left = np.ones(n) if torque is None else torque.left
     yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
     found = factors_of_efforts(table)
     common = _common_factor(found)
@@ -257,20 +257,36 @@ def effort_hypotheses(table: Table, torque: Part | None) -> Iterator[Hypothesis]
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * one, 2.0, -1.0)
     yield from _factors(table, found)
-    for i, j in itertools.combinations(range(n), 2):
-        if max(left[i], left[j]) > UNLIKE:
-            words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
-            remedy, change = (
-                "check the order of names and efforts in the driver",
-                Change(effort=exchange(n, i, j)),
-            )
-            yield Hypothesis("effort order", names[i], words, remedy, change, 3.0, parts=OF_EFFORTS)
+    for i, j in _exchangeable_efforts(table):
+        words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
+        remedy, change = (
+            "check the order of names and efforts in the driver",
+            Change(effort=exchange(n, i, j)),
+        )
+        yield Hypothesis("effort order", names[i], words, remedy, change, 3.0, parts=OF_EFFORTS)
     words = "the torques of gravity were missing in all efforts"
     remedy = "external or compensated torques of a driver? Masses need the measured torques: record those"
     change = Change(without_gravity=True)
     yield Hypothesis(
         "efforts without gravity", JOINTS, words, remedy, change, 3.0, parts=OF_EFFORTS, exact=False
     )
+
+
+def _exchangeable_efforts(table: Table) -> list[tuple[int, int]]:
+    """Return the pairs of joints whose efforts may be exchanged: each is more probable as the other's.
+
+    Efforts that are shifted by s joints show how probable each is as that of the joint s places on.
+    """
+    n, fit = len(table.robot.names), torque_fit(table)
+    if fit is None:
+        return list(itertools.combinations(range(n), 2))
+    logs = np.diag(fit.logs)
+    for s in range(1, n):
+        shifted = torque_fit(table.changed(Change(effort=np.roll(np.eye(n), s, axis=1))))
+        logs[np.arange(n), (np.arange(n) + s) % n] = -np.inf if shifted is None else shifted.logs
+    own = np.diag(logs)
+    gains = logs + logs.T - own - own[:, None]
+    return np.argwhere(np.triu(gains, 1) > 0.0).tolist()
 
 
 def _certain(found: Factors) -> Mask:
@@ -290,7 +306,7 @@ def _common_factor(found: Factors | None) -> float:
 
 def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
     """Yield factors that no load explains: of one effort, of all, of each its own."""
-    n, names, limit = len(table.robot.names), table.robot.names, table.robot.effort
+    n, limit = len(table.robot.names), table.robot.effort
     every = partial(_scaled, table, JOINTS)
     if np.isfinite(limit).all():
         words = f"all efforts were in percent of their limits (up to {limit.max() / 100.0:.3g} Nm each)"
@@ -301,6 +317,7 @@ def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
     if found is not None and not certain.any():
         guesses = np.geomspace(LARGEST_FACTOR, MOST_COMMON, GUESSES)
     elif found is None and (rows := whole_body_rows(table)) is not None:
+        yield from _single_factors(table, rows)
         common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
     if not 1.0 / COMMON < common < COMMON:
         sign = " and of the other sign" if common < 0.0 else ""
@@ -318,16 +335,23 @@ def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
             words, 1.0 / np.where(known, k, common), 3.0 * int(known.sum()), common, remedy, exact=False
         )
     for j in np.flatnonzero(certain).tolist():
-        if abs(k[j]) > 0.0 and not 1.0 / LARGEST_FACTOR < abs(k[j]) < LARGEST_FACTOR:
-            words = f"the effort of '{names[j]}' were {k[j]:.3g} times too large"
-            remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
-            yield _scaled(
-                table,
-                names[j],
-                words,
-                diagonal(n, {j: 1.0 / k[j]}).diagonal(),
-                4.0,
-                k[j],
-                remedy,
-                exact=False,
-            )
+        yield from _single_factor(table, j, float(k[j]))
+
+
+def _single_factors(table: Table, rows: WholeBody) -> Iterator[Hypothesis]:
+    """Yield the factor of each effort with which all of them carry weight and motion."""
+    tau = rows.torques * rows.tau[:, None]
+    left = rows.needed[..., None] - rows.acted[..., None] + tau
+    gains = np.sum(left * tau, axis=(0, 1)) / np.maximum(np.sum(tau**2, axis=(0, 1)), 1e-12)
+    for j in np.flatnonzero(gains).tolist():
+        yield from _single_factor(table, j, 1.0 / float(gains[j]))
+
+
+def _single_factor(table: Table, j: int, k: float) -> Iterator[Hypothesis]:
+    """Yield that an effort is k times too large, where no load explains that."""
+    name = table.robot.names[j]
+    if abs(k) > 0.0 and not 1.0 / LARGEST_FACTOR < abs(k) < LARGEST_FACTOR:
+        gains, words = np.ones(len(table.robot.names)), f"the effort of '{name}' were {k:.3g} times too large"
+        gains[j] = 1.0 / k
+        remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
+        yield _scaled(table, name, words, gains, 4.0, k, remedy, exact=False)

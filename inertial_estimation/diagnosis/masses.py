@@ -15,6 +15,7 @@ from inertial_estimation.diagnosis.causes import (
     Problem,
     fit_forces,
     problem,
+    rivalled,
 )
 from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
@@ -75,7 +76,7 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
             )
         ], None
     means = rows.means()
-    named: list[tuple[Cause, ...]] = []
+    named: list[_Group] = []
     if means is not rows:
         _name(problem(rows, robot), named, GEOMETRIC)
     of_means = problem(means, robot)
@@ -87,14 +88,22 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
     elif not _inexact(named):
         heavier = _weighed(fit, rows)
         found += [heavier] if heavier else [] if named else [_true(fit, rows)]
-    report = MassReport(means, first, tuple(named), not unsure)
+    report = MassReport(means, first, tuple(group.causes for group in named), not unsure)
     return [*found, _informed(fit, rows)], report
 
 
-def _name(of: Problem, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]) -> tuple[ForceFit, str]:
+class _Group(NamedTuple):
+    """Causes that cannot be distinguished, the most probable first."""
+
+    causes: tuple[Cause, ...]
+    crude: bool  # whether a description that is crude all over explains the forces as well
+
+
+def _name(of: Problem, named: list[_Group], kinds: Sequence[Kind]) -> tuple[ForceFit, str]:
     """Add causes of some kinds while they are certain; return the last fit, and why none can be named."""
     while True:
-        fit = fit_forces(of, [causes[0] for causes in named])
+        assumed = [group.causes[0] for group in named]
+        fit = fit_forces(of, assumed)
         unsure, before = _absurd(fit), _inexact(named)
         group = () if unsure or len(before) == MOST_CAUSES else _group(fit, of.rows)
         if not group or not _matters(group[0], of.rows) or group[0].kind not in kinds:
@@ -109,12 +118,12 @@ def _name(of: Problem, named: list[tuple[Cause, ...]], kinds: Sequence[Kind]) ->
                 fit,
                 f"the forces do not balance by {fit.unexplained:.2g} times their noise, of no one cause",
             )
-        named.append(group)
+        named.append(_Group(group, rivalled(group[0], of, assumed) < CERTAIN))
 
 
-def _inexact(named: Sequence[tuple[Cause, ...]]) -> list[Cause]:
+def _inexact(named: Sequence[_Group]) -> list[Cause]:
     """Return the causes that are named; the equation is linear in inertias, which leave nothing."""
-    return [group[0] for group in named if group[0].kind is not Kind.SPIN]
+    return [group.causes[0] for group in named if group.causes[0].kind is not Kind.SPIN]
 
 
 def _absurd(fit: ForceFit) -> str:
@@ -261,8 +270,8 @@ def _subject(cause: Cause) -> str:
     return f"{cause.subject}/wrench" if cause.kind in (Kind.WRENCH, Kind.WRENCH_ZERO) else cause.subject
 
 
-def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig) -> Finding:
-    best = group[0]
+def _named(named: _Group, rows: ForceRows, config: RobotGeometryConfig) -> Finding:
+    group, best = named.causes, named.causes[0]
     others = [
         words_of(c) for c in group[1:] if not c.worsens and (c.kind, c.subject) != (best.kind, best.subject)
     ]
@@ -276,19 +285,19 @@ def _named(group: Sequence[Cause], rows: ForceRows, config: RobotGeometryConfig)
         return Finding("link centre of mass", best.subject, verdict, shift, "mm", said, remedy)
     # A warning suffices where a milder cause explains it as well.
     mild = not _size_matters(best) or any(abs(c.size) <= c.block.wrong for c in group if _matters(c, rows))
-    if best.rivalled < CERTAIN:  # or a description that is crude all over
+    if named.crude:
         mild, share = True, f"{share}; so do larger errors of all masses and scales"
     verdict = Verdict.WARN if mild else Verdict.WRONG
     said = f"{_sentence(best, rows)} {share}"
     how = WORDS[best.kind]
     remedy = how.remedy.format("a load that it lacks" if best.size > 0.0 else "a part that was taken off")
-    named = Finding(best.kind.value, _subject(best), verdict, value_of(best), how.unit, said, remedy)
+    finding = Finding(best.kind.value, _subject(best), verdict, value_of(best), how.unit, said, remedy)
     if others or best.kind not in (Kind.OFFSET, Kind.IMU):
-        return named
+        return finding
     fix = Fix(joint_offsets={best.subject: best.size})
     if best.kind is Kind.IMU:
         fix = Fix(parameters=added_frame(config, exp_so3(best.amplitude))[0])
-    return replace(named, fix=fix)
+    return replace(finding, fix=fix)
 
 
 def _true(fit: ForceFit, rows: ForceRows) -> Finding:

@@ -408,8 +408,15 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices,
 EXPECTED = np.array([1.0] + [0.0] * 8)
 
 
-def torques(table: Table) -> Part | None:
-    """Efforts, and torques of the description with friction, where contact forces are known."""
+class TorqueFit(NamedTuple):
+    """How well the effort of each joint agrees with its predicted torque."""
+
+    logs: Array  # logarithms of the probability, shape (n,)
+    left: Array  # shares that are left unexplained, shape (n,)
+
+
+def torque_fit(table: Table) -> TorqueFit | None:
+    """Compare efforts with torques of the description and friction, where contact forces are known."""
     columns = torque_columns(table)
     if columns is None:
         return None
@@ -428,11 +435,17 @@ def torques(table: Table) -> Part | None:
     # Where predictions are right as they are, they need no coefficients.
     exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
     taken = exact.log > fit.log - beyond
-    left = np.zeros(table.signals.q.shape[1])
-    left[joints] = np.minimum(np.where(taken, exact.left, rest), 2.0)
-    log = INDEPENDENT * float(np.where(taken, exact.log, fit.log - beyond).sum())
-    log += float(dissipates(fit, power, CERTAIN).sum())
-    return Part(log, left)
+    found = TorqueFit(*np.zeros((2, table.signals.q.shape[1])))
+    found.left[joints] = np.minimum(np.where(taken, exact.left, rest), 2.0)
+    found.logs[joints] = INDEPENDENT * np.where(taken, exact.log, fit.log - beyond)
+    found.logs[joints] += dissipates(fit, power, CERTAIN)
+    return found
+
+
+def torques(table: Table) -> Part | None:
+    """Efforts, and torques of the description with friction, where contact forces are known."""
+    fit = torque_fit(table)
+    return None if fit is None else Part(float(fit.logs.sum()), fit.left)
 
 
 class WholeBody(NamedTuple):
@@ -441,6 +454,7 @@ class WholeBody(NamedTuple):
     acted: Array  # shape (N, m)
     needed: Array  # shape (N, m)
     torques: Array  # shape (N, m, n)
+    tau: Array  # efforts [Nm], shape (N, n)
     dq: Array  # shape (N, n)
 
 
@@ -458,7 +472,7 @@ def whole_body_rows(table: Table) -> WholeBody | None:
         tau = tau + table.robot.gravity_torques(part)
     S = N[:, :, b:]
     return WholeBody(
-        np.einsum("nmj,nj->nm", S, tau), np.einsum("nmv,nv->nm", N, part.force), S, part.signals.dq
+        np.einsum("nmj,nj->nm", S, tau), np.einsum("nmv,nv->nm", N, part.force), S, tau, part.signals.dq
     )
 
 

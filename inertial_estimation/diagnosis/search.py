@@ -117,7 +117,7 @@ def _hypotheses(
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
-        yield from effort_hypotheses(table, parts.get("torques"))
+        yield from effort_hypotheses(table)
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0

@@ -170,7 +170,8 @@ def _smoothed(
     longest = max(GAP_S, min(3.0 * float(np.median(np.diff(t))), SPARSE_S))
     for i in np.flatnonzero(np.diff(t) > longest).tolist():
         unknown |= (times_s > t[i] - reach) & (times_s < t[i + 1] + reach)
-    at = fine_s * np.arange(-half, half + 1)
+    step_s, at = float(np.median(np.diff(t))), fine_s * np.arange(-half, half + 1)
+    noise = _noise(values) * step_s / fine_s
     parabola = linear_algebra.pinv(np.stack((np.ones_like(at), at, 0.5 * at**2), axis=1))
     for k in range(3):
         # Means over a window, twice, leave next to nothing of what is faster than one over its length, for
@@ -178,7 +179,15 @@ def _smoothed(
         weights = np.convolve(np.convolve(parabola[k], mean), mean)
         found[k] = windows @ weights
         found[k][unknown] = np.nan
+        if k:
+            power = np.nanmean(found[k] ** 2, axis=0)
+            found[k] *= np.clip(1.0 - noise * float(weights @ weights) / np.maximum(power, 1e-300), 0.0, 1.0)
     return found[0], found[1], found[2]
+
+
+def _noise(values: Array) -> Array:
+    """Return the variance of the white noise of each channel, by its second differences."""
+    return np.nanquantile(np.diff(values, 2, axis=0) ** 2, 0.9, axis=0) / (2.706 * 6.0)
 
 
 @dataclass(frozen=True, eq=False)
