@@ -286,7 +286,7 @@ def _exchangeable_efforts(table: Table) -> list[tuple[int, int]]:
         logs[np.arange(n), (np.arange(n) + s) % n] = -np.inf if shifted is None else shifted.logs
     own = np.diag(logs)
     gains = logs + logs.T - own - own[:, None]
-    return np.argwhere(np.triu(gains, 1) > 0.0).tolist()
+    return [(i, j) for i, j in itertools.combinations(range(n), 2) if gains[i, j] > 0.0]
 
 
 def _certain(found: Factors) -> Mask:
