@@ -43,8 +43,8 @@ SCALE = Sizes(0.3, 0.03, 0.06, 0.3)  # of all masses, wrenches, efforts
 ZERO = Sizes(0.1, 0.02, 0.05, 0.2)  # of a sensor: shares of the effort limit, of the weight
 ANGLE = Sizes(0.1, 0.005, 0.03, 0.1)  # of a joint, an IMU, a base [rad]
 COM_TOLERANCE, COM_PRIOR = 0.003, 0.05  # of every centre of mass; of a wrong one at the wrong mass's size [m]
-SPIN = Sizes(3.0, 0.1, 1.0, math.inf)  # of a rotational inertia, and of that of a wrong mass on a lever ...
-SPIN_LEVER = 0.1  # ... of this share of the robot's reach
+SPIN = Sizes(3.0, 0.1, 1.0, math.inf)  # of a link's rotational inertia ...
+SPIN_LEVER = 0.1  # ... or that of a wrong mass at this share of the robot's reach, whichever is more
 CRUDE = 1.0, 3.0, 9.0  # sizes of all tolerances: as manufactured, by hand, no more than rough
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
 GRAVITY_PRIOR = 5.0  # of a mounting of a fixed base [m/s^2]: it may hang or lean
@@ -173,8 +173,10 @@ def _parts(rows: ForceRows, robot: Robot) -> Iterator[Part]:
         wrong = min(MASS.wrong * described, OF_ROBOT.wrong * total)
         columns, prior = rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3)
         yield Kind.LINK, link, columns[..., :4], prior, allowed, (matters, wrong)
-        spin = max(float(rows.spins[i]), mass * (SPIN_LEVER * rows.extent) ** 2)
-        yield of_size(Kind.SPIN, link, columns[..., 4:], SPIN, spin, every=True)
+        spin = float(rows.spins[i])
+        about = of_size(Kind.SPIN, link, columns[..., 4:], SPIN, max(spin, 1e-6), every=True)
+        least = mass * (SPIN_LEVER * rows.extent) ** 2
+        yield *about[:3], np.maximum(about[3], least), *about[4:]
 
     yield of_size(Kind.WHOLE, "all", rows.whole[..., None], SCALE)
     for i, contact in enumerate(rows.contacts):

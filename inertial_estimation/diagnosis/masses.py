@@ -32,7 +32,7 @@ from inertial_estimation.spatial.rotations import DEGREES, exp_so3
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
 UNEXPLAINED = 2.5  # times the noise, beyond which the equation does not hold ...
 MOSTLY = 0.9  # ... unless so much is explained
-LIKELY = 1.5  # standard deviations of a mass that is named with its place
+LIKELY = 1.5  # standard deviations by which a size that matters, or a mass with its place, is likely one
 HEAVIER, HEAVIER_SIGMAS = 0.05, 2.5  # share of the weight beyond tolerances, and its deviations
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 # Least share that a cause explains of what noise and tolerances leave; a wrong geometry explains much.
@@ -173,7 +173,7 @@ def _matters(cause: Cause, rows: ForceRows) -> bool:
 
 
 def _size_matters(cause: Cause) -> bool:
-    return abs(cause.size) > max(cause.block.matters, SIGMAS * cause.sigma)
+    return abs(cause.size) > cause.block.matters + LIKELY * cause.sigma
 
 
 def _shift(cause: Cause, rows: ForceRows) -> float:
