@@ -241,6 +241,23 @@ def test_efforts_of_the_legs_show_a_mass_of_the_trunk_without_force_sensors(legs
     assert named.value == pytest.approx(7.0, abs=2.0)
 
 
+def test_an_effort_in_another_unit_is_named_without_force_sensors(legs):
+    j = robot_from_config(legs.config, legs.urdf).robot.joint_index("leg_left_4_joint")
+    streams = of_joints(2, of_one(j, 1e3))(replace(legs.streams, wrenches={}))
+    assert legs.failed(streams) == [("effort unit", "leg_left_4_joint")]
+
+
+def test_noise_of_a_gyroscope_is_no_angular_acceleration(legs):
+    imu = legs.streams.imu
+    t = 2.0 * np.pi * 1e-9 * (imu.times_ns - imu.times_ns[0])
+    values = np.random.default_rng(0).normal(imu.values.mean(axis=0), 0.02, imu.values.shape)
+    values[:, 3] += 0.5 * np.sin(t)  # [rad/s]
+    streams = replace(legs.streams, imu=imu.with_values(values))
+    wd = np.nanstd(Signals.of(streams, robot_from_config(legs.config, legs.urdf)).wd, axis=0)
+    assert wd[0] == pytest.approx(np.pi / np.sqrt(2.0), rel=0.1)
+    assert wd[1:].max() < 0.05
+
+
 @pytest.mark.parametrize("seed", [1, 6])
 def test_tolerances_of_all_masses_are_no_wrong_mass(panda, seed):
     unlike = perturbed_urdf(panda.urdf, np.random.default_rng(seed), mass_sigma=0.03, com_sigma=0.003)
