@@ -45,7 +45,7 @@ ANGLE = Sizes(0.1, 0.005, 0.03, 0.1)  # of a joint, an IMU, a base [rad]
 COM_TOLERANCE, COM_PRIOR = 0.003, 0.05  # of every centre of mass; of a wrong one at the wrong mass's size [m]
 SPIN = Sizes(3.0, 0.1, 1.0, math.inf)  # of a link's rotational inertia ...
 SPIN_LEVER = 0.1  # ... or that of a wrong mass at this share of the robot's reach, whichever is more
-CRUDE = 1.0, 3.0, 9.0  # sizes of all tolerances: as manufactured, by hand, no more than rough
+CRUDE = np.geomspace(1.0, 9.0, 3)  # sizes of all tolerances: as manufactured, by hand, no more than rough
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
 GRAVITY_PRIOR = 5.0  # of a mounting of a fixed base [m/s^2]: it may hang or lean
 WHILE_MOVING = 0.25  # what is left of the constant part of stiction while a joint moves
@@ -302,7 +302,7 @@ def fit_forces(of: Problem, assumed: Sequence[Cause] = (), crude: float = 1.0) -
 
 def rivalled(cause: Cause, of: Problem, assumed: Sequence[Cause]) -> float:
     """Return the evidence of a cause against tolerances of masses and scales as large as is probable."""
-    fits = [fit_forces(of, assumed, crude) for crude in CRUDE]
+    fits = [fit_forces(of, assumed, crude) for crude in CRUDE.tolist()]
     logs = [fit.log + c.evidence for fit in fits for c in fit.causes if c.block is cause.block]
     return max(logs) - max(fit.log for fit in fits)
 

@@ -11,7 +11,6 @@ counts as independent.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +19,13 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 INDEPENDENT = 0.5  # share of the windows that count as independent
-NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of the rms of the readings; no description is better
+NOISE = np.geomspace(
+    0.03, 2.0, 7
+)  # sizes of the rms of the readings that are compared; no description is better
 SIGMAS = 4.0  # standard deviations of a number that is certain
 CERTAIN = 9.0  # log odds of what is certain, after the log of the number of rivals
-TINY, FARTHEST = 1e-300, -20.0  # of a variance; of a normal variable
+ALIKE = 0.05  # share of the best one's log odds, within which others are alike
+FARTHEST = -20.0  # of a normal variable
 
 
 class Fit(NamedTuple):
@@ -35,7 +37,7 @@ class Fit(NamedTuple):
     covariance: Array  # of the coefficients, shape (n, c, c)
 
 
-def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float] = NOISE) -> Fit:
+def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Array = NOISE) -> Fit:
     """Explain readings y, shape (N, n), by columns X, shape (N, n, c), with noise of the most probable size.
 
     The coefficients are expected at `mean` with deviations `prior`, shape (c,) or (n, c).
@@ -44,7 +46,7 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence
     mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
     r = y - np.einsum("ijc,jc->ij", X, mean)
     G, b = np.einsum("ija,ijb->jab", X, X), np.einsum("ija,ij->ja", X, r)
-    power, variances = np.sum(r**2, axis=0), np.square(list(sizes))[:, None]
+    power, variances = np.sum(r**2, axis=0), np.square(sizes)[:, None]
     A = G / variances[:, :, None, None] + np.eye(c) * (prior**-2.0)[:, None, :]
     x = linear_algebra.solve(A, (b / variances[:, :, None])[..., None])[..., 0]
     factor = np.diagonal(linear_algebra.cholesky(A), axis1=2, axis2=3)
@@ -76,7 +78,7 @@ def dissipates(fit: Fit, power: Array, most: float) -> Array:
     `most` the largest odds against, as friction is part of no prediction.
     """
     taken = np.einsum("jc,jc->j", fit.x, power)
-    sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), TINY))
+    sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), np.finfo(float).tiny))
     z = np.maximum(math.sqrt(INDEPENDENT) * taken / sigma, FARTHEST)
     twice = np.array([math.erfc(-one / math.sqrt(2.0)) for one in z.tolist()])
     odds: Array = np.maximum(np.log(twice), -most)

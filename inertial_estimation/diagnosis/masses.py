@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import (
+    MASS,
+    OF_ROBOT,
     SCALE,
     Cause,
     ForceFit,
@@ -17,11 +19,12 @@ from inertial_estimation.diagnosis.causes import (
     problem,
     rivalled,
 )
-from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
+from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
 from inertial_estimation.diagnosis.hypotheses import INERTIA, OFFSET
+from inertial_estimation.diagnosis.parts import GRAVITY
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.config import RobotGeometryConfig
@@ -29,22 +32,20 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3
 
-TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: causes this near are named with it
+TOGETHER = 7.0  # evidence below the best one's: causes this near are named with it, or `ALIKE`
 UNEXPLAINED = 2.5  # times the noise, beyond which the equation does not hold ...
 MOSTLY = 0.9  # ... unless so much is explained
 LIKELY = 1.5  # standard deviations by which a size that matters, or a mass with its place, is likely one
-HEAVIER, HEAVIER_SIGMAS = 0.05, 2.5  # share of the weight beyond tolerances, and its deviations
+HEAVIER_SIGMAS = 2.5  # deviations of a change of the weight beyond tolerances
 LEAST_SCALE, MOST_SCALE = -0.6, 1.5  # beyond which a change of all masses, or of a scale, is no cause
 # Least share that a cause explains of what noise and tolerances leave; a wrong geometry explains much.
 EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2, Kind.SPIN: 0.2}
 EXPLAINS_ELSE = 0.05
-GRAVITY_SIZE = 0.05  # by which the gravity of a tilted base may seem to differ from 9.81 m/s^2
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 2
 GEOMETRIC = Kind.SPIN, Kind.OFFSET, Kind.IMU  # which every window shows
 SECOND, MUCH = 0.3, 0.4  # of a further cause: shares of the first one's evidence, and of the rest
-INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
 
 
@@ -145,7 +146,7 @@ def _group(fit: ForceFit, rows: ForceRows) -> tuple[Cause, ...]:
     if not causes or causes[0].evidence < _certain(fit):
         return ()
     best = causes[0].evidence
-    group = [cause for cause in causes if cause.evidence > best - max(TOGETHER, TOGETHER_SHARE * best)]
+    group = [cause for cause in causes if cause.evidence > best - max(TOGETHER, ALIKE * best)]
     group.sort(key=lambda cause: (cause.worsens, not _matters(cause, rows), -cause.evidence))
     return tuple(group)
 
@@ -160,7 +161,7 @@ def _possible(cause: Cause, rows: ForceRows) -> bool:
     if cause.kind is Kind.LINK:
         return cause.size > -float(rows.masses[rows.links.index(cause.subject)]) - cause.sigma
     if cause.kind is Kind.MOUNTING:
-        return abs(float(np.linalg.norm(_gravity(cause))) / STANDARD_GRAVITY - 1.0) < GRAVITY_SIZE
+        return abs(float(np.linalg.norm(_gravity(cause))) / STANDARD_GRAVITY - 1.0) < GRAVITY
     if cause.kind in (Kind.OFFSET, Kind.IMU):
         return abs(cause.size) < MOST_ANGLE
     return not cause.kind.is_scale or LEAST_SCALE < cause.size < MOST_SCALE
@@ -302,7 +303,7 @@ def _named(named: _Group, rows: ForceRows, config: RobotGeometryConfig) -> Findi
 
 def _true(fit: ForceFit, rows: ForceRows) -> Finding:
     whole = next(cause for cause in fit.causes if cause.kind is Kind.WHOLE)
-    known = whole.sigma < INFORMS
+    known = whole.sigma < MASS.matters
     if not known and not _informed_links(fit, rows):
         why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
         return cannot_tell("masses", "description", why)
@@ -327,7 +328,7 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding | None:
         needed, left = rows.whole[:, :3], rows.left[:, :3]
         shares = np.sum(needed * left, axis=1) / np.sum(needed**2, axis=1)
         share, sigma = float(np.median(shares)), SCALE.tolerance / math.sqrt(len(rows.contacts))
-    if not rows.n_base or whole.worsens or abs(share) < max(HEAVIER, HEAVIER_SIGMAS * sigma):
+    if not rows.n_base or whole.worsens or abs(share) < max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
         return None
     change = share * float(rows.masses.sum())
     link = next((c for c in fit.causes if c.kind is Kind.LINK and c.size * share > 0.0), whole)
@@ -344,19 +345,17 @@ def _informed_links(fit: ForceFit, rows: ForceRows) -> list[str]:
     return [
         link
         for link, mass in zip(rows.links, rows.masses, strict=True)
-        if fit.mass_sigma[link] < INFORMS * mass
+        if fit.mass_sigma[link] < MASS.matters * mass
     ]
 
 
 def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
     """Say of which links the recording informs the mass."""
-    informed = _informed_links(fit, rows)
+    informed, share = _informed_links(fit, rows), f"{100 * MASS.matters:.0f} %"
     rest = [link for link in rows.links if link not in informed]
     if not informed:
-        why = f"of no link is the mass determined to {100 * INFORMS:.0f} %, even if only it were unknown"
+        why = f"of no link is the mass determined to {share}, even if only it were unknown"
         return cannot_tell("informed links", "description", why)
-    said = (
-        f"each by itself, the masses of {listing(informed, limit=8)} are determined to {100 * INFORMS:.0f} %"
-    )
+    said = f"each by itself, the masses of {listing(informed, limit=8)} are determined to {share}"
     said += f"; those of {listing(rest, limit=8)} are not" if rest else ""
     return Finding("informed links", "description", Verdict.OK, float(len(informed)), "links", said)

@@ -27,8 +27,8 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skews
 
 FEWEST = 8  # windows that tell
-SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
-MOVING, TRAVEL = 0.05, 0.02  # rms speed and deviation of a joint whose velocity is compared [rad/s], [rad]
+SLOW = 0.05  # speed below which a joint is at rest, and Coulomb friction changes its sign [rad/s]
+TRAVEL = 0.02  # deviation of a joint that moves, whose velocity is compared [rad]
 SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # of a torque's factor, of friction terms
 DELAY_PRIOR_S = 0.01  # of a delay, of a filter in a drive
 LEVER_PRIOR = 0.01  # of the centre of mass of all that a joint moves [m]
@@ -44,7 +44,7 @@ ZERO, BALANCE_FLOOR = 0.03, 0.01  # of a force sensor's channel, and of what nev
 RATE_FLOOR = 0.05  # of the rotation
 RATE_BIAS = 0.02  # of a gyroscope; rotations below tell nothing of it [rad/s]
 STANDING, LOADED = 0.05, 0.12  # speed along the line of two standing feet [m/s]; share of the load of each
-SIZE, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; most log odds of one sentence
+GRAVITY, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; most log odds of one sentence
 MOUNTED = math.radians(7.0)  # deviation of the ground's normal from the vertical, slope and posture
 CARRIED = 0.1  # of the weight on the contacts, below which the robot hangs
 LEVEL = 0.02  # deviation of the heights of standing feet [m]
@@ -81,7 +81,7 @@ def velocities(table: Table) -> Part | None:
     if known.sum() < FEWEST or not np.nan_to_num(v[known]).any():
         return None
     v, dq = v[known], dq[known]
-    telling = np.maximum(rms(dq), rms(v)) > MOVING
+    telling = np.maximum(rms(dq), rms(v)) > SLOW
     telling &= q.std(axis=0) > TRAVEL
     if not telling.any():
         return None
@@ -243,7 +243,7 @@ def gravity_size(table: Table) -> Part | None:
     if size is None:
         return None
     off = math.log(max(size, 1e-9) / STANDARD_GRAVITY)
-    return one(-min(0.5 * (off / SIZE) ** 2, FARTHEST), min(abs(off), 1.0))
+    return one(-min(0.5 * (off / GRAVITY) ** 2, FARTHEST), min(abs(off), 1.0))
 
 
 def specific_force(table: Table) -> float | None:
@@ -252,7 +252,7 @@ def specific_force(table: Table) -> float | None:
     known = np.isfinite(f).all(axis=1)
     if not table.robot.n_base or known.sum() < FEWEST:
         return None
-    rest = known & (table.speed < 0.05)
+    rest = known & (table.speed < SLOW)
     if rest.sum() >= FEWEST:
         return float(np.median(np.linalg.norm(f[rest], axis=1)))
     # Accelerations cancel in the mean where the base hardly turns, and add to the norm where it does.

@@ -14,8 +14,8 @@ import numpy as np
 
 from inertial_estimation.diagnosis.causes import problem
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
-from inertial_estimation.diagnosis.evidence import CERTAIN
-from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
+from inertial_estimation.diagnosis.finding import MOST_NAMED, Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
     OF_EFFORTS,
@@ -27,7 +27,7 @@ from inertial_estimation.diagnosis.hypotheses import (
     velocity_hypotheses,
 )
 from inertial_estimation.diagnosis.load_change import load_hypotheses
-from inertial_estimation.diagnosis.parts import BEYOND, PARTS, Part, judged
+from inertial_estimation.diagnosis.parts import BALANCE_FLOOR, BEYOND, PARTS, Part, judged
 from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
@@ -36,9 +36,8 @@ WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the mos
 MOST_LIKELY, FAMILIES = 24, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
 MUCH = 0.25  # of the largest gain in probability of a part
-TOGETHER, TOGETHER_SHARE = 5.0, 0.05  # log odds, and share of the best one's, within which others are alike
-NAMED = 3
-OFF, SMALL, UNBALANCED = 0.3, 0.1, 0.01  # of parts, of rotation and forces, of weight: more is tried from
+TOGETHER = 5.0  # log odds within which others are alike, too
+OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
 SAYS = {
@@ -85,7 +84,7 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found
             tried = [one for one in tried if "effort" not in one.hypothesis.check]
         if not tried:
             break
-        near = tried[0].odds - max(TOGETHER, TOGETHER_SHARE * tried[0].odds)
+        near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
         alike = [one for one in tried if one.odds > near]
         best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
         if not _accepted(best, before):
@@ -104,11 +103,11 @@ def _hypotheses(
     """Yield what might explain that parts of a table disagree."""
     known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
     worst = dict.fromkeys(PARTS, 0.0) | known
-    wired = worst["wrenches"] > UNBALANCED
+    wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
     unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
     if wired or unlike or worst["positions"] > BEYOND:
-        exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * UNBALANCED
+        exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * BALANCE_FLOOR
         yield from position_hypotheses(table, exchanges=exchanges)
     if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
         of = problem(rows, table.robot)
@@ -191,8 +190,8 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
         )
     )
     if others:
-        more = f", and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        said += f"; it cannot be distinguished from: {'; '.join(others[:NAMED])}{more}"
+        more = f", and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        said += f"; it cannot be distinguished from: {'; '.join(others[:MOST_NAMED])}{more}"
     verdict = Verdict.WARN if one.mild else Verdict.WRONG
     return Finding(one.check, one.subject, verdict, one.value, one.unit, said, one.remedy, one.fix)
 

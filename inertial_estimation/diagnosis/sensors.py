@@ -18,18 +18,18 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
 WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
 COARSE_STAMPS = 0.05  # share of equal stamps, from which they may be those of a coarse clock
-DISORDER = 0.001  # share of the stamps that are not after their predecessor
-GAPS, LOST = 0.001, 0.01  # share of the steps that are gaps; of the time that is lost in them
+ODD = 0.001  # share of stamps out of order, of gaps, of values that are no number, of a sound stream
+LOST = 0.01  # share of the time that is lost in gaps
 SILENT_S = 1.0  # without readings while others arrive, from which it is said [s]
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
-STUCK_S, STUCK_RUNS, FEWEST_EQUAL = 0.3, 10.0, 20  # of one value; times its usual runs; values
+MANY = 20  # values, from which their equality, or their variety, says something
+STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times its usual runs
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
 STEPS, LIFTED = 8, 0.25  # times that a walking foot is put down or lifted; share of its largest load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 FEWEST_JUMPS, LEAST_JUMP = 5, 0.1  # of positions, which are no spikes; share of the range of a joint
-SATURATED, FEWEST_SATURATED, FEWEST_DISTINCT = 0.003, 10, 20  # share and number at the largest value; values
-LOST_VALUES = 0.001  # share of values that are no number
+SATURATED, FEWEST_SATURATED = 0.003, 10  # share and number at the largest value
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
 RIVAL = "another publisher, as a joint_state_publisher? ros2 topic info -v names them; one must end"
 BY_TORQUES = (
@@ -103,7 +103,7 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         reason: notes.dropped.get(reason, 0) for reason in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP)
     }
     back, same = counts.values()
-    if back + same > max(DISORDER * notes.received, 2):
+    if back + same > max(ODD * notes.received, 2):
         parts = ((back, "go back in time"), (same, "repeat the one before"))
         said = " and ".join(f"{count} of {notes.received} stamps {what}" for count, what in parts if count)
         remedy = "does more than one publisher send it?"
@@ -115,7 +115,7 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         yield unusual("bursts", 1.0, "", "the stamps come in bursts: they are times of arrival", remedy)
         return
     gaps = steps[steps > max_gap_s * NANOSECONDS]
-    if len(gaps) > 1 and (gaps.sum() > LOST * steps.sum() or len(gaps) > GAPS * len(steps)):
+    if len(gaps) > 1 and (gaps.sum() > LOST * steps.sum() or len(gaps) > ODD * len(steps)):
         longest = seconds(int(gaps.max()))
         remedy = "check quality of service and load; or raise inputs.timeout"
         yield unusual("gaps", longest, "s", f"{len(gaps)} gaps, the longest of {longest:.3g} s", remedy)
@@ -162,7 +162,7 @@ def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
     moved = JUMP + 0.5 * LARGEST_ACCELERATION * (t[2:] - t[:-2])[:, None] ** 2 + distance(q[2:], q[:-2])
     jumps = away > np.maximum(moved, LEAST_JUMP * np.ptp(np.nan_to_num(q), axis=0))  # in whatever unit
     count = int(jumps.any(axis=1).sum())
-    if count > max(FEWEST_JUMPS, DISORDER * len(q)):
+    if count > max(FEWEST_JUMPS, ODD * len(q)):
         which = listing([joint_names[j] for j in np.flatnonzero(jumps.any(axis=0)).tolist()], limit=6)
         largest = float(away[jumps].max())
         said = f"{which}: {count} of {len(q)} positions jump by up to {largest:.2g} rad (m), and back at once"
@@ -178,7 +178,7 @@ def _judged(
     whole = _stuck(times, values[:, varies], whole=True) if len(varies) >= COARSE else []
     for column in np.flatnonzero(np.isfinite(values).any(axis=0)).tolist():
         finite = np.isfinite(values[:, column])
-        lost += [channels[column]] if 1.0 - finite.mean() > LOST_VALUES else []
+        lost += [channels[column]] if 1.0 - finite.mean() > ODD else []
         found = whole if whole and column in varies else _stuck(times, values[:, [column]], whole=False)
         if found:
             runs[column] = found
@@ -199,7 +199,7 @@ def _judged(
         remedy = "raise the range of the sensor, or move less"
         yield Finding("saturated", name, Verdict.WARN, share, "", said, remedy)
     if lost:
-        said = f"{listing(lost, limit=6)}: more than {100 * LOST_VALUES:g} % of the values are no number"
+        said = f"{listing(lost, limit=6)}: more than {100 * ODD:g} % of the values are no number"
         remedy = "check the driver; the nodes drop such messages"
         yield Finding("missing values", name, Verdict.WARN, float(len(lost)), "", said, remedy)
 
@@ -226,7 +226,7 @@ def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tupl
         return []
     usual = float(np.quantile(np.repeat(lengths, lengths), 0.5))
     spans = times[ends - 1] - times[begins]
-    long = (lengths >= FEWEST_EQUAL) & (lengths > STUCK_RUNS * usual) & (spans > STUCK_S * NANOSECONDS)
+    long = (lengths >= MANY) & (lengths > STUCK_RUNS * usual) & (spans > STUCK_S * NANOSECONDS)
     long &= np.nan_to_num(values[begins]).any(axis=1)
     return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
 
@@ -234,13 +234,13 @@ def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tupl
 def _at_largest(values: Array) -> float:
     """Return the share of values at the largest or smallest one, 0 where that is usual."""
     distinct, counts = np.unique(values, return_counts=True)  # in increasing order
-    if len(distinct) < FEWEST_DISTINCT:
+    if len(distinct) < MANY:
         return 0.0
     usual = max(SATURATED * len(values), 10 * float(np.median(counts)), 3.0 * float(np.sort(counts)[-2]))
     count = max(int(counts[-1]) if distinct[-1] > 0.0 else 0, int(counts[0]) if distinct[0] < 0.0 else 0)
     largest = distinct[-1] if counts[-1] >= counts[0] else distinct[0]
     near = np.abs(distinct - largest) < 0.02 * np.ptp(distinct)
-    if near.sum() == 1 and len(distinct) < 10 * FEWEST_DISTINCT:
+    if near.sum() == 1 and len(distinct) < 10 * MANY:
         return 0.0  # a switch, or steps so coarse that a value may well be the largest one
     return count / len(values) if count >= FEWEST_SATURATED and count > usual else 0.0
 
@@ -257,7 +257,7 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
         moved = np.gradient(q[new], t[new]) if ranges[j] > 0.0 else np.array([sent])
         factor = min(1.0, float(np.sqrt(np.nanmean(moved**2))) / max(sent, 1e-9))  # of another unit
         begins, ends = _runs(q[:, None])
-        long = (ends - begins >= FEWEST_EQUAL) & (t[ends - 1] - t[begins] > STUCK_S)
+        long = (ends - begins >= MANY) & (t[ends - 1] - t[begins] > STUCK_S)
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
             speed, lasts = factor * np.nan_to_num(v[begin:end]), float(t[end - 1] - t[begin])
             mean = float(speed.mean())

@@ -11,7 +11,7 @@ import numpy as np
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
 from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
-from inertial_estimation.diagnosis.parts import LEVER, gravity_pair, rate_rows, specific_force
+from inertial_estimation.diagnosis.parts import GRAVITY, LEVER, gravity_pair, rate_rows, specific_force
 from inertial_estimation.diagnosis.table import Change, Table, exchange
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.sensors import IMU
@@ -24,7 +24,6 @@ from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3, ske
 WRENCHES = "contact wrenches"
 TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
 YAWS = 24  # about the vertical, at which an IMU may be mounted
-OFF_SCALE = 0.05  # logarithm of the scale of an accelerometer, above which it is no tolerance
 SCALED = 1.4  # factor of the wrenches of a contact that no tolerance or load explains
 MILLI, POUND = 1e-3, 4.448  # [N]
 FEWEST = 30  # windows from which axes are fitted
@@ -45,7 +44,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
             yield force(
                 f"the specific force were in {unit} {said}", remedy, change, 1.0, size, "m/s^2", fix=fix
             )
-        if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > OFF_SCALE:
+        if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > GRAVITY:
             words = f"the specific force were {ratio:.3g} times too large {said}"
             remedy = "check unit and scale of the accelerometer in the driver of imu/data (m/s^2)"
             mild = 0.7 < ratio < 1.4

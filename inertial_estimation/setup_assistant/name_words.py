@@ -9,7 +9,8 @@ LEG = ("leg", "hip", "thigh", "knee", "calf", "shank", "shin", "ank", "foot", "h
 ARM = ("arm", "shoulder", "elbow", "wrist", "hand", "finger", "thumb", "gripper", "spine", "neck", "head")
 FOOT = ("sole", "foot", "toe", "contact", "tip")
 GRIPPER = ("gripper", "finger", "fingertip", "thumb", "jaw", "knuckle")
-HEAD = ("head", "neck", "camera", "laser", "velodyne", "eye", "lidar", "cervical", "hokuyo")
+SCANNER = ("laser", "lidar", "velodyne", "hokuyo", "ouster")
+HEAD = ("head", "neck", "camera", "eye", "cervical", *SCANNER)
 WHEEL = ("wheel", "caster", "rotor", "propeller", "suspension")
 
 

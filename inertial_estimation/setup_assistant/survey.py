@@ -34,6 +34,7 @@ from inertial_estimation.setup_assistant.name_words import (
     GRIPPER,
     HEAD,
     LEG,
+    SCANNER,
     WHEEL,
     count_of,
     is_imu,
@@ -119,8 +120,8 @@ WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
 def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> dict[str, str]:
     """Return the joints to lock, with the reason of each.
 
-    Wheels roll and grippers slide at will, joints that follow another have no motor, the base may be a joint
-    of the URDF: none of them informs the estimates, and few are in joint_states.
+    Wheels roll, scanners spin and grippers slide at will, joints that follow another have no motor, the base
+    may be a joint of the URDF: none of them informs the estimates, and few are in joint_states.
 
     Raises:
         ModelError: If no joint is left.
@@ -135,6 +136,8 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
             reasons[joint.name] = "it follows another joint"
         elif count_of([joint.name, *([joint.child] if joint.kind == "continuous" else [])], WHEEL):
             reasons[joint.name] = WHEELS
+        elif joint.kind == "continuous" and count_of([joint.name, joint.child], SCANNER):
+            reasons[joint.name] = "a sensor that spins"
     if not any(described.masses.values()):
         raise ModelError(
             f"no link of '{described.name}' has a mass: there is nothing to compare with what is measured; "

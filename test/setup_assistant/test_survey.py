@@ -110,7 +110,14 @@ def inertial(mass: float) -> str:
     return f'<inertial><mass value="{mass}"/>{MOMENTS}</inertial>'
 
 
-def biped(*, waist: bool = False, rods: bool = False, corners: bool = False, wheels: bool = False) -> str:
+def biped(
+    *,
+    waist: bool = False,
+    rods: bool = False,
+    corners: bool = False,
+    wheels: bool = False,
+    scans: bool = False,
+) -> str:
     """A robot on two legs as exports of CAD have them."""
     links, joints = [f'<link name="base">{inertial(8)}</link>'], []
 
@@ -125,6 +132,8 @@ def biped(*, waist: bool = False, rods: bool = False, corners: bool = False, whe
 
     if waist:
         add("middle", "revolute", "base", "middle", 3.0, "0 0 -0.1")
+    if scans:
+        add("spindle", "continuous", "base", "top_lidar", 0.3, "0 0 0.3")
     for side, y in (("left", 0.1), ("right", -0.1)):
         parent = "middle" if waist else "base"
         for joint, kind, link, mass, place in LEG:
@@ -146,6 +155,11 @@ def survey_of(urdf: str, **wishes: object) -> Survey:
 def test_links_named_after_rotors_do_not_lock_their_joints() -> None:
     assert not survey_of(biped()).locked
     assert set(survey_of(biped(wheels=True)).locked) == {"left_disc", "right_disc"}
+
+
+def test_a_sensor_that_spins_is_locked() -> None:
+    assert survey_of(biped(scans=True)).locked == {"spindle": "a sensor that spins"}
+    assert "spindle" in survey_of(biped(scans=True), unlock=("spindle",)).robot.joint_names
 
 
 def test_a_description_without_masses_is_refused_with_what_it_lacks() -> None:
