@@ -32,6 +32,7 @@ SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # of the windows of means and pa
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
 LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 LEVELLED_S = 2.0  # over which accelerations are averaged for the vertical
+NINE_TENTHS = 1.645  # standard deviations within which nine in ten of a normal variable are
 SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
 
 
@@ -146,7 +147,10 @@ def _window(streams: RobotStreams) -> float:
 def _smoothed(
     stream: Stream, first_ns: int, times_s: Array, window_s: float, continuous: Indices | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return value, slope and second derivative of a stream at some times, shape (N, c) each."""
+    """Return value, slope and second derivative of a stream at some times, shape (N, c) each.
+
+    Derivatives are shrunk by what of them is noise: of a robot at rest nothing is left.
+    """
     t, values = (stream.times_ns - first_ns) / NANOSECONDS, stream.values
     found = np.full((3, len(times_s), values.shape[1]), np.nan)
     if len(t) < 2 or not len(times_s):
@@ -180,14 +184,29 @@ def _smoothed(
         found[k] = windows @ weights
         found[k][unknown] = np.nan
         if k:
-            power = np.nanmean(found[k] ** 2, axis=0)
-            found[k] *= np.clip(1.0 - noise * float(weights @ weights) / np.maximum(power, 1e-300), 0.0, 1.0)
+            found[k] *= _credible(found[k], noise * float(weights @ weights))
     return found[0], found[1], found[2]
 
 
 def _noise(values: Array) -> Array:
-    """Return the variance of the white noise of each channel, by its second differences."""
-    return np.nanquantile(np.diff(values, 2, axis=0) ** 2, 0.9, axis=0) / (2.706 * 6.0)
+    """Return the variance of the white noise of each channel, by its second differences.
+
+    They have six times its variance, and nine in ten are within the quantile of a normal variable: jumps, and
+    what moves, hardly count.
+    """
+    squares = np.nan_to_num(np.diff(values, 2, axis=0)) ** 2
+    if not len(squares):
+        return np.zeros(values.shape[1])
+    variance: Array = np.quantile(squares, 0.9, axis=0) / (NINE_TENTHS**2 * 6.0)
+    return variance
+
+
+def _credible(estimates: Array, noise: Array) -> Array:
+    """Return the share of estimates with mean zero that is not noise of some variance (Wiener's factor)."""
+    known = np.isfinite(estimates)
+    power = np.sum(np.where(known, estimates, 0.0) ** 2, axis=0) / np.maximum(known.sum(axis=0), 1)
+    share: Array = np.maximum(1.0 - noise / np.maximum(power, np.finfo(float).tiny), 0.0)
+    return share
 
 
 @dataclass(frozen=True, eq=False)
