@@ -216,7 +216,7 @@ def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, c
     def spoilt(reading):
         nonlocal count
         count += 1
-        return replace(reading, effort=reading.effort * np.nan if count % 100 == 0 else reading.effort)
+        return replace(reading, effort=reading.effort * [np.nan, 1.0]) if count % 100 == 0 else reading
 
     write_recording(with_samples(recording, spoilt), folder / "spoilt")
     content = identified(folder / "spoilt", folder, "of_spoilt", "--split", "11.98")
