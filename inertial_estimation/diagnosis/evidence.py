@@ -19,9 +19,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 INDEPENDENT = 0.5  # share of the windows that count as independent
-NOISE = np.geomspace(
-    0.03, 2.0, 7
-)  # sizes of the rms of the readings that are compared; no description is better
+NOISE = np.geomspace(0.03, 2.0, 7)  # shares of the rms of the readings; no description is better
 SIGMAS = 4.0  # standard deviations of a number that is certain
 CERTAIN = 9.0  # log odds of what is certain, after the log of the number of rivals
 ALIKE = 0.05  # share of the best one's log odds, within which others are alike
