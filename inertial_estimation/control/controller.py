@@ -70,9 +70,8 @@ class ControlResult(NamedTuple):
     reason: str  # why they do not control; empty in control
     tau: Array  # joint torques [Nm], shape (n_joints,)
     acceleration: Array  # wanted acceleration (base, joints), shape (nv,)
-    wrenches_C: (
-        Array  # wanted wrench of each contact, in its frame (a point: world axes) [N, Nm], shape (m, 6)
-    )
+    # Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm], shape (m, 6)
+    wrenches_C: Array
     qp_status: str = "not run"  # as the solver reported it
     qp_iterations: int = 0
     height_ref: float = 0.0  # reference of the height of the base [m]

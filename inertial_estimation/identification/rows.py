@@ -34,9 +34,8 @@ class SignalBlock:
     start_ns: int  # stamp of the first sample
     step_s: float  # between samples
     q: Array  # joint positions [rad], shape (k, n_joints)
-    v: Array | None = (
-        None  # joint velocities [rad/s], shape (k, n_joints); as the others None if not measured
-    )
+    # Joint velocities [rad/s], shape (k, n_joints); as the others None if not measured
+    v: Array | None = None
     tau: Array | None = None  # joint torques [Nm], shape (k, n_joints)
     f_I: Array | None = None  # specific force of the IMU [m/s^2], shape (k, 3)
     w_I: Array | None = None  # angular rate of the IMU [rad/s], shape (k, 3)

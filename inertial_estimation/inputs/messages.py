@@ -52,9 +52,8 @@ class Conversion(NamedTuple):
 
     from_msg: Callable[[Any], Any]  # message to value; MeasurementError where its fields do not fit together
     to_msg: Callable[[Any, Any, str], Any]  # writes a value and a frame's name into a message, and returns it
-    decoder: Callable[[], Decoder] | None = (
-        None  # returns a decoder, which gives exactly what `from_msg` does
-    )
+    # Returns a decoder, which gives exactly what `from_msg` does
+    decoder: Callable[[], Decoder] | None = None
     stamped: bool = True  # whether the message has a header
 
 

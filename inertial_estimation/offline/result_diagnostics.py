@@ -10,9 +10,8 @@ from inertial_estimation.identification.identification_result import (
     PayloadResult,
 )
 
-FACTOR = (
-    2.0  # of cost over least squares, of variances over white noise, of a mass over that of before: reported
-)
+# Of cost over least squares, of variances over white noise, of a mass over that of before: reported
+FACTOR = 2.0
 OVERFIT_RATIO = 1.5  # error on other data over that on the fitted data, above which it is reported
 BETTER_METHOD_RATIO = 0.98  # error of another method on other data over the chosen one's: reported below
 UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from inertial_estimation.signals import Health, HealthLevel, LinkInertia
 
-REPORT_PERIOD = (
-    1.0  # [s] between two reports of a node, by the steady clock: also one that waits for /clock reports
-)
+# [s] between two reports of a node, by the steady clock: also one that waits for /clock reports
+REPORT_PERIOD = 1.0
 SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report; a rate is counted over as long
 
 
