@@ -300,9 +300,12 @@ def fit_forces(of: Problem, assumed: Sequence[Cause] = (), crude: float = 1.0) -
     )
 
 
-def rivalled(cause: Cause, of: Problem, assumed: Sequence[Cause]) -> float:
-    """Return the evidence of a cause against tolerances of masses and scales as large as is probable."""
-    fits = [fit_forces(of, assumed, crude) for crude in CRUDE.tolist()]
+def rivalled(cause: Cause, fit: ForceFit, of: Problem, assumed: Sequence[Cause]) -> float:
+    """Return the evidence of a cause against tolerances of masses and scales as large as is probable.
+
+    The fit is that with tolerances as manufactured.
+    """
+    fits = [fit, *(fit_forces(of, assumed, crude) for crude in CRUDE[1:].tolist())]
     logs = [fit.log + c.evidence for fit in fits for c in fit.causes if c.block is cause.block]
     return max(logs) - max(fit.log for fit in fits)
 

@@ -259,10 +259,8 @@ def effort_hypotheses(table: Table) -> Iterator[Hypothesis]:
     yield from _factors(table, found)
     for i, j in _exchangeable_efforts(table):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
-        remedy, change = (
-            "check the order of names and efforts in the driver",
-            Change(effort=exchange(n, i, j)),
-        )
+        remedy = "check the order of names and efforts in the driver"
+        change = Change(effort=exchange(n, i, j))
         yield Hypothesis("effort order", names[i], words, remedy, change, 3.0, parts=OF_EFFORTS)
     words = "the torques of gravity were missing in all efforts"
     remedy = "external or compensated torques of a driver? Masses need the measured torques: record those"

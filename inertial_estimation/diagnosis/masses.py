@@ -119,7 +119,7 @@ def _name(of: Problem, named: list[_Group], kinds: Sequence[Kind]) -> tuple[Forc
                 fit,
                 f"the forces do not balance by {fit.unexplained:.2g} times their noise, of no one cause",
             )
-        named.append(_Group(group, rivalled(group[0], of, assumed) < CERTAIN))
+        named.append(_Group(group, rivalled(group[0], fit, of, assumed) < CERTAIN))
 
 
 def _inexact(named: Sequence[_Group]) -> list[Cause]:

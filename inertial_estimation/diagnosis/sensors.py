@@ -23,7 +23,7 @@ LOST = 0.01  # share of the time that is lost in gaps
 SILENT_S = 1.0  # without readings while others arrive, from which it is said [s]
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
 MANY = 20  # values, from which their equality, or their variety, says something
-STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times its usual runs
+STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times the median run
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
 STEPS, LIFTED = 8, 0.25  # times that a walking foot is put down or lifted; share of its largest load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
@@ -224,9 +224,9 @@ def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tupl
     steps = steps[np.isfinite(steps) & (steps > 0.0)]
     if not whole and (not len(steps) or np.ptp(values[np.isfinite(values[:, 0]), 0]) < QUANTA * steps.min()):
         return []
-    usual = float(np.quantile(np.repeat(lengths, lengths), 0.5))
+    median = float(np.median(np.repeat(lengths, lengths)))
     spans = times[ends - 1] - times[begins]
-    long = (lengths >= MANY) & (lengths > STUCK_RUNS * usual) & (spans > STUCK_S * NANOSECONDS)
+    long = (lengths >= MANY) & (lengths > STUCK_RUNS * median) & (spans > STUCK_S * NANOSECONDS)
     long &= np.nan_to_num(values[begins]).any(axis=1)
     return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
 

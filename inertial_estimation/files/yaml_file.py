@@ -6,7 +6,6 @@ silently.
 """
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from yaml.constructor import ConstructorError
 from inertial_estimation.errors import ConfigurationError, one_line
 from inertial_estimation.files.text_file import read_text
 
-LARGEST_INTEGER = sys.maxsize  # an integer of ROS, of 64 bits; a larger one is read as a float, as rcl does
+LARGEST_INTEGER = 2**63 - 1  # an integer of ROS; a larger one is read as a float, as rcl does
 _CORE = "tag:yaml.org,2002:"
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -284,9 +284,10 @@ class Supervisor:
     def _judged(self, held_s: float) -> CauseProbabilities:
         """Return what the bank finds of the blocks that wait, in an event that has lasted for some time [s].
 
-        It is told what bodies carry and can lose, and where loads have changed lately.
+        The bank takes what bodies carry and can lose, and where loads have changed lately.
         """
-        filter_, bank, self.progress.unjudged = self._filter, self._bank, 0
+        self.progress.unjudged = 0
+        filter_, bank = self._filter, self._bank
         for candidate, body in self.bodies.items():
             mass, nominal = filter_.posterior.at.pi_C[body, 0], filter_.unknowns.bodies[body].nominal_J.mass
             bank.carried[candidate] = max(0.0, float(mass) - nominal)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from inertial_estimation.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
-LARGEST_RECORD = 1_000_000_000  # [bytes]; a chunk of rosbag2 has 0.8 MB
+LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
 CHUNK, LAST_OPCODE = 6, 15  # of records of data
 CHUNK_HEADER = 40  # [bytes] of a chunk whose messages are not compressed
 UNKNOWN_HASH = "RIHS01_" + 64 * "0"

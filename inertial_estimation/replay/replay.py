@@ -283,9 +283,8 @@ def _checked(
     """Return what a diagnosis of the first part of a replay determines; nothing without joint states."""
     setup, config = robot
     try:
-        streams = read_streams(
-            recording, topics, setup, config, (begin_ns, begin_ns + round(CHECKED_S * NANOSECONDS))
-        )
+        span_ns = begin_ns, begin_ns + round(CHECKED_S * NANOSECONDS)
+        streams = read_streams(recording, topics, setup, config, span_ns)
     except RecordingError:
         return []
     return [one for one in diagnose(streams, setup, config).findings if one.verdict is not Verdict.UNKNOWN]

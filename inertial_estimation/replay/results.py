@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.finding import Finding, as_json
 from inertial_estimation.inertial.posterior import INFORMED
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.payload.estimate import PayloadEstimate
-from inertial_estimation.payload.report import KIND, events_of
+from inertial_estimation.payload.report import events_of
 from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.metrics import summarise
 from inertial_estimation.replay.reference import (
@@ -205,8 +205,7 @@ def _body(estimate: LinkInertia, payload: LinkInertia, sigmas: Array, unknown: l
 
 
 def _load_change(stamp_ns: int, event: Health, time: TimeAxis) -> dict[str, Any]:
-    told = {KIND: event.values[KIND], "message": event.message, **event.values}
-    return {"stamp_ns": stamp_ns, "time_s": time.at(stamp_ns), **told}
+    return {"stamp_ns": stamp_ns, "time_s": time.at(stamp_ns), "message": event.message, **event.values}
 
 
 def _truth_metrics(truth: TrueInertias | None, run: ReplayRun, tilt: Array | None) -> dict[str, Any]:

@@ -48,10 +48,14 @@ def deserializer(message_type: type) -> Callable[[bytes], Any]:
     return partial(deserialize_message, message_type=message_type)
 
 
+def type_name(message_type: type) -> str:
+    """Return the name of a message class (``package/msg/Name``)."""
+    return f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
+
+
 def message_reader(message_type: type, convert: Callable[[Any], Any] | None = None) -> Callable[[bytes], Any]:
     """Return what reads serialised messages of a class, by a conversion or that registered for the type."""
-    name = f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
-    return MessageReader(name, deserializer(message_type), convert).read
+    return MessageReader(type_name(message_type), deserializer(message_type), convert).read
 
 
 def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str) -> TransformStamped:

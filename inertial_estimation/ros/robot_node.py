@@ -25,7 +25,7 @@ from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.watch_record import REPORT_PERIOD
 from inertial_estimation.ros.diagnostics import Diagnostics
-from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.messages import message_reader, type_name
 from inertial_estimation.ros.node_inputs import NodeInput, NodeInputs, Take
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import LATCHED, RELIABLE, create_input, create_output
@@ -322,9 +322,7 @@ class RobotNode(ManagedNode):
         """Return which topics of the type of an input are sent where its own has no publisher."""
         if missing.counter.publishers():
             return ""
-        message_type = missing.subscription.msg_type
-        kind = f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"
-        found = set[str]()
+        kind, found = type_name(missing.subscription.msg_type), set[str]()
         for node, namespace in self.get_node_names_and_namespaces():
             if node not in NODE_CONFIGS:  # whose telemetry is of these types, too
                 with suppress(RuntimeError):  # of rcl, for a node that has ended meanwhile

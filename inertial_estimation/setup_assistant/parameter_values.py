@@ -86,9 +86,8 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
         return (*entries, Entry("contact_wrenches", "none"))
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
-        projected = WRENCH_JOINTS + survey.robot.n_joints > FORCE_JOINTS * len(
-            survey.contacts
-        )  # equations, unknowns
+        equations = WRENCH_JOINTS + survey.robot.n_joints  # of a base and its joints
+        projected = equations > FORCE_JOINTS * len(survey.contacts)  # unknown forces
         source, said = "measured", "by sensors of the feet"
         if projected:
             source, said = "projected", "unknown forces are eliminated: no force sensor is needed"

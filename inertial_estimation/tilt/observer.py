@@ -37,7 +37,7 @@ class Carried:
         time: Since then [s].
         origin: Origin of that frame as it is expected now, in the IMU frame; zero where the gyroscope alone
             carries it; changed in place [m], shape (3,).
-        axes: Its axes likewise, one in each row; changed in place, shape (3, 3).
+        axes: Its axes as they are expected now, one in each row; changed in place, shape (3, 3).
     """
 
     def __init__(self, radius: float) -> None:

@@ -41,7 +41,7 @@ def kinds(scene):
     return [change.kind for change in scene.changes]
 
 
-def told(scene):
+def events(scene):
     return [event for estimate in scene.estimates for event in events_of(estimate)]
 
 
@@ -68,7 +68,7 @@ def life():
 def test_a_load_is_found_moved_and_taken_off_and_the_payload_is_what_was_put_on(life):
     scene, results = life
     assert kinds(scene) == ["loaded", "shifted", "unloaded"]
-    loaded, identified, *others = told(scene)
+    loaded, identified, *others = events(scene)
     assert [e.values[KIND] for e in others] == ["shifted", "identified", "unloaded", "identified"]
     assert (loaded.level, identified.level) == (HealthLevel.WARN, HealthLevel.OK)
     assert float(loaded.values["shift x [m]"]) < -0.02
@@ -225,7 +225,7 @@ def test_a_posture_or_force_that_cannot_be_measured_is_refused_and_named(impatie
     scene.pipe.identify()
     last = identified(scene)
     assert not last.converged
-    (refused,) = told(scene)
+    (refused,) = events(scene)
     assert (refused.values[KIND], refused.level) == ("refused", HealthLevel.ERROR)
     assert last.refusal in refused.message
     assert last.trunk.mass == pytest.approx(NOMINAL)

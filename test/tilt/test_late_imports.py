@@ -22,7 +22,9 @@ messages = pickle.load(sys.stdin.buffer)
 built = build_pipelines(load_config_file(sys.argv[1]))
 before = set(sys.modules)
 health = []
-for topic, sample in messages:
+for k, (topic, sample) in enumerate(messages):
+    if k and not k % 100:  # what explains the efforts best changes with the motion
+        health += [entry.message for entry in built.inertial.health(sample.stamp_ns)]
     for pipeline in (built.tilt, built.inertial):
         if isinstance(sample, ImuSample):
             pipeline.push_imu(sample)
@@ -48,7 +50,7 @@ def test_a_running_pipeline_imports_nothing():
     assert done.returncode == 0, done.stderr.decode()
     imported, health = (ast.literal_eval(line) for line in done.stdout.decode().splitlines()[-2:])
     assert imported == []
-    assert any("leg_left_4" in message for message in health), "the bank judged the efforts, too"
+    assert any("leg_left_4_joint" in message for message in health), "the checks of the efforts ran, too"
 
 
 def with_exchanged_efforts(sample):
