@@ -65,9 +65,8 @@ setup(
     python_requires=">=3.10",
     install_requires=["setuptools", "numpy", "scipy", "pyyaml"],
     extras_require={
-        "standalone": ["pin>=3.4", *ROS_WHEELS],
+        "standalone": ["pin>=3.4", "numba>=0.60", *ROS_WHEELS],
         "sim": ["mujoco>=3.2", "proxsuite", VQF],
-        "fast": ["numba>=0.60"],
         "tools": [
             "rosbags>=0.11",
             "matplotlib>=3.6",

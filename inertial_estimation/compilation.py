@@ -1,4 +1,4 @@
-"""Functions of numbers, compiled by numba where the optional extra `fast` is installed.
+"""Functions of numbers, compiled by numba where it is installed (extra `standalone`).
 
 The compiled function and the Python function are one source: without numba (or with the environment's
 `NUMBA_DISABLE_JIT=1`) the decorators return it as it is, and it gives the same numbers to round-off. Fused

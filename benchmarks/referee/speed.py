@@ -38,7 +38,7 @@ def steps(seed: int, compiled: bool) -> list[Row]:
             "1"  # read when numba is imported, in this process of the task's own
         )
     elif importlib.util.find_spec("numba") is None:
-        raise SkippedError("numba is not installed (extra `fast`)")
+        raise SkippedError("numba is not installed (extra `standalone`)")
     import inertial_estimation as ie
 
     rng = np.random.default_rng(seed)
