@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.referee import __main__ as referee
-from benchmarks.referee import diagnosis, gaits, recordings
-from benchmarks.referee.parts import ARMS, DIAGNOSED, GAITS, PARTS, tasks
+from benchmarks.referee.parts import PARTS, tasks
 from benchmarks.referee.row import Better, Row, comparison_text, differences, figure, share, table
 from benchmarks.referee.task import Task, run
 
@@ -89,9 +88,3 @@ def test_every_task_is_a_function_that_exists_with_a_name_of_its_own(part: str) 
     assert len({task.name for task in found}) == len(found) > 0
     for function in {task.function for task in found if part != "size"}:  # it changes the environment
         assert callable(pkgutil.resolve_name(function))
-
-
-def test_what_the_parts_are_about_exists() -> None:
-    assert set(ARMS) == set(recordings.ARMS)
-    assert set(DIAGNOSED) == set(diagnosis.SCENES)
-    assert set(GAITS) == set(gaits.GAITS)

@@ -1,12 +1,14 @@
 """What is written: offsets that predict left-out samples better, in the units of their joints."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pinocchio as pin
 import pytest
 import yaml
 from support.calibration_scenes import marker_scene
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate, only, with_offsets
 from inertial_estimation.calibration.calibration_report import CalibrationReport
@@ -19,22 +21,17 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_setup import write_offsets
 from inertial_estimation.plots.calibration_figures import height_panels, offset_panels
 
-JOINT = (
-    '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0.1 0 0.2"/>'
-    '<axis xyz="{4}"/><limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
-)
 AXES = {"turn": "0 0 1", "slide": "1 0 0", "tilt": "0 1 0", "twist": "1 0 0"}
 
 
 def slider() -> RobotModel:
     """An arm with one prismatic joint."""
-    names = ["base", *(f"link_{joint}" for joint in AXES)]
-    links = "".join(f'<link name="{name}"/>' for name in names)
-    joints = "".join(
-        JOINT.format(joint, "prismatic" if joint == "slide" else "revolute", names[i], names[i + 1], axis)
-        for i, (joint, axis) in enumerate(AXES.items())
-    )
-    return RobotModel.from_urdf(f'<robot name="slider">{links}{joints}</robot>', floating_base=False)
+    names = ["base", *(f"link_{name}" for name in AXES)]
+    joints = [
+        joint_xml(name, *ends, axis, "0.1 0 0.2", kind="prismatic" if name == "slide" else "revolute")
+        for ends, (name, axis) in zip(pairwise(names), AXES.items(), strict=True)
+    ]
+    return RobotModel.from_urdf(robot_xml(*map(link_xml, names), *joints), floating_base=False)
 
 
 def calibrated(problem: CalibrationProblem, config: CalibrationConfig) -> CalibrationReport:

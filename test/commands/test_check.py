@@ -2,14 +2,12 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from support.recorded_robots import recorded
 
-from inertial_estimation.commands.main import main
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.signals import JointReading
@@ -33,39 +31,22 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_a_sound_bag_gives_0_and_the_results(folder, capsys):
+def test_a_sound_bag_gives_0_and_the_results(folder, ran):
     output = folder / "results"
-    assert main(["check", str(folder / "sound"), "--config", "panda", "--output", str(output)]) == 0
+    assert "0 wrong" in ran("check", folder / "sound", "--config", "panda", "--output", output).out
     results = json.loads((output / "check.json").read_text())
     assert {"check", "subject", "verdict", "value", "unit", "sentence", "remedy"} == set(results[0])
     assert {result["verdict"] for result in results} <= {"ok", "cannot tell"}
-    assert "0 wrong" in capsys.readouterr().out
     page = (output / "report.html").read_text()
     assert 'class="graph"' in page
 
 
-def test_a_folder_without_rights_gives_2(folder, refused, monkeypatch):
-    """As the superuser, who may run the tests, may read it."""
-    exists = Path.exists
-
-    def denied(path, **options):
-        if path.name == "metadata.yaml":
-            raise PermissionError(13, "Permission denied", str(path))
-        return exists(path, **options)
-
-    monkeypatch.setattr(Path, "exists", denied)
-    line = refused("check", folder / "sound", "--config", "panda", code=2)
-    assert line.startswith("inertial-estimation check: [Errno 13] Permission denied: ")
-
-
-def test_a_wrong_bag_gives_1_and_its_fix_makes_it_0(folder, capsys):
-    fix = folder / "fix.yaml"
-    bag = str(folder / "wrong")
-    assert main(["check", bag, "--config", "panda", "--fix", str(fix)]) == 1
-    assert "panda_joint4" in capsys.readouterr().out
+def test_a_wrong_bag_gives_1_and_its_fix_makes_it_0(folder, ran):
+    bag, fix = folder / "wrong", folder / "fix.yaml"
+    assert "panda_joint4" in ran("check", bag, "--config", "panda", "--fix", fix, code=1).out
     values = yaml.safe_load(fix.read_text())["/**"]["ros__parameters"]
     assert values == {"drive_gains.joints": ["panda_joint4"], "drive_gains.values": [-1.0]}
-    assert main(["check", bag, "--config", "panda", "--config", str(fix)]) == 0
+    ran("check", bag, "--config", "panda", "--config", fix)
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,7 @@ def test_files_without_header_are_joined_by_their_times(tmp_path: Path) -> None:
     assert wrenches[1].stamp_ns == joints[0].stamp_ns  # moved alike: they began before the first stamp of ROS
 
 
-def test_rows_of_several_rates_and_a_last_line_cut_short(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys) -> None:
     table = written(tmp_path / "log.csv", "x,y,z,j", "1,2,3,", ",,,0.5", "4,5,6,", "1,2")
     arguments = ["--rate", "100", "--map", "foot/force=x,y,z[kN]", "--map", "position=j"]
     samples = converted(tmp_path, table, *arguments)
@@ -94,9 +92,7 @@ def test_rows_of_several_rates_and_a_last_line_cut_short(
         (["time=t", "position=q_a", "position=q_b"], "'position' is mapped more than once"),
     ],
 )
-def test_what_does_not_fit_is_named_in_one_line(
-    tmp_path: Path, refused, arguments: list[str], said: str
-) -> None:
+def test_what_does_not_fit_is_named_in_one_line(tmp_path: Path, refused, arguments, said: str) -> None:
     table = written(tmp_path / "log.csv", "t,q_a,q_b,none,bad", "0,1,2,,x", "1,1,2,,y")
     maps = [part for text in arguments for part in ("--map", text)]
     assert said in refused("convert", table, *maps, "--output", tmp_path / "bag")

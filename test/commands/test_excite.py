@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.trajectory_bag import read_trajectory_bag
 
@@ -21,15 +20,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_csv_and_bag_hold_the_same_trajectory(results: Path) -> None:
-    csv, bag = read_trajectory_csv(results / "trajectory.csv"), read_trajectory_bag(results / "trajectory")
-    assert csv.joint_names == bag.joint_names == tuple(f"panda_joint{i}" for i in range(1, 8))
-    np.testing.assert_array_equal(csv.q, bag.q)
-    np.testing.assert_array_equal(csv.a, bag.a)
-    assert csv.duration_s == 8.0
-
-
 def test_json_holds_what_was_promised(results: Path) -> None:
+    csv, bag = read_trajectory_csv(results / "trajectory.csv"), read_trajectory_bag(results / "trajectory")
+    assert (csv.duration_s, csv.q.tolist()) == (8.0, bag.q.tolist())
     document = json.loads((results / "design.json").read_text())
     assert document["settings"]["torque_noise"] == 0.05
     assert document["rank"] == 69
@@ -42,19 +35,10 @@ def test_json_holds_what_was_promised(results: Path) -> None:
     assert (results / "design.png").stat().st_size > 10_000
 
 
-def test_a_leg_hangs_from_its_trunk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--config", "hyq", "--joints", "lf_*", "--no-figures", "--output", str(tmp_path), *QUICK]
-    assert main(["excite", *arguments]) == 0
-    assert "lf_haa_joint, lf_hfe_joint, lf_kfe_joint" in capsys.readouterr().out
-    assert len(read_trajectory_csv(tmp_path / "trajectory.csv").joint_names) == 3
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--config", "hyq"], "the base floats: choose what moves"),
         (["--config", "panda", "--joints", "elbow"], "no joint matches 'elbow'"),
-        (["--config", "panda", "--duration", "-1"], "duration"),
         (["--config", "panda", "--torque-noise", "nan"], "torque_noise"),
     ],
 )
@@ -63,11 +47,8 @@ def test_bad_arguments_are_one_line(arguments: list[str], reason: str, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_design_for_few_links_says_which_it_takes_as_described(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ["--config", "panda", "--links", "panda_link7", "--no-figures", "--output", str(tmp_path / "d")]
-    assert main(["excite", *options, *QUICK]) == 0
-    said = capsys.readouterr().err
+def test_a_design_for_few_links_says_which_it_takes_as_described(tmp_path: Path, ran) -> None:
+    options = ["--config", "panda", "--links", "panda_link7", "--no-figures", "--output", tmp_path / "d"]
+    said = ran("excite", *options, *QUICK).err
     assert "designed for the links in 'links' alone; panda_link1" in said
     assert "panda_link7 are" not in said

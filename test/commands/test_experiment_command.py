@@ -57,9 +57,8 @@ def two_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "EXPERIMENTS", (BAD, GOOD))
 
 
-def test_missed_bound_is_said_and_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["experiment", "apple", "--output", str(tmp_path / "new")]) == 0
-    printed = capsys.readouterr().out
+def test_missed_bound_is_said_and_is_no_error(tmp_path: Path, ran) -> None:
+    printed = ran("experiment", "apple", "--output", tmp_path / "new").out
     assert "<= 1 NOT MET" in printed
     assert "1 of 1 bounds NOT MET" in printed
     document = json.loads((tmp_path / "new" / "apple.json").read_text())
@@ -77,12 +76,9 @@ def test_number_of_jobs_changes_no_byte(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "1" / "cherry.json").read_bytes() == (tmp_path / "2" / "cherry.json").read_bytes()
 
 
-def test_all_goes_on_after_a_failure_and_ends_with_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["experiment", "all", "--output", str(tmp_path)]) == 1
-    captured = capsys.readouterr()
-    assert "pear: FAILED: the pear has no stalk" in captured.err
+def test_all_goes_on_after_a_failure_and_ends_with_an_error(tmp_path: Path, ran) -> None:
+    said = ran("experiment", "all", "--output", tmp_path, code=1).err
+    assert "pear: FAILED: the pear has no stalk" in said
     assert (tmp_path / "apple.json").is_file()
 
 

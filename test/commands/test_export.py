@@ -33,11 +33,11 @@ def results(tmp_path):
     return folder
 
 
-def test_samples_are_written_and_repeat_with_the_seed(results, tmp_path, capsys):
+def test_samples_are_written_and_repeat_with_the_seed(results, tmp_path, ran):
     texts = []
     for name in ("a", "b"):
         out = tmp_path / name
-        assert main(["export", str(results), "--output", str(out), "--samples", "12", "--seed", "3"]) == 0
+        said = ran("export", results, "--output", out, "--samples", "12", "--seed", "3").out
         assert sorted(path.name for path in out.glob("sample_*")) == [
             f"sample_{i:02d}.urdf" for i in range(12)
         ]
@@ -46,7 +46,7 @@ def test_samples_are_written_and_repeat_with_the_seed(results, tmp_path, capsys)
     rows = list(csv.DictReader((tmp_path / "a" / "samples.csv").open()))
     assert len(rows) == 12
     assert float(rows[7]["mass"]) == pytest.approx(link_parameters(texts[0])["lower"][0], rel=1e-9)
-    assert "drawn" in capsys.readouterr().out
+    assert "drawn" in said
 
 
 def test_an_export_again_leaves_no_sample_of_the_one_before(results, tmp_path):

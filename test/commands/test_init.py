@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.configuration.config_file import load_config_file
@@ -13,43 +14,26 @@ from inertial_estimation.configuration.config_file import load_config_file
 LEGS = {"lf": (0.2, 0.12), "rf": (0.2, -0.12), "lh": (-0.2, 0.12), "rh": (-0.2, -0.12)}
 
 
-def inertial(mass: float) -> str:
-    moment = 0.01 * mass
-    return (
-        f'<inertial><mass value="{mass}"/><inertia ixx="{moment}" iyy="{moment}" izz="{moment}" '
-        'ixy="0" ixz="0" iyz="0"/></inertial>'
-    )
-
-
-def joint(name: str, parent: str, child: str, xyz: str, axis: str, kind: str = "revolute") -> str:
-    return (
-        f'<joint name="{name}" type="{kind}"><origin xyz="{xyz}"/><parent link="{parent}"/>'
-        f'<child link="{child}"/><axis xyz="{axis}"/>'
-        '<limit lower="-2.5" upper="2.5" effort="60" velocity="10"/></joint>\n'
-    )
-
-
 def quadruped(*, sensors: bool = False) -> str:
     """A quadruped of 14 kg whose feet are balls of 2 cm at the ends of the shanks, without links there.
 
     With sensors, each shank ends in a force sensor.
     """
-    parts = [f'<link name="body">{inertial(10.0)}</link>\n']
+    ball = '<collision><origin xyz="0 0 -0.25"/><geometry><sphere radius="0.02"/></geometry></collision>'
+    limit, parts = (-2.5, 2.5, 60, 10), [link_xml("body", 10)]
     for leg, (x, y) in LEGS.items():
+        hip, thigh, shank = (f"{leg}_{part}" for part in ("hip", "thigh", "shank"))
+        masses = {hip: 0.5, thigh: 0.4, shank: 0.1}
         parts += [
-            f'<link name="{leg}_{part}">{inertial(mass)}</link>\n'
-            for part, mass in (("hip", 0.5), ("thigh", 0.4))
+            link_xml(name, m, moments=3 * [0.01 * m], more=ball * (m < 0.2)) for name, m in masses.items()
         ]
-        ball = '<collision><origin xyz="0 0 -0.25"/><geometry><sphere radius="0.02"/></geometry></collision>'
-        parts.append(f'<link name="{leg}_shank">{inertial(0.1)}{ball}</link>\n')
-        parts.append(joint(f"{leg}_roll", "body", f"{leg}_hip", f"{x} {y} 0", "1 0 0"))
-        parts.append(joint(f"{leg}_pitch", f"{leg}_hip", f"{leg}_thigh", "0 0 0", "0 1 0"))
-        parts.append(joint(f"{leg}_knee", f"{leg}_thigh", f"{leg}_shank", "0 0 -0.25", "0 1 0"))
+        parts.append(joint_xml(f"{leg}_roll", "body", hip, "1 0 0", f"{x} {y} 0", limit=limit))
+        parts.append(joint_xml(f"{leg}_pitch", hip, thigh, limit=limit))
+        parts.append(joint_xml(f"{leg}_knee", thigh, shank, xyz="0 0 -0.25", limit=limit))
         if sensors:
-            parts.append(f'<link name="{leg}_force_sensor"/>')
-            ends = (f"{leg}_shank", f"{leg}_force_sensor")
-            parts.append(joint(f"{leg}_sensor_mount", *ends, "0 0 -0.25", "0 1 0", "fixed"))
-    return f'<robot name="four">\n{"".join(parts)}</robot>\n'
+            ends = shank, f"{leg}_force_sensor"
+            parts += [link_xml(ends[1]), joint_xml(f"{leg}_mount", *ends, xyz="0 0 -0.25", kind="fixed")]
+    return robot_xml(*parts, name="four")
 
 
 def init(path: Path, *options: str) -> int:
@@ -63,17 +47,14 @@ def urdf(tmp_path: Path) -> Path:
     return path
 
 
-def test_file_stands_in_simulation_and_is_not_replaced_silently(
-    urdf: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_stands_in_simulation_and_is_not_replaced_silently(urdf: Path, ran) -> None:
     output = urdf.with_suffix(".yaml")
-    assert init(urdf, "--output", str(output)) == 0
-    said = capsys.readouterr().out
+    said = ran("init", urdf, "--output", output).out
     assert "in simulation the robot keeps its stance" in said
     assert "quadruped: 4 limbs named like legs" in said
     before = output.read_text()
-    assert init(urdf, "--output", str(output)) == 1
-    assert "exists: name another file, or replace it with --overwrite" in capsys.readouterr().err
+    refusal = ran("init", urdf, "--output", output, code=1).err
+    assert "exists: name another file, or replace it with --overwrite" in refusal
     assert output.read_text() == before
 
 
@@ -90,15 +71,13 @@ def test_options_overrule_what_was_found(urdf: Path) -> None:
 
 
 @pytest.mark.parametrize(("sensors", "source"), [(True, None), (False, "joint_torques")])
-def test_contact_forces_come_from_torques_where_no_foot_has_a_sensor(
-    urdf: Path, capsys: pytest.CaptureFixture[str], sensors: bool, source: str | None
-) -> None:
+def test_contact_forces_come_from_torques_where_no_foot_has_a_sensor(urdf: Path, ran, sensors, source):
     urdf.write_text(quadruped(sensors=sensors))
-    assert init(urdf, "--output", str(urdf.with_suffix(".yaml")), "--no-trial") == 0
+    said = ran("init", urdf, "--output", urdf.with_suffix(".yaml"), "--no-trial").out
     contact = load_config_file(urdf.with_suffix(".yaml")).nodes["tilt_observer"]
     assert contact.get("contact.source") == source
-    said = "lf_force_sensor" if sensors else "has no force sensor in every foot: contact forces come from the"
-    assert said in capsys.readouterr().out
+    forces = "has no force sensor in every foot: contact forces come from the"
+    assert ("lf_force_sensor" if sensors else forces) in said
 
 
 @pytest.mark.parametrize(
@@ -114,20 +93,10 @@ def test_contact_forces_come_from_torques_where_no_foot_has_a_sensor(
         (["--output", "robot.txt"], "expected a path that ends in '.yaml'"),
     ],
 )
-def test_errors_are_one_line(
-    urdf: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert init(urdf, "--no-trial", *options) == 1
-    *steps, said = capsys.readouterr().err.splitlines()
+def test_errors_are_one_line(urdf: Path, options: list[str], message: str, ran) -> None:
+    *steps, said = ran("init", urdf, "--no-trial", *options, code=1).err.splitlines()
     assert message in said
     assert all(line.startswith("init: ") for line in steps)
-
-
-def test_xacro_is_refused_with_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "robot.urdf.xacro"
-    path.write_text("<robot/>")
-    assert init(path) == 1
-    assert "expand it by `xacro" in capsys.readouterr().err
 
 
 MUTATIONS = (
@@ -156,9 +125,7 @@ MUTATIONS = (
         st.tuples(st.integers(0, len(MUTATIONS) - 1), st.integers(0, 12)), min_size=1, max_size=4
     )
 )
-def test_odd_description_gives_a_readable_file_or_one_line(
-    changes: list[tuple[int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_odd_description_gives_a_readable_file_or_one_line(changes, tmp_path: Path, capsys) -> None:
     text = quadruped()
     for index, count in changes:
         text = re.sub(*MUTATIONS[index], text, count=count)  # 0: all of them
@@ -174,7 +141,7 @@ def test_odd_description_gives_a_readable_file_or_one_line(
         assert load_config_file(output).has("inertial_ekf")
 
 
-def test_meshes_are_found_in_a_clone_that_has_not_the_name_of_its_package(tmp_path, capsys) -> None:
+def test_meshes_are_found_in_a_clone_that_has_not_the_name_of_its_package(tmp_path, ran) -> None:
     sphere, mesh = '<sphere radius="0.02"/>', '<mesh filename="package://four_description/meshes/foot.stl"/>'
     file = tmp_path / "clone" / "urdf" / "four.urdf"
     foot = tmp_path / "clone" / "meshes" / "foot.stl"
@@ -185,10 +152,8 @@ def test_meshes_are_found_in_a_clone_that_has_not_the_name_of_its_package(tmp_pa
     foot.write_text(
         f"solid foot\nfacet normal 0 0 1\nouter loop\n{corners}endloop\nendfacet\nendsolid foot\n"
     )
-    assert init(file, "--no-trial") == 0
-    said = capsys.readouterr().out
+    said = ran("init", file, "--no-trial").out
     assert "lowest point of the collision shapes" in said
     assert "-0.280" in said
     foot.unlink()
-    assert init(file, "--no-trial") == 0
-    assert "CHECK:     the feet have no readable shapes" in capsys.readouterr().out
+    assert "CHECK:     the feet have no readable shapes" in ran("init", file, "--no-trial").out

@@ -19,17 +19,6 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in printed for name in COMMANDS)
 
 
-def line_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Give a wrong command line, and return the one line it is answered with."""
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    captured = capsys.readouterr()
-    assert not captured.out
-    (line,) = captured.err.splitlines()
-    return line
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -45,10 +34,13 @@ def line_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["export", "r", "--output", "o", "--samples", "1.5"], "expected a whole number, at least 0"),
     ],
 )
-def test_what_is_wrong_in_a_command_line_is_named_in_one_line(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert said in line_of(arguments, capsys)
+def test_what_is_wrong_in_a_command_line_is_named_in_one_line(arguments: list[str], said: str, capsys):
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(arguments)
+    printed = capsys.readouterr()
+    (line,) = printed.err.splitlines()
+    assert said in line
+    assert not printed.out
 
 
 def test_remapped_names_are_absolute_with_or_without_a_slash() -> None:
@@ -94,9 +86,7 @@ def test_options_name_what_there_is() -> None:
     assert sorted(SYNTHETIC_ROBOTS) == list(command_lines.ROBOTS)
 
 
-def test_progress_in_a_pipe_is_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_in_a_pipe_is_lines(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     now = 0.0
     monkeypatch.setattr("inertial_estimation.commands.terminal.time.monotonic", lambda: now)
     with progress_bar("replay", 60.0, "s") as show:
@@ -132,9 +122,7 @@ def test_commands_load_without_ros_and_without_matplotlib() -> None:
     assert "pip install" in line
 
 
-def test_an_error_of_the_system_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_of_the_system_is_one_line(monkeypatch: pytest.MonkeyPatch, ran) -> None:
     """Such as a recording that is deleted while it is read."""
     from inertial_estimation.commands import play
 
@@ -143,10 +131,8 @@ def test_an_error_of_the_system_is_one_line(
         raise FileNotFoundError(2, "No such file or directory", "/bag/a.mcap")
 
     monkeypatch.setattr(play, "run", run)
-    assert main(["play", "bag"]) == 1
-    captured = capsys.readouterr()
     expected = "inertial-estimation play: [Errno 2] No such file or directory: '/bag/a.mcap'"
-    assert (captured.out, captured.err) == ("first results\n", f"{expected}\n")
+    assert ran("play", "bag", code=1) == ("first results\n", f"{expected}\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

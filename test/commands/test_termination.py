@@ -1,5 +1,6 @@
-"""However a command ends, no process that it started is left."""
+"""However a command ends, no process that it started is left; it talks on a ROS domain of its own."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from inertial_estimation.commands import ros_domains
 from inertial_estimation.commands.main import Terminated, unwound_by_signals
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.commands.ros_domains import DOMAINS, claimed_domain, talk_apart
+from inertial_estimation.errors import InertialEstimationError
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 NODES = 3  # of one run before the simulator starts: it is started and ended as two are
@@ -175,3 +179,86 @@ def test_ctrl_c_while_rclpy_is_imported_ends_a_command_without_a_traceback(comma
     )
     assert ended.returncode == 130, ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+MODULE = "inertial_estimation.commands.ros_domains"
+
+
+def test_what_is_claimed_nobody_else_gets():
+    """Neither this process nor another, which has no other domain to choose from."""
+    with contextlib.ExitStack() as stack:
+        claimed = [stack.enter_context(claimed_domain()) for _ in range(3)]
+        assert len(set(claimed)) == 3
+        assert set(claimed) <= set(DOMAINS)
+        taken = claimed[0]
+        code = (
+            f"from {MODULE} import claimed_domain\n"
+            f"with claimed_domain(range({taken}, {taken + 1})) as domain: print(domain)"
+        )
+        assert f"from {taken} to {taken} are in use" in other_process("-c", code).stderr
+        with pytest.raises(InertialEstimationError), claimed_domain(range(taken, taken + 1)):
+            pass
+    assert other_process("-c", code).stdout.strip() == str(taken), "free again"
+
+
+def test_a_process_talks_apart_until_it_ends_unless_a_domain_is_given(monkeypatch):
+    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
+    monkeypatch.setattr(ros_domains, "_kept", [])
+    monkeypatch.setenv("ROS_DOMAIN_ID", "73")
+    assert talk_apart() == 73
+    assert not ros_domains._kept, "nothing is locked: other processes are to talk there, too"
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    domain = talk_apart()
+    assert talk_apart() == domain
+    assert os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    with pytest.raises(InertialEstimationError), claimed_domain(range(domain, domain + 1)):
+        pass
+    ros_domains._kept.pop().close()
+
+
+def test_a_command_runs_on_a_domain_that_it_keeps_to_its_end(monkeypatch):
+    monkeypatch.delenv("ROS_DOMAIN_ID", raising=False)
+    code = (
+        f"import os; from {MODULE} import claimed_domain; domain = int(os.environ['ROS_DOMAIN_ID'])\n"
+        "try:\n"
+        "    with claimed_domain(range(domain, domain + 1)): pass\n"
+        "except Exception as error: print(error)"
+    )
+    ran = other_process("-m", MODULE, sys.executable, "-c", code)
+    assert "are in use" in ran.stdout, ran.stderr
+
+
+def other_process(*arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_signal_to_the_command_ends_the_viewer(tmp_path: Path) -> None:
+    """A stand-in for the package of the viewer, whose own launcher starts a second process."""
+    package = tmp_path / "rerun_cli"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    viewer = package / "rerun"
+    viewer.write_text('#!/bin/sh\necho "$$ $*"\nexec sleep 60\n')
+    viewer.chmod(0o755)
+    recording = tmp_path / "robot.rrd"
+    recording.touch()
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "view", str(recording)]
+    process = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().split() == [str(process.pid), str(recording)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30.0) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_without_the_viewer_its_extra_is_named(tmp_path: Path, monkeypatch, refused) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    assert "pip install 'inertial_estimation[view]'" in refused("view", tmp_path / "robot.rrd")

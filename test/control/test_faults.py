@@ -66,10 +66,14 @@ def test_any_numbers_on_any_input_give_bounded_torques_and_control_returns(
         outer, inner = MAX_ITERATIONS
         assert built.last.qp_iterations <= outer * (inner + 1)
         built.health(tick * TICK_NS)
-    answer(built, 4)  # a program that is not solved from a solution far away begins anew a tick later
-    answer(built, 5)
+    answer(built, 4)
+    # Joints that had jumped, and stayed there, jump again as they return: one reading is dropped. A program
+    # that is not solved from a solution far away begins anew with the next one.
+    dropped = "jumped" in built.last.reason
+    for tick in (5, 6)[: 1 + dropped]:
+        answer(built, tick)
     assert built.last.state is ControlState.CONTROL
-    assert controller_health(built, 4).level is not ie.HealthLevel.ERROR
+    assert controller_health(built, tick).level is not ie.HealthLevel.ERROR
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,7 +1,9 @@
-"""The frame of the experiments: what a bound means, what the table and the file say, what may be missing."""
+"""The frame of the experiments: what a bound means, what table and file say, how they are run."""
 
 import json
 import math
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -108,3 +110,12 @@ def test_every_registered_experiment_can_be_loaded() -> None:
     pytest.importorskip("mujoco")
     pytest.importorskip("proxsuite")
     assert all(callable(experiment.load()) for experiment in EXPERIMENTS)
+
+
+def test_experiments_load_the_build_without_wide_vectors() -> None:
+    code = (
+        "import sys, inertial_estimation.experiments, proxsuite\n"
+        "assert 'proxsuite.proxsuite_pywrap' in sys.modules\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr

@@ -87,6 +87,7 @@ def rms(scores):
     return float(np.sqrt(np.mean(np.concatenate(scores) ** 2)))
 
 
+@pytest.mark.monte_carlo
 def test_deviations_cover_the_errors_where_friction_is_not_modelled(make_scene):
     """Errors in sigma are of the order of one; without the blocks they are more than twice that."""
     found = reports(make_scene, 5.0, 5.0, range(8))
@@ -96,6 +97,7 @@ def test_deviations_cover_the_errors_where_friction_is_not_modelled(make_scene):
     assert any("correlated" in text for text in result_diagnostics(found[0][0]))
 
 
+@pytest.mark.monte_carlo
 def test_white_noise_leaves_them_as_they_are(make_scene):
     found = reports(make_scene, 0.0, 5.0, range(8))
     assert np.mean([np.sqrt(report.inflation) for report, _scores in found]) < 1.1

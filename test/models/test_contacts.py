@@ -111,15 +111,6 @@ def test_residual_follows_the_environment_with_one_pole(robot: RobotModel) -> No
         np.testing.assert_allclose(residual, expected, atol=0.02 * np.abs(present).max())
 
 
-def test_a_robot_at_rest_shows_its_environment_at_once(robot: RobotModel) -> None:
-    q, still = joints_at(0.3, robot.n_joints)[0], np.zeros(robot.n_joints)
-    gravity = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), robot.configuration(q))
-    tau = gravity[robot.n_base :] - environment(robot, q)
-    base = (np.array([0.0, 0.0, 9.81]), np.zeros(3), P_BI) if robot.floating_base else None
-    residual = MomentumObserver(robot, gain=GAIN).update(q, still, tau, STEP, base)
-    np.testing.assert_allclose(residual, environment(robot, q), atol=1e-9)
-
-
 def test_a_step_of_the_environment_is_followed_by_the_implicit_rule_whatever_the_time_step(robot: RobotModel):
     """At rest r += K dt / (1 + K dt) (J'f - r): half way after a step of 1/K, ten elevenths after ten."""
     q, still = joints_at(0.3, robot.n_joints)[0], np.zeros(robot.n_joints)
@@ -151,13 +142,6 @@ def test_a_stretched_leg_does_not_tell_the_force_along_it(robot: RobotModel) -> 
     x, _y, z = (forces.along(q, environment(robot, q), axis) for axis in np.eye(3))
     assert np.isnan(z).all()
     np.testing.assert_allclose(x, FORCE_B[:, 0], atol=1e-9)
-
-
-def test_forces_follow_from_the_torques_of_the_environment(robot: RobotModel) -> None:
-    q, _v, _a = joints_at(0.3, robot.n_joints)
-    forces, torques = ContactForces(robot, CONTACTS), environment(robot, q)
-    along = np.array([forces.along(q, torques, axis) for axis in np.eye(3)]).T
-    np.testing.assert_allclose(along, FORCE_B, atol=1e-9)
 
 
 SOLES = (("left_sole_link", "leg_left_6_link"), ("right_sole_link", "leg_right_6_link"))

@@ -1,25 +1,20 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.models.robot_config import AddedFrames, robot_from_config, with_frames
 from inertial_estimation.models.robot_model import RobotModel
 
-LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
-<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
-JOINT = """<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0 0 0.5"/>
-<axis xyz="0 1 0"/><limit effort="1" velocity="1" lower="-1" upper="1"/></joint>"""
 MASSES = {"base": 5, "upper": 2, "lower": 1, "tool": 0.5, "wheel": 1}
-URDF = (
-    "<robot name='r'>"
-    + "".join(LINK.format(*link) for link in MASSES.items())
-    + JOINT.format("shoulder", "revolute", "base", "upper")
-    + JOINT.format("elbow", "revolute", "upper", "lower")
-    + JOINT.format("mount", "fixed", "lower", "tool")
-    + JOINT.format("spin", "continuous", "base", "wheel")
-    + "</robot>"
+URDF = robot_xml(
+    *(link_xml(name, mass, "0.1 0 0") for name, mass in MASSES.items()),
+    joint_xml("shoulder", "base", "upper", xyz="0 0 0.5"),
+    joint_xml("elbow", "upper", "lower", xyz="0 0 0.5"),
+    joint_xml("mount", "lower", "tool", xyz="0 0 0.5", kind="fixed"),
+    joint_xml("spin", "base", "wheel", xyz="0 0 0.5", kind="continuous"),
 )
 
 
@@ -88,16 +83,8 @@ def test_lists_of_contacts_that_do_not_fit_are_refused(frames, message):
 
 
 def test_a_joint_with_the_name_of_a_link_is_locked():
-    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-    limit = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
-    links = "".join(f'<link name="{name}">{body}</link>' for name in ("base", "body", "tip"))
-    pairs = (("shoulder", "base", "body"), ("body", "body", "tip"))
-    joints = "".join(
-        f'<joint name="{joint}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
-        f"{limit}</joint>"
-        for joint, parent, child in pairs
-    )
-    urdf = f'<robot name="twin">{links}{joints}</robot>'
+    links = (link_xml(name, 1) for name in ("base", "body", "tip"))
+    urdf = robot_xml(*links, joint_xml("shoulder", "base", "body"), joint_xml("body", "body", "tip"))
     for locked, kept in (("shoulder", "body"), ("body", "shoulder")):
         robot = RobotModel.from_urdf(urdf, locked_joints=[locked])
         assert robot.joint_names == (kept,)
@@ -128,21 +115,9 @@ def test_links_are_chosen_one_for_each_body_that_moves(talos):
 
 
 POSE = (0.03, -0.02, -0.4, 0.3, -0.5, 1.2)
-INERTIAL = (
-    '<inertial><mass value="2"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>'
-)
-SOLE = (
-    '<link name="sole"/><joint name="j" type="fixed"><parent link="shank"/><child link="sole"/>'
-    "{origin}</joint>"
-)
-
-
-def leg(sole: bool) -> str:
-    origin = f'<origin xyz="{POSE[0]} {POSE[1]} {POSE[2]}" rpy="{POSE[3]} {POSE[4]} {POSE[5]}"/>'
-    return f"""<robot name="leg"><link name="base">{INERTIAL}</link><link name="shank">{INERTIAL}</link>
-      <joint name="knee" type="revolute"><parent link="base"/><child link="shank"/><axis xyz="0 1 0"/>
-      <origin xyz="0 0 -0.2"/><limit lower="-2" upper="2" effort="10" velocity="5"/></joint>
-      {SOLE.format(origin=origin) if sole else ""}</robot>"""
+LEG = (link_xml("base", 2), link_xml("shank", 2), joint_xml("knee", "base", "shank", xyz="0 0 -0.2"))
+SOLE = joint_xml("j", "shank", "sole", xyz="0.03 -0.02 -0.4", rpy="0.3 -0.5 1.2", kind="fixed")
+WITHOUT_SOLE, WITH_SOLE = robot_xml(*LEG), robot_xml(*LEG, link_xml("sole"), SOLE)
 
 
 def placement(robot: RobotModel, frame: str) -> np.ndarray:
@@ -152,8 +127,8 @@ def placement(robot: RobotModel, frame: str) -> np.ndarray:
 
 
 def test_frame_is_where_the_link_of_a_urdf_with_the_same_origin_is() -> None:
-    added = with_frames(RobotModel.from_urdf(leg(False)), AddedFrames(("sole",), ("shank",), POSE))
-    described = RobotModel.from_urdf(leg(True))
+    added = with_frames(RobotModel.from_urdf(WITHOUT_SOLE), AddedFrames(("sole",), ("shank",), POSE))
+    described = RobotModel.from_urdf(WITH_SOLE)
     np.testing.assert_allclose(placement(added, "sole"), placement(described, "sole"), atol=1e-12)
     assert added.total_mass == described.total_mass
 
@@ -161,7 +136,7 @@ def test_frame_is_where_the_link_of_a_urdf_with_the_same_origin_is() -> None:
 def test_contact_and_imu_may_be_such_frames() -> None:
     frames = AddedFrames(("sole", "sensor"), ("shank", "base"), (*POSE, *POSE))
     config = RobotConfig(frames=frames, contacts=("foot",), contact_frames=("sole",), imu_frame="sensor")
-    setup = robot_from_config(config, leg(False))
+    setup = robot_from_config(config, WITHOUT_SOLE)
     assert setup.contacts[0].frame == "sole"
     assert setup.imu is not None
     np.testing.assert_allclose(setup.imu.T_JI.translation, POSE[:3])
@@ -169,4 +144,4 @@ def test_contact_and_imu_may_be_such_frames() -> None:
 
 def test_an_added_frame_hides_none_of_the_urdf() -> None:
     with pytest.raises(ModelError, match="'shank', which is a frame of the URDF"):
-        with_frames(RobotModel.from_urdf(leg(False)), AddedFrames(("shank",), ("base",), POSE))
+        with_frames(RobotModel.from_urdf(WITHOUT_SOLE), AddedFrames(("shank",), ("base",), POSE))

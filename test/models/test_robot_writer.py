@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.bodies import BodyReference
@@ -13,30 +14,22 @@ from inertial_estimation.models.robot_writer import RobotWriter
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters
 
-URDF = """<robot name="walker">
-  <link name="root"/>
-  <link name="trunk"><inertial><mass value="9"/><origin xyz="0.1 0 0.02" rpy="0.3 0 0.2"/>
-    <inertia ixx="0.2" iyy="0.3" izz="0.25" ixy="0.01" ixz="0" iyz="0"/></inertial></link>
-  <joint name="on" type="fixed"><parent link="root"/><child link="trunk"/>
-    <origin xyz="0 0.1 0.2" rpy="0.1 0.2 0.3"/></joint>
-  <link name="leg"><inertial><mass value="2"/><origin xyz="0 0 -0.2"/>
-    <inertia ixx="0.02" iyy="0.02" izz="0.004" ixy="0" ixz="0.001" iyz="0"/></inertial>
-    <collision><origin xyz="0 0 -0.1"/><geometry><box size="0.1 0.1 0.3"/></geometry></collision></link>
-  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/>
-    <origin xyz="0.3 0.1 0" rpy="0 0.4 0"/><limit lower="-2" upper="1" effort="50" velocity="10"/>
-    <dynamics damping="0.5" friction="0.2"/></joint>
-  <link name="pad"><inertial><mass value="0.3"/><origin xyz="0.01 0 0"/>
-    <inertia ixx="0.0002" iyy="0.0002" izz="0.0003" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="glue" type="fixed"><parent link="leg"/><child link="pad"/>
-    <origin xyz="0 0 -0.4" rpy="0.5 0 0.7"/></joint>
-  <link name="sole"/>
-  <joint name="sole_joint" type="fixed"><parent link="pad"/><child link="sole"/>
-    <origin xyz="0 0 -0.02"/></joint>
-  <link name="slider"><inertial><mass value="0.5"/>
-    <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="rail" type="prismatic"><parent link="sole"/><child link="slider"/><axis xyz="1 0 0"/>
-    <origin xyz="0 0.05 0"/><limit lower="-0.1" upper="0.1" effort="20" velocity="1"/></joint>
-</robot>"""
+BOX = '<collision><origin xyz="0 0 -0.1"/><geometry><box size="0.1 0.1 0.3"/></geometry></collision>'
+RUBBING = '<dynamics damping="0.5" friction="0.2"/>'
+URDF = robot_xml(
+    link_xml("root"),
+    link_xml("trunk", 9, "0.1 0 0.02", (0.2, 0.3, 0.25), products=(0.01, 0, 0), rpy="0.3 0 0.2"),
+    joint_xml("on", "root", "trunk", xyz="0 0.1 0.2", rpy="0.1 0.2 0.3", kind="fixed"),
+    link_xml("leg", 2, "0 0 -0.2", (0.02, 0.02, 0.004), products=(0, 0.001, 0), more=BOX),
+    joint_xml("hip", "trunk", "leg", xyz="0.3 0.1 0", rpy="0 0.4 0", limit=(-2, 1, 50, 10)),
+    link_xml("pad", 0.3, "0.01 0 0", (2e-4, 2e-4, 3e-4)),
+    joint_xml("glue", "leg", "pad", xyz="0 0 -0.4", rpy="0.5 0 0.7", kind="fixed"),
+    link_xml("sole"),
+    joint_xml("sole_joint", "pad", "sole", xyz="0 0 -0.02", kind="fixed"),
+    link_xml("slider", 0.5, "0 0 0", (1e-3, 1e-3, 1e-3)),
+    joint_xml("rail", "sole", "slider", "1 0 0", "0 0.05 0", kind="prismatic", limit=(-0.1, 0.1, 20, 1)),
+    name="walker",
+).replace('effort="50" velocity="10"/>', f'effort="50" velocity="10"/>{RUBBING}')
 LINKS = ("trunk", "leg")
 LOAD = EstimatedLoad("slider", "slider_payload")
 

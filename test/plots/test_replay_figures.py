@@ -1,13 +1,16 @@
-"""Figures of a replay carry the data, have units and one time axis, and say what was not measured."""
+"""Figures carry the data, have units and one time axis, and say what was not measured."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from inertial_estimation.commands.demo import demo_panels
 from inertial_estimation.figures import Figure, Mark, Series, Span
 from inertial_estimation.payload.report import KIND, LOAD
+from inertial_estimation.plots.png import write_png
 from inertial_estimation.plots.replay_figures import (
     TIME_LABEL,
     figure_of_coms,
@@ -19,6 +22,7 @@ from inertial_estimation.plots.replay_figures import (
     replay_figures,
 )
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 from inertial_estimation.replay.reference import tilt_errors
 from inertial_estimation.replay.results import ReplayResults
 from inertial_estimation.replay.tables import LINK_PARAMETERS, SIGMAS, TimeAxis
@@ -190,3 +194,17 @@ def test_an_open_gate_is_not_drawn() -> None:
     found = results()
     found.tables["inertial_ekf.csv"]["nis_bound"] = np.full(N, np.inf)
     assert "gate" not in lines(figure_of_nis(found), 0)
+
+
+SCENE = PayloadScene("elbow", -1.2, "forearm", 5.44, 1.78, 1.0, 5.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 100])
+def test_figure_of_both_runs(tmp_path: Path, n: int) -> None:
+    t = np.linspace(0.0, 5.0, n)
+    responses = [PayloadResponse(on, t, np.cos(t), t, t) for on in (False, True)]
+    elbow, mass = panels = demo_panels(SCENE, responses)
+    assert write_png(tmp_path / "demo.png", "demo", panels).stat().st_size > 10_000
+    assert [one.label for one in elbow.series] == ["without adaptation", "with adaptation"]
+    assert mass.series[-1].label == "truth"
+    np.testing.assert_allclose(elbow.series[1].y, np.degrees(np.cos(t)))

@@ -5,9 +5,9 @@ import os
 import time
 
 import pytest
+from support.arm_robot import HOPPER
 from support.arm_robot import URDF as ARM
 from support.forked_nodes import ForkedNode
-from support.hopper import URDF
 
 import inertial_estimation as ie
 from inertial_estimation.commands.ros_domains import claimed_domain
@@ -40,7 +40,7 @@ class World:
 
         self.domain, self.folder = domain, folder
         self.urdf = folder / "hopper.urdf"
-        self.urdf.write_text(URDF)
+        self.urdf.write_text(HOPPER)
         self.context = rclpy.Context()
         os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         rclpy.init(args=[], context=self.context, domain_id=self.domain)
@@ -191,7 +191,7 @@ def build(domain):
 def hopper(tmp_path):
     """Parameters of the small robot."""
     path = tmp_path / "hopper.urdf"
-    path.write_text(URDF)
+    path.write_text(HOPPER)
     return {"urdf": str(path), **ROBOT}
 
 

@@ -1,13 +1,15 @@
-"""Every topic and every figure a layout names exists in the nodes of its robot."""
+"""Layouts and security policy name what the nodes have in the graph, and no more."""
 
 import json
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.lifecycle import TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from support.scripts import script
 from visualization_msgs.msg import MarkerArray
@@ -99,36 +101,68 @@ def test_layouts_of_another_robot_name_its_topics(layouts, build):
     assert any("phase" in name for _topic, name in series_in(texts["plotjuggler.xml"]))
 
 
-def test_layouts_of_a_namespace_name_its_topics(layouts):
-    shared = {("/diagnostics", DiagnosticArray)}
-    root, below = (topics_in(layouts.layouts(layouts.robot_of("hyq", ns))) - shared for ns in ("", "/hyq/"))
-    assert below == {(f"/hyq{topic}", kind) for topic, kind in root}
+POLICY = ROOT / "config" / "sros2" / "policy.xml"
+NOT_HERE = {"/tf"}  # needs tf2_msgs, of which there is no wheel
+STARTS = {  # ways to start a node that together make it use all it may
+    "tilt_observer": [("talos", {})],
+    "inertial_ekf": [("talos", {"sensor_errors.treatment": "estimated"}), ("talos", {"imu_frame": "''"})],
+    "trunk_payload": [("hyq", {"ground_forces": "measured"})],
+    "whole_body_controller": [("talos", {}), ("talos", {"command_joints": "[arm_left_4_joint]"})],
+    "simulator": [("talos", {"disturbances": "['{kind: ball, link: arm_left_5_link, mass: 1, start: 1}']"})],
+}
 
 
-def test_every_plot_of_plotjuggler_has_its_share_and_curves(layouts):
-    for config in ("talos", "hyq"):
-        root = ElementTree.fromstring(layouts.plotjuggler(layouts.robot_of(config)).encode())
-        for splitter in root.iter("DockSplitter"):
-            sizes = [float(size) for size in splitter.get("sizes").split(";")]
-            assert int(splitter.get("count")) == len(splitter) == len(sizes), "it reads one size for each"
-            assert sum(sizes) == pytest.approx(1.0, abs=1e-4)
-        assert all(plot.findall("curve") for plot in root.iter("plot"))
-        streamer = root.find("previouslyLoaded_Streamer").get("name")
-        assert streamer == root.find("Plugins/plugin").get("ID") == "ROS2 Topic Subscriber"
+def granted(node, kind, action):
+    """Names of a profile: topics (subscribe, publish) or services (reply), made absolute."""
+    found = set()
+    for profile in ElementTree.parse(POLICY).iter("profile"):
+        if profile.get("node") == node:
+            for group in profile.iter(f"{kind}s"):
+                if group.get(action) == "ALLOW":
+                    found |= {item.text for item in group.iter(kind)}
+    return {_absolute(name, node) for name in found}
 
 
-def panels_in(layout):
-    """Panels of a layout, a name or two parts side by side."""
-    if isinstance(layout, str):
-        return [layout]
-    assert layout["direction"] in ("row", "column")
-    assert 0.0 < layout["splitPercentage"] < 100.0
-    return [*panels_in(layout["first"]), *panels_in(layout["second"])]
+def _absolute(name, node):
+    if name.startswith("~/"):
+        return f"/{node}/{name[2:]}"
+    return name if name.startswith("/") else f"/{name}"
 
 
-def test_foxglove_places_every_panel_once():
-    document = json.loads(texts_of_files()["foxglove.json"])
-    panels = document["configById"]
-    tabs = [tab for panel in panels.values() for tab in panel.get("tabs", ())]
-    placed = [*panels_in(document["layout"]), *(name for tab in tabs for name in panels_in(tab["layout"]))]
-    assert sorted(placed) == sorted(panels)
+def graph(node):
+    """What a node subscribes to, publishes and serves."""
+    asked = {
+        ("topic", "subscribe"): node.get_subscriber_names_and_types_by_node,
+        ("topic", "publish"): node.get_publisher_names_and_types_by_node,
+        ("service", "reply"): node.get_service_names_and_types_by_node,
+    }
+    return {kind: {name for name, _types in ask(node.get_name(), "/")} for kind, ask in asked.items()}
+
+
+def configured(build, name, robot, parameters):
+    """The graph of a node that is managed, configured and by the time of a simulation."""
+    given = {f"{name}:{one}": value for one, value in {**parameters, "managed": "true"}.items()}
+    simulated = {} if name == "simulator" else {f"{name}:use_sim_time": "true"}
+    node = build(name, "--params-file", str(ROOT / "config" / f"{robot}.yaml"), **given, **simulated)
+    assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+    return graph(node)
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_policy_is_the_graph(build, name):
+    used = [configured(build, name, robot, parameters) for robot, parameters in STARTS[name]]
+    used.append(
+        graph(build(name, "--params-file", str(ROOT / "config" / "hyq.yaml"), "-p", f"{name}:urdf:=''"))
+    )
+    for kind, action in used[0]:
+        allowed = granted(name, kind, action)
+        names = set().union(*(graph[kind, action] for graph in used))
+        beyond = {one for one in names if not any(fnmatch(one, rule) for rule in allowed)}
+        assert not beyond, f"the policy does not let {name} {action} {beyond}"
+        idle = {rule for rule in allowed if not any(fnmatch(one, rule) for one in names)} - NOT_HERE
+        assert not idle, f"the policy lets {name} {action} {idle}, which it does not do"
+
+
+def test_every_node_has_an_enclave():
+    paths = {enclave.get("path") for enclave in ElementTree.parse(POLICY).iter("enclave")}
+    assert paths == {f"/inertial_estimation/{node}" for node in STARTS}

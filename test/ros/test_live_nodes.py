@@ -161,13 +161,10 @@ COMMANDS = {"command_joints": "[elbow, wrist, elbow]"}
 @pytest.mark.parametrize(
     ("name", "parameters", "expected"),
     [
-        ("tilt_observer", {"imu_frame": "imo"}, "no frame 'imo'"),
         ("tilt_observer", {"rate": "-5.0"}, "parameter 'rate' is -5.0, expected"),
         ("tilt_observer", {f"{OVERRIDE}.reliability": "relaible"}, "of 'imu/data': .*relaible"),
         ("tilt_observer", {f"{OVERRIDE}.depth": "ten"}, "qos_overrides.*imu/data"),
-        ("inertial_ekf", {"links": "[arm]"}, "no link 'arm'"),
         ("inertial_ekf", {"export_path": "/tmp/robot.txt"}, "expected a path that ends in '.urdf'"),
-        ("inertial_ekf", {"urdf": "nowhere.urdf"}, "no robot description 'nowhere.urdf'"),
         ("simulator", {"disturbances": '["{kind: ball, mass: 2}"]'}, "link missing in .kind: ball, mass: 2"),
         ("whole_body_controller", COMMANDS, "wrist, which the robot does not; it has elbow more"),
     ],

@@ -2,41 +2,23 @@
 
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.parameters import build_config
+from support.urdf import joint_xml, link_xml, robot_xml
 
-LINK = """<link name="{name}"><inertial><origin xyz="0.05 0.01 {middle}"/><mass value="2"/>
-<inertia ixx="0.05" iyy="0.04" izz="0.02" ixy="0.001" ixz="0.002" iyz="-0.001"/></inertial>{shape}</link>"""
-SHAPE = """<collision><origin xyz="0 0 {middle}"/>
-<geometry><box size="0.06 0.06 {length}"/></geometry></collision>"""
-JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
-<origin xyz="0 0 {offset}"/><axis xyz="{axis}"/>{limit}</joint>"""
-LIMIT = '<limit effort="{effort}" velocity="{speed}" lower="-{reach}" upper="{reach}"/>'
 LENGTH = 0.3
 
 
 def arm_urdf(*, shapes: bool = False, reach: float = 2.8, speed: float = 2.0, effort: float = 50.0) -> str:
     """Three joints about z, y, y: the last link can fold back onto the first."""
-    shape = SHAPE.format(middle=LENGTH / 2, length=LENGTH - 0.08) if shapes else ""
-    parts = ['<robot name="arm">', '<link name="base"/>']
-    parts += [LINK.format(name=f"link{i}", middle=LENGTH / 2, shape=shape) for i in (1, 2, 3)]
-    limit = LIMIT.format(speed=speed, reach=reach, effort=effort)
-    chain = [
-        ("base", "link1", 0.0, "0 0 1"),
-        ("link1", "link2", LENGTH, "0 1 0"),
-        ("link2", "link3", LENGTH, "0 1 0"),
+    middle, names = f"0 0 {LENGTH / 2}", ("base", "link1", "link2", "link3")
+    box = f'<geometry><box size="0.06 0.06 {LENGTH - 0.08}"/></geometry>'
+    shape = f'<collision><origin xyz="{middle}"/>{box}</collision>' if shapes else ""
+    inertia = {"moments": (0.05, 0.04, 0.02), "products": (0.001, 0.002, -0.001)}
+    links = [link_xml(name, 2, f"0.05 0.01 {LENGTH / 2}", **inertia, more=shape) for name in names[1:]]
+    joints = [
+        joint_xml(f"joint{i}", *names[i - 1 : i + 1], axis, f"0 0 {z}", limit=(-reach, reach, effort, speed))
+        for i, axis, z in ((1, "0 0 1", 0), (2, "0 1 0", LENGTH), (3, "0 1 0", LENGTH))
     ]
-    parts += [
-        JOINT.format(
-            name=f"joint{i}",
-            kind="revolute",
-            parent=parent,
-            child=child,
-            offset=offset,
-            axis=axis,
-            limit=limit,
-        )
-        for i, (parent, child, offset, axis) in enumerate(chain, start=1)
-    ]
-    return "".join([*parts, "</robot>"])
+    return robot_xml(link_xml("base"), *links, *joints, name="arm")
 
 
 def arm_identification(**values: object) -> IdentificationConfig:

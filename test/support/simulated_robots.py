@@ -21,7 +21,6 @@ BLOCK = f"""<robot name="block"><link name="block"><inertial>
 <origin xyz="0.05 0.02 0.2" rpy="0.3 -0.2 0.5"/></joint></robot>"""
 """A cube, origin in the middle of its sole; the IMU sits off centre, turned."""
 ON_GROUND = {"contacts": ("block",), "stance.soles": (-SIDE / 2, SIDE / 2, -SIDE / 2, SIDE / 2)}
-IN_THE_AIR: dict[str, object] = {}
 
 
 def block_simulation(values: dict[str, object], disturbances: Sequence = ()) -> Simulation:
@@ -40,27 +39,10 @@ def talos_urdf() -> str:
     return read_urdf("example-robot-data:talos_reduced")
 
 
-@cache
-def panda_urdf() -> str:
-    return read_urdf("example-robot-data:panda")
-
-
 def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
     return Simulation(
         config_of(SimulationConfig, "talos", "simulator", values or {}), talos_urdf(), disturbances
     )
-
-
-def panda_simulation(
-    values: dict[str, object] | None = None, disturbances: Sequence = (), urdf: str = ""
-) -> Simulation:
-    stance = {
-        "stance.joints": ("panda_joint2", "panda_joint4", "panda_joint6"),
-        "stance.positions": (0.4, -1.8, 1.9),
-    }
-    arm = {"floating_base": False, "locked_joints": ("panda_finger_joint*",), **stance}
-    config = build_config(SimulationConfig, {**arm, **(values or {})})
-    return Simulation(config, urdf or panda_urdf(), disturbances)
 
 
 class PostureHold:

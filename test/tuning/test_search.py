@@ -1,15 +1,17 @@
-"""Searches: they find the least score, are repeatable, and survive values that do not run."""
+"""A search finds the least score, intervals are as wide as the data leave them, and ranges are checked."""
 
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parallel import Workers
-from inertial_estimation.tuning.division import Division
-from inertial_estimation.tuning.search import searched
+from inertial_estimation.tilt.config import TiltPipelineConfig
+from inertial_estimation.tuning.division import Division, compared
+from inertial_estimation.tuning.search import Trial, searched
 from inertial_estimation.tuning.trials import LikelihoodTrials, Trials
-from inertial_estimation.tuning.tuning import Problem
-from inertial_estimation.tuning.variation import Variation
+from inertial_estimation.tuning.tuning import Problem, concluded
+from inertial_estimation.tuning.variation import Variation, parse_variations
 
 X = Variation("node", "x", 1.0, 0.1, 10.0)
 Y = Variation("node", "y", 0.0, -2.0, 2.0)
@@ -56,3 +58,197 @@ def test_parameters_that_do_not_run_are_told_apart():
     assert {trial.failure for trial in failed} == {"too stiff"}
     assert all(trial.values["x"] > 2.0 for trial in failed)
     assert all(trial.values["x"] <= 2.0 for trial in found if not trial.failure)
+
+
+SECOND = 1_000_000_000
+
+
+def test_parts_and_blocks_cover_the_recording():
+    division = Division.of(5 * SECOND, 65 * SECOND, 3)
+    stamps = np.arange(0, 70 * SECOND, SECOND // 4)
+    blocks = division.blocks_at(stamps)
+    assert division.blocks == 10
+    assert ((blocks >= 0) == ((stamps >= 5 * SECOND) & (stamps < 65 * SECOND))).all()
+    parts = division.part_of_block[blocks[blocks >= 0]]
+    assert (np.diff(parts) >= 0).all()
+    assert [(parts == part).sum() for part in range(3)] == [80, 80, 80]
+    assert division.part_end_ns(1) == 45 * SECOND
+
+
+def test_means_leave_out_what_is_missing():
+    division = Division(0, 4 * SECOND, 2, 2)
+    stamps = np.arange(0, 4 * SECOND, SECOND // 10)
+    values = np.floor(1e-9 * stamps)
+    values[12:19] = np.nan
+    means = division.means(stamps, values)
+    assert means[[0, 2, 3]].tolist() == [0.0, 2.0, 3.0]
+    assert np.isnan(means[1]), "three of ten samples are no mean"
+
+
+def test_a_difference_beyond_noise_is_told_from_chance():
+    """At two standard deviations chance alone is taken for a difference once in twenty trials."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(0.0, 5.0, (400, 40))
+    nothing = [compared(row, row + rng.normal(0.0, 1.0, 40)).significant for row in common]
+    assert 0.02 < np.mean(nothing) < 0.12
+    something = [compared(row + 0.8, row + rng.normal(0.0, 1.0, 40)).significant for row in common]
+    assert np.mean(something) > 0.95
+
+
+def test_correlated_blocks_tell_less():
+    rng = np.random.default_rng(1)
+    steps = rng.normal(size=(300, 61))
+    slow = steps[:, 1:] + steps[:, :-1]
+    found = np.mean([compared(row, np.zeros(60)).significant for row in slow])
+    naive = np.mean([abs(row.mean()) > 2.0 * row.std(ddof=1) / np.sqrt(60) for row in slow])
+    assert found < 0.6 * naive
+
+
+def test_blocks_without_a_score_do_not_count():
+    found = compared(np.array([1.0, np.nan, 3.0, 2.0]), np.array([0.0, 0.0, 2.0, np.nan]))
+    assert found.blocks == 2
+    assert found.difference == 1.0
+
+
+A = Variation("inertial_ekf", "a", 10.0, 0.1, 100.0)
+B = Variation("inertial_ekf", "b", 10.0, 0.1, 100.0)
+
+SCORES = {
+    "valley of the product": lambda a, b: (a + b) ** 2,
+    "bowl": lambda a, b: 4.0 * (a - np.log(2.0)) ** 2 + 4.0 * (b - np.log(0.5)) ** 2,
+    "valley of the ratio": lambda a, b: 40.0 * (a - b) ** 2,
+    "nothing": lambda a, b: 0.0 * a,
+    "rising": lambda a, b: a + b,
+    "falling": lambda a, b: -a - b,
+    "wide bowl": lambda a, b: (a - np.log(2.0)) ** 2 + (b - np.log(0.5)) ** 2,
+}
+
+
+class Synthetic(Trials):
+    """Scores by one of `SCORES`, and some noise of the blocks that depends on both."""
+
+    objective = LikelihoodTrials.objective
+
+    def __init__(self, score, noise, held_out=None):
+        self.division = Division(0, 60 * 10**9, 3, 10)
+        self._score, self._share, self._held_out = score, noise, held_out or score
+        self._noise = np.random.default_rng(0).normal(size=(2, 30))
+
+    def scores(self, values, parts):
+        a, b = np.log(values.get("a", 10.0)), np.log(values.get("b", 10.0))
+        part = self.division.part_of_block
+        found = np.where(part == 2, SCORES[self._held_out](a, b), SCORES[self._score](a, b))
+        found = found + self._share * (a * self._noise[0] + b * self._noise[1])
+        return np.where(part < parts, found, np.nan)
+
+
+def result(score, noise=0.3, held_out=None, trials_count=1000):
+    problem = Problem([Synthetic(score, noise, held_out)], Workers())
+    rng, trials = np.random.default_rng(1), []
+    for _ in range(trials_count):
+        values = {v.name: v.value_at(float(rng.random())) for v in (A, B)}
+        scores = problem.scores(values)
+        trials.append(Trial(values, float(np.nanmean(scores)), scores))
+    return concluded(Synthetic.objective, problem, (A, B), trials)
+
+
+def test_what_another_parameter_can_stand_in_for_has_a_wide_interval():
+    found = result("valley of the product")
+    for parameter in found.parameters:
+        low, high = parameter.sensitivity.low, parameter.sensitivity.high
+        assert low <= parameter.value <= high
+        assert low < 0.3, "a = 0.1, b = 10 is as good as a = 10, b = 0.1"
+        assert high > 3.0
+
+
+def test_what_the_data_determine_has_a_narrow_interval_around_the_truth():
+    found = result("bowl")
+    for parameter, true in zip(found.parameters, (2.0, 0.5), strict=True):
+        low, high = parameter.sensitivity.low, parameter.sensitivity.high
+        assert low < true < high < 4.0 * low
+
+
+def test_values_that_matter_by_their_ratio_alone_stay_where_none_is_better():
+    """The present ones are on the valley's floor: each alone cannot return to it, both can."""
+    found = result("valley of the ratio", noise=1e-3)
+    assert found.best.values["a"] != 10.0
+    assert found.changes == {}
+    assert found.warnings[0].startswith("No value is better than the present ones")
+
+
+@pytest.mark.parametrize(("held_out", "said"), [("nothing", "not better beyond noise"), ("falling", "WORSE")])
+def test_what_the_held_out_part_does_not_support_is_not_written(held_out, said):
+    found = result("rising", held_out=held_out, trials_count=100)
+    assert found.changes == {}
+    assert found.rejected["a"] < 10.0
+    assert [p.value for p in found.parameters] == [10.0, 10.0]
+    assert said in found.warnings[0]
+
+
+def test_no_value_of_the_range_is_better_than_the_one_that_is_written():
+    found = result("wide bowl", trials_count=20)
+    assert found.changes
+    for parameter in found.parameters[-1:]:
+        scores = dict(zip(parameter.sensitivity.values, parameter.sensitivity.scores, strict=True))
+        assert scores[parameter.value] == min(scores.values())
+
+
+CONFIGS = {
+    "tilt_observer": TiltPipelineConfig(observer="two_stage"),
+    "inertial_ekf": InertialPipelineConfig(),
+}
+
+
+def one(text, observer="two_stage"):
+    configs = {**CONFIGS, "tilt_observer": TiltPipelineConfig(observer=observer)}
+    (variation,) = parse_variations([text], configs)
+    return variation
+
+
+def test_gains_of_an_observer_that_is_not_in_use_are_refused():
+    assert one("filter.freedom=0.05:1", observer="filter").node == "tilt_observer"
+    with pytest.raises(ConfigurationError, match=r"no effect .* --param tilt_observer.observer=filter"):
+        one("filter.freedom=0.05:1", observer="two_stage")
+
+
+def test_ranges_and_a_name_alone():
+    gamma = one("two_stage.gamma=0.3:3")
+    assert (gamma.node, gamma.low, gamma.high, gamma.log, gamma.shipped) == (
+        "tilt_observer",
+        0.3,
+        3.0,
+        True,
+        1.0,
+    )
+    assert gamma.value_at(0.5) == pytest.approx(0.3**0.5 * 3.0**0.5)
+    assert gamma.share_of(gamma.value_at(0.3)) == pytest.approx(0.3)
+    assert one("inertial_ekf.gate.reopen_after=0:1").value_at(0.25) == 0.25
+    alone = one("prior.com")
+    assert (alone.low, alone.high, alone.log) == (pytest.approx(0.01), pytest.approx(1.0), True)
+    bounded = one("two_stage.gamma")
+    assert bounded.high == 10.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("two_stage.gama=1:2", "did you mean 'two_stage.gamma'"),
+        (
+            "rate=100:200",
+            "a parameter of tilt_observer, inertial_ekf, expected one of them: tilt_observer.rate",
+        ),
+        ("two_stage.gamma=3:1", "no range, expected LOW:HIGH"),
+        ("two_stage.gamma=1:2:cubic", "no range"),
+        ("two_stage.gamma=0:1", r"is 0.0, expected a value in \[0.001, 1000\]"),
+        ("observer", "'observer' is no noise, prior or gain"),
+        ("noise.torque", "is -1, expected a range"),
+    ],
+)
+def test_what_cannot_be_varied_is_named(text, message):
+    with pytest.raises(ConfigurationError, match=message):
+        one(text)
+
+
+def test_a_parameter_is_varied_once():
+    with pytest.raises(ConfigurationError, match="varied twice"):
+        parse_variations(["prior.mass", "inertial_ekf.prior.mass=1:2"], CONFIGS)

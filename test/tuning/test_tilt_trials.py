@@ -1,4 +1,4 @@
-"""The vertical by later readings: exact without noise, blind to nothing that gains can change."""
+"""Trials are replays with other parameters, judged by likelihood and by later readings."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ from scipy.spatial.transform import Rotation
 from support.leg_robot import Stance, push_stance, tilt_pipeline
 
 import inertial_estimation as ie
-from inertial_estimation.configuration.node_names import TILT_NODE
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.inertial.estimator import StepOutcome
+from inertial_estimation.signals import Decision
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.tilt_trials import (
@@ -16,6 +18,7 @@ from inertial_estimation.tuning.tilt_trials import (
     later_verticals,
     verticals_of,
 )
+from inertial_estimation.tuning.trials import LikelihoodTrials, negative_log_likelihood
 
 H = 0.002
 
@@ -40,7 +43,7 @@ def angles_deg(a, b):
     return np.degrees(np.linalg.norm(np.cross(a, b), axis=1))
 
 
-def test_without_noise_it_is_the_vertical(moving):
+def test_later_readings_without_noise_show_the_vertical(moving):
     readings, true = moving
     found = later_verticals(readings)
     known = np.isfinite(found[:, 0])
@@ -91,20 +94,96 @@ def test_what_a_pipeline_keeps_determines_the_vertical_on_both_sides_of_a_gap():
 
 
 @pytest.fixture(scope="module")
-def run():
+def biped_run():
     """A biped whose base moves, and a parameter file of its robot."""
     rng = np.random.default_rng(0)
     truth = ie.synthetic_truth("talos", ie.Timing(duration_s=6.0, rate_hz=200.0), rng, payload_time_s=None)
     return RecordedRun(ie.measure(truth, ie.REALISTIC, rng), ie.load_configs(["talos"]))
 
 
-def test_a_trial_is_a_replay_with_other_gains(run):
+def test_a_trial_is_a_replay_with_other_gains(biped_run):
     """What the observer takes hardly depends on its gains, by the vertical along which contacts push."""
     gains = {"filter.velocity_drift": 0.05}
-    built = run.pipelines([(TILT_NODE, name, value) for name, value in gains.items()], only=[TILT_NODE])
-    replayed = ie.replay_recording(run.recording, run.topics(built), ie.ReplayReaders(tilt=built.tilt)).base
-    trials = LaterReadings(run, Division.of(run.begin_ns, run.end_ns, 3))
-    trials.tilts({"filter.freedom": 0.02}, run.end_ns)  # leaves nothing behind
-    stamps, tilts = trials.tilts(gains, run.end_ns)
+    built = biped_run.pipelines([(TILT_NODE, name, value) for name, value in gains.items()], only=[TILT_NODE])
+    replayed = ie.replay_recording(
+        biped_run.recording, biped_run.topics(built), ie.ReplayReaders(tilt=built.tilt)
+    ).base
+    trials = LaterReadings(biped_run, Division.of(biped_run.begin_ns, biped_run.end_ns, 3))
+    trials.tilts({"filter.freedom": 0.02}, biped_run.end_ns)  # leaves nothing behind
+    stamps, tilts = trials.tilts(gains, biped_run.end_ns)
     np.testing.assert_array_equal(stamps, [estimate.state.stamp_ns for estimate in replayed])
     np.testing.assert_allclose(tilts, [estimate.tilt_B for estimate in replayed], rtol=0.0, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def arm_run():
+    """A Panda whose last link is estimated."""
+    rng = np.random.default_rng(0)
+    truth = ie.synthetic_truth("panda", ie.Timing(duration_s=8.0, rate_hz=200.0), rng, payload_time_s=None)
+    config = ie.load_configs(["panda"]).overridden([(INERTIAL_NODE, "links", ["panda_link7"])])
+    return RecordedRun(ie.measure(truth, ie.REALISTIC, rng), config)
+
+
+def test_updates_are_those_of_a_replay_with_other_parameters(arm_run):
+    other = [(INERTIAL_NODE, "noise.torque", 0.3)]
+    built = arm_run.pipelines(other)
+    run_once = ie.replay_recording(
+        arm_run.recording, arm_run.topics(built), ie.ReplayReaders(inertial=built.inertial)
+    )
+    estimates = [estimate for estimate in run_once.inertial if estimate.measured]
+    updates = list(arm_run.updates(other))
+    assert [stamp_ns for stamp_ns, _update in updates] == [e.stamp_ns for e in estimates]
+    for (_stamp, update), estimate in zip(updates, estimates, strict=True):
+        np.testing.assert_array_equal(update.innovation, estimate.innovation)
+
+
+def test_an_update_gives_the_likelihood_of_its_innovation(arm_run):
+    """Noise of twice the size quarters the NIS where the parameters are certain."""
+    certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6}
+    certain |= {"friction.share": 1e-9}
+    noise = arm_run.configs[INERTIAL_NODE].noise
+    doubled = {f"noise.{name}": 2.0 * value for name, value in vars(noise).items()}
+    (_stamp, one), (_again, two) = (
+        next(arm_run.updates([(INERTIAL_NODE, *one) for one in (certain | change).items()], adapting=False))
+        for change in ({}, doubled)
+    )
+    assert two.nis == pytest.approx(one.nis / 4.0, rel=1e-4)
+    assert two.log_det == pytest.approx(one.log_det + 2.0 * len(one.innovation) * np.log(2.0), rel=1e-6)
+
+
+def test_noise_that_is_far_off_is_less_likely(arm_run):
+    trials = LikelihoodTrials(arm_run, Division.of(arm_run.begin_ns, arm_run.end_ns, 2), adapting=False)
+    assert np.nanmean(trials.scores({"noise.torque": 10.0}, 2)) > np.nanmean(trials.scores({}, 2))
+
+
+ROWS = 6
+
+
+def update(y, sigma, decision=Decision.ACCEPTED):
+    variance = np.full(ROWS, sigma**2)
+    nis = float(y @ (y / variance))
+    return StepOutcome(y, nis, decision, variance, float(np.log(variance).sum()))
+
+
+def mean_score(innovations, sigma):
+    return np.mean([negative_log_likelihood(update(y, sigma)) for y in innovations])
+
+
+@pytest.mark.parametrize("outliers", [0, 3])
+def test_the_likelihood_is_largest_at_the_noise_there_is(outliers):
+    innovations = 0.7 * np.random.default_rng(0).normal(size=(2000, ROWS))
+    innovations[:outliers] *= 50.0
+    sigmas = np.geomspace(0.35, 1.4, 41)
+    best = sigmas[np.argmin([mean_score(innovations, sigma) for sigma in sigmas])]
+    assert best == pytest.approx(0.7, rel=0.05)
+
+
+def test_a_score_is_the_density_of_a_normal_distribution_but_for_outliers():
+    y = np.array([0.1, -0.2, 0.3, 0.0, 0.5, -0.4])
+    expected = (0.5 * np.sum(y**2) / 0.25 + ROWS * np.log(0.5 * np.sqrt(2.0 * np.pi))) / ROWS
+    assert negative_log_likelihood(update(y, 0.5)) == pytest.approx(expected - np.log(0.99) / ROWS, abs=1e-6)
+
+
+def test_what_was_not_compared_has_no_score():
+    y = np.ones(ROWS)
+    assert np.isnan(negative_log_likelihood(update(y, 1.0, Decision.CALIBRATING)))

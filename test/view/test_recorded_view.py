@@ -19,6 +19,7 @@ from inertial_estimation.signals import ContactLoad, Decision
 from inertial_estimation.view.moments import Moments
 from inertial_estimation.view.robot_view import rerun_file, write_view
 
+Columns = Mapping[str, Mapping[str, np.ndarray]]
 ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
 PITCH, TRUE_PITCH = 0.10, 0.08  # [rad]
 PAYLOAD, SIGMA = 1.5, 0.2  # [kg]
@@ -71,7 +72,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def columns(file: Path) -> Mapping[str, Mapping[str, np.ndarray]]:
+def columns(file: Path) -> Columns:
     """All values that change over time: by entity, then by name of the component."""
     found: dict[str, dict[str, list[object]]] = {}
     for chunk in RrdReader(file).stream():
@@ -84,11 +85,11 @@ def columns(file: Path) -> Mapping[str, Mapping[str, np.ndarray]]:
     return {entity: {n: np.array(v, dtype=object) for n, v in c.items()} for entity, c in found.items()}
 
 
-def scalars(columns: Mapping[str, Mapping[str, np.ndarray]], entity: str) -> np.ndarray:
+def scalars(columns: Columns, entity: str) -> np.ndarray:
     return np.array([row[0] for row in columns[entity]["Scalars:scalars"]])
 
 
-def test_everything_that_moves_is_there(columns: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+def test_everything_that_moves_is_there(columns: Columns) -> None:
     joints = {f"/robot/joints/{name}" for name in NAMES}
     drawn = {"gravity/estimated", "gravity/true", "forces/left", "links/arm/payload"}
     drawn |= {"centre_of_mass/nominal", "centre_of_mass/estimated", "links/arm/centre_of_mass"}
@@ -103,9 +104,7 @@ def test_there_is_a_layout_and_every_body_has_a_shape(file: Path) -> None:
     assert {"base", "torso", "arm", "left_thigh", "right_foot"} <= links
 
 
-def test_series_hold_the_estimates_their_bands_and_the_truth(
-    columns: Mapping[str, Mapping[str, np.ndarray]],
-) -> None:
+def test_series_hold_the_estimates_their_bands_and_the_truth(columns: Columns) -> None:
     last = {
         name: scalars(columns, f"/series/{name}")[-1]
         for name in ("tilt/pitch", "tilt/pitch\\,\\ true", "tilt_error/error", "force/left")
@@ -122,18 +121,14 @@ def test_series_hold_the_estimates_their_bands_and_the_truth(
     assert payload == pytest.approx([PAYLOAD, PAYLOAD + 2 * SIGMA, PAYLOAD - 2 * SIGMA, 2.0])
 
 
-def test_moments_are_thinned_but_not_a_single_large_nis(
-    columns: Mapping[str, Mapping[str, np.ndarray]],
-) -> None:
+def test_moments_are_thinned_but_not_a_single_large_nis(columns: Columns) -> None:
     times = columns["/robot/base"]["time"]
     assert 55 <= len(times) <= 61  # two seconds at 30 per second
     assert times[-1].total_seconds() == pytest.approx(STEPS * PERIOD_NS * 1e-9, abs=0.04)
     assert (scalars(columns, "/series/nis/NIS") == 90.0).sum() == 1
 
 
-def test_gravity_of_estimate_and_truth_are_apart_by_the_error(
-    columns: Mapping[str, Mapping[str, np.ndarray]],
-) -> None:
+def test_gravity_of_estimate_and_truth_are_apart_by_the_error(columns: Columns) -> None:
     estimated, true = (
         np.array(columns[f"/robot/gravity/{name}"]["Arrows3D:vectors"][-1][0])
         for name in ("estimated", "true")
@@ -153,21 +148,9 @@ def test_a_trunk_replaces_the_filters_estimate_once_it_is_identified(
     tmp_path: Path, sigma: float, shown: float
 ) -> None:
     own, load = (ie.LinkInertia("arm", mass, np.zeros(3), 0.1 * np.eye(3)) for mass in (4.5, 2.5))
-    given = (
-        own,
-        own,
-        load,
-        Phase.WATCHING,
-        "static_poses",
-        True,
-        sigma,
-        np.full(3, sigma),
-        0.0,
-        False,
-        False,
-    )
+    state = (Phase.WATCHING, "static_poses", True, sigma, np.full(3, sigma), 0.0, False, False)
     moments = new_moments()
-    moments.see([], [inertial_at(ORIGIN_NS, 1.0)], [PayloadEstimate(ORIGIN_NS, *given)])
+    moments.see([], [inertial_at(ORIGIN_NS, 1.0)], [PayloadEstimate(ORIGIN_NS, own, own, load, *state)])
     moments.push_joints(ie.JointReading(ORIGIN_NS, NAMES, np.zeros(len(NAMES))))
     (moment,) = moments.found
     assert [link.payload.mass for link in moment.links] == [shown]

@@ -5,25 +5,20 @@ from xml.etree.ElementTree import Element, fromstring
 
 import numpy as np
 import pytest
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.view.shown_urdf import shown_urdf
 
 MESH = '<geometry><mesh filename="package://robot/{}"/></geometry>'
-JOINT = (
-    '<joint name="j{0}" type="revolute"><parent link="{1}"/><child link="{0}"/><origin xyz="{2}"/>'
-    '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
-)
 
 
-def robot(visual: str, collision: str = "") -> str:
+def shown_robot(visual: str, collision: str = "") -> str:
     shapes = f"<visual>{visual}</visual>" if visual else ""
     shapes += f"<collision>{collision}</collision>" if collision else ""
-    other = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
-    return (
-        f'<robot name="r"><link name="a">{shapes}</link><link name="b">{other}</link><link name="frame"/>'
-        f"{JOINT.format('b', 'a', '0.3 -0.2 0.4')}{JOINT.format('frame', 'b', '0 0 0')}</robot>"
-    )
+    box = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    links = link_xml("a", more=shapes), link_xml("b", more=box), link_xml("frame")
+    return robot_xml(*links, joint_xml("jb", "a", "b", xyz="0.3 -0.2 0.4"), joint_xml("jframe", "b", "frame"))
 
 
 def shapes_of(text: str, link: str) -> list[Element]:
@@ -36,17 +31,17 @@ def test_a_mesh_that_exists_is_found(tmp_path: Path) -> None:
     mesh = tmp_path / "robot" / "a.STL"
     mesh.parent.mkdir()
     mesh.write_bytes(b"solid")
-    (shape,) = shapes_of(shown_urdf(robot(MESH.format("a.STL")), [tmp_path], tmp_path), "a")
+    (shape,) = shapes_of(shown_urdf(shown_robot(MESH.format("a.STL")), [tmp_path], tmp_path), "a")
     assert shape.get("filename") == str(mesh)
 
 
 def test_a_missing_mesh_is_replaced_by_the_collision_shape(tmp_path: Path) -> None:
-    text = robot(MESH.format("a.stl"), '<geometry><sphere radius="0.1"/></geometry>')
+    text = shown_robot(MESH.format("a.stl"), '<geometry><sphere radius="0.1"/></geometry>')
     assert [shape.tag for shape in shapes_of(shown_urdf(text, [], tmp_path), "a")] == ["sphere"]
 
 
 def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path: Path) -> None:
-    text = shown_urdf(robot(MESH.format("a.stl")), [], tmp_path)
+    text = shown_urdf(shown_robot(MESH.format("a.stl")), [], tmp_path)
     (bone,) = shapes_of(text, "a")
     origin = fromstring(text).find("link/visual/origin")
     assert origin is not None
@@ -58,8 +53,8 @@ def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path:
 
 
 def test_a_frame_without_a_shape_stays_so_unless_the_robot_has_none(tmp_path: Path) -> None:
-    assert not shapes_of(shown_urdf(robot(MESH.format("a.stl")), [], tmp_path), "frame")
-    bare = '<robot name="r"><link name="a"/><link name="b"/>' + JOINT.format("b", "a", "0 0 1") + "</robot>"
+    assert not shapes_of(shown_urdf(shown_robot(MESH.format("a.stl")), [], tmp_path), "frame")
+    bare = robot_xml(link_xml("a"), link_xml("b"), joint_xml("j", "a", "b", xyz="0 0 1"))
     assert [shape.tag for shape in shapes_of(shown_urdf(bare, [], tmp_path), "a")] == ["cylinder"]
     assert [shape.tag for shape in shapes_of(shown_urdf(bare, [], tmp_path), "b")] == ["sphere"]
 
@@ -80,7 +75,7 @@ def test_polygons_of_a_collada_file_become_triangles(tmp_path: Path) -> None:
     pytest.importorskip("coal")
     (tmp_path / "a.dae").write_text(COLLADA)
     (shape,) = shapes_of(
-        shown_urdf(robot(MESH.format("a.dae").replace("robot/", "")), [tmp_path], tmp_path), "a"
+        shown_urdf(shown_robot(MESH.format("a.dae").replace("robot/", "")), [tmp_path], tmp_path), "a"
     )
     data = Path(shape.get("filename", "")).read_bytes()
     count = int(np.frombuffer(data[80:84], dtype="<u4")[0])

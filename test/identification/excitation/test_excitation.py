@@ -1,4 +1,4 @@
-"""A design keeps what it promises: limits, distances, precision, reproducibility; and refuses bad input."""
+"""A design keeps limits, distances and promises; its trajectories and objectives are what they say."""
 
 from functools import cache
 
@@ -11,7 +11,11 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.design_robot import DesignRows, design_robot
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.precision import covariance, objective, scaled_condition
+from inertial_estimation.identification.excitation.trajectory import MotionFamily
+from inertial_estimation.identification.identifiability import BaseParameters, base_parameters
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.joint_limits import JointLimits, joint_limits
 from inertial_estimation.models.link_shapes import SelfCollision
 from inertial_estimation.models.measurement_rows import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
@@ -188,3 +192,146 @@ def test_a_leg_of_a_hung_robot_moves_alone() -> None:
 def test_bad_input_is_refused(floating: bool, values: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         design_excitation(arm_identification(floating_base=floating), config(**values), arm_urdf())
+
+
+ACCELERATION = 4.0
+
+
+def limits() -> JointLimits:
+    return joint_limits(RobotModel.from_urdf(arm_urdf(), floating_base=False))
+
+
+def family(**values: object) -> MotionFamily:
+    config = build_config(
+        ExcitationConfig, {"duration": 8.0, "terms": 4, "acceleration_limit": ACCELERATION, **values}
+    )
+    return MotionFamily(config, limits())
+
+
+def wild(family: MotionFamily, seed: int) -> np.ndarray:
+    """Any vector at all, gains as near the limits as they go."""
+    z = np.random.default_rng(seed).normal(scale=3.0, size=(family.joints, family.size // family.joints))
+    z[:, -1] = 30.0
+    return z.ravel()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_limits_hold_between_the_samples_and_one_of_them_is_reached(seed: int) -> None:
+    motions = family()
+    q, v, a = motions.motion(wild(motions, seed)).at(np.linspace(0.0, 8.0, 20001))
+    allowed = limits()
+    assert np.all(q >= allowed.lower)
+    assert np.all(q <= allowed.upper)
+    used = np.array(
+        [
+            np.ptp(q, axis=0) / (allowed.upper - allowed.lower),
+            np.abs(v).max(0) / allowed.velocity,
+            np.abs(a).max(0) / ACCELERATION,
+        ]
+    )
+    assert np.all(used <= 1.0)
+    assert np.all(used.max(0) > 0.93)
+
+
+def test_velocity_and_acceleration_are_derivatives() -> None:
+    motions = family()
+    motion = motions.motion(motions.random(np.random.default_rng(1)))
+    times, h = np.linspace(0.01, 7.99, 200), 1e-5
+    (q0, v0, _), (q1, v1, _) = motion.at(times - h), motion.at(times + h)
+    _, v, a = motion.at(times)
+    np.testing.assert_allclose((q1 - q0) / (2 * h), v, atol=1e-7)
+    np.testing.assert_allclose((v1 - v0) / (2 * h), a, atol=1e-7)
+
+
+def test_samples_are_those_of_the_closed_form() -> None:
+    motions = family()
+    z = motions.random(np.random.default_rng(2))
+    samples = motions.samples(z)
+    exact = motions.motion(z).at(np.linspace(0.0, 8.0, len(samples.q)))
+    for sampled, closed in zip((samples.q, samples.v, samples.a), exact, strict=True):
+        np.testing.assert_allclose(sampled, closed, atol=1e-9)
+
+
+def test_chain_is_the_derivative_of_the_samples() -> None:
+    motions, rng = family(), np.random.default_rng(4)
+    z = motions.random(rng)
+    samples = motions.samples(z)
+    weights = [rng.normal(size=samples.q.shape) for _ in range(3)]
+
+    def total(z: np.ndarray) -> float:
+        s = motions.samples(z)
+        return sum(float((w * x).sum()) for w, x in zip(weights, (s.q, s.v, s.a), strict=True))
+
+    steps = 1e-6 * np.eye(motions.size)
+    numeric = [(total(z + step) - total(z - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(motions.chain(z, *weights), numeric, rtol=1e-4, atol=1e-3)
+
+
+UNITS = np.array([1.0, 30.0, 0.01, 5.0, 1.0])
+
+
+def rows(seed: int = 0, count: int = 40) -> np.ndarray:
+    """Five columns: the fourth is made of the first two, the fifth does nothing."""
+    A = np.random.default_rng(seed).normal(size=(count, 5)) * UNITS
+    A[:, 3] = 2.0 * A[:, 0] - 0.1 * A[:, 1]
+    A[:, 4] = 0.0
+    return A
+
+
+@pytest.fixture
+def base() -> BaseParameters:
+    return base_parameters(rows(7, 100))
+
+
+def test_base_parameters_say_what_belongs_together(base: BaseParameters) -> None:
+    assert base.rank == 3
+    assert base.acting.tolist() == [0, 1, 2, 3]
+    assert [base.grouped(i) for i in range(3)] == [[3], [3], []]
+
+
+def test_base_columns_carry_all_rows(base: BaseParameters) -> None:
+    A, x = rows(1), np.random.default_rng(2).normal(size=5)
+    np.testing.assert_allclose(A[:, base.columns] @ (base.coupling @ x), A @ x, rtol=1e-10)
+
+
+def test_condition_is_that_of_the_singular_values(base: BaseParameters) -> None:
+    A = rows(3)
+    scaled = np.linalg.svd(A[:, :4] / np.linalg.norm(A[:, :4], axis=0), compute_uv=False)
+    assert scaled_condition(A.T @ A, base) == pytest.approx(scaled[0] / scaled[2], rel=1e-9)
+    assert objective("condition", A.T @ A, base)[0] == pytest.approx(np.log(scaled[0] / scaled[2]), rel=1e-9)
+
+
+def test_log_det_is_the_determinant(base: BaseParameters) -> None:
+    B = rows(6)[:, base.columns]
+    A = rows(6)
+    assert objective("log-det", A.T @ A, base)[0] == pytest.approx(-np.linalg.slogdet(B.T @ B)[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["condition", "max-variance", "log-det"])
+@pytest.mark.parametrize("sharpness", [8.0, np.inf])
+def test_gradient_against_differences(base: BaseParameters, name: str, sharpness: float) -> None:
+    A, rng = rows(8), np.random.default_rng(9)
+    G = objective(name, A.T @ A, base, sharpness)[1]
+    for _ in range(5):
+        D = A @ np.diag(1e-6 * rng.normal(size=5))  # keeps the dependencies' zero column, not their size
+        D[:, 3] = 2.0 * D[:, 0] - 0.1 * D[:, 1]
+        up, down = (objective(name, (A + s * D).T @ (A + s * D), base, sharpness)[0] for s in (1.0, -1.0))
+        change = 2.0 * np.sum(G * (A.T @ D + D.T @ A))
+        assert up - down == pytest.approx(change, rel=1e-4, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["condition", "max-variance"])
+def test_smooth_objective_is_above_and_tends_to_the_exact_one(base: BaseParameters, name: str) -> None:
+    M = rows(10).T @ rows(10)
+    exact = objective(name, M, base)[0]
+    smooth = [objective(name, M, base, p)[0] for p in (4.0, 16.0, 400.0)]
+    assert smooth[0] >= smooth[1] >= smooth[2] >= exact
+    assert smooth[2] == pytest.approx(exact, abs=0.01)
+
+
+def test_too_few_rows_are_infinite_not_wrong(base: BaseParameters) -> None:
+    A = rows(11, 2)
+    M = A.T @ A
+    assert scaled_condition(M, base) == np.inf
+    assert np.all(np.isinf(covariance(M, base, 1.0)))
+    assert all(np.isfinite(objective(name, M, base)[0]) for name in ("condition", "max-variance", "log-det"))
