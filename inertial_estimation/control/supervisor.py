@@ -15,7 +15,6 @@ from inertial_estimation.control.references import GAP_S, RETURN_SHARE
 from inertial_estimation.errors import InertialEstimationError, NumericalError
 from inertial_estimation.inputs.joints import FREE_VELOCITY, VELOCITY_FACTOR
 from inertial_estimation.models.contacts import FALLEN_RAD
-from inertial_estimation.models.friction import EFFORT_PER_KG
 from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
@@ -68,8 +67,7 @@ class ControlSupervisor:
 
     A state that is not plausible, a computation that fails or torques that are not finite are never an
     exception: the joints are damped, or for a moment the last torques are kept, and the cause is counted.
-    When control returns, its references begin where the robot is and its torques at those last sent, which
-    move by at most their limits within `GAP_S`.
+    When control returns, its references begin where the robot is.
 
     Attributes:
         controller: The controller.
@@ -88,8 +86,6 @@ class ControlSupervisor:
         robot, speed = dynamics.robot, dynamics.limits.velocity
         scaled = np.maximum(VELOCITY_FACTOR * speed, PLAUSIBLE_SPEED)
         self._speed: Array = np.where(np.isfinite(speed), scaled, FREE_VELOCITY)  # largest plausible [rad/s]
-        unlimited = EFFORT_PER_KG * robot.total_mass
-        self._rate = np.where(np.isfinite(self._tau_max), self._tau_max, unlimited) / GAP_S  # [Nm/s]
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
         # Of its speed, a joint that a torque moves alone, with the inertia I = 1 / (M^-1)_jj, loses the share
         # d h / I in a period h.
@@ -103,8 +99,6 @@ class ControlSupervisor:
         self.controller.reset()
         self.counts = ControllerStepCounts()
         self._fault: FaultCause | None = None
-        self._sent: Array | None = None
-        self._returning: Array | None = None  # torques from which the sent ones return to the wanted ones
         self._solution: tuple[int, Array] | None = None  # stamp [ns] and torques of the last solution
 
     def step(
@@ -123,7 +117,7 @@ class ControlSupervisor:
         """
         if h > GAP_S:  # meanwhile the drives did what they do without commands
             self.counts.gaps += 1
-            self.controller.interrupted, self._returning = True, self._sent
+            self.controller.interrupted = True
             h = 0.0
         result = self._controlled(h, base, joints, forces)
         if isinstance(result, StateFault):
@@ -144,7 +138,6 @@ class ControlSupervisor:
 
     def _count(self, result: ControlResult) -> ControlResult:
         self.counts.steps += 1
-        self._sent = result.tau
         return result
 
     def _controlled(
@@ -160,10 +153,9 @@ class ControlSupervisor:
         except (ArithmeticError, ValueError, InertialEstimationError) as error:
             text = f"the computation failed: {type(error).__name__}: {error}"
             return StateFault(FaultCause.COMPUTATION, text)
-        tau = self._limited(result.tau, h)
-        if not (np.abs(tau) <= self._tau_max).all():  # also true for NaN
+        if not (np.abs(result.tau) <= self._tau_max).all():  # also true for NaN
             return StateFault(FaultCause.OUTPUT, "the torques are not finite or beyond their limits")
-        return result if tau is result.tau else result._replace(tau=tau)
+        return result
 
     def _joint_fault(self, joints: JointSample) -> StateFault | None:
         """Return why the speeds of the joints are not plausible."""
@@ -197,15 +189,6 @@ class ControlSupervisor:
         """Return the share of a limit in force: less after a fault, so that the result does not alternate."""
         return RETURN_SHARE if self._fault is cause else 1.0
 
-    def _limited(self, tau: Array, h: float) -> Array:
-        """Return the torques to send [Nm], shape (n_joints,); h is the time since the last command [s]."""
-        if self._returning is None:
-            return tau
-        step = self._rate * min(h, HOLD_S)
-        sent: Array = np.clip(tau, self._returning - step, self._returning + step)
-        self._returning = None if np.array_equal(sent, tau) else sent
-        return sent
-
     def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""
         counts, (cause, text), last = self.counts, fault, self._solution
@@ -221,6 +204,5 @@ class ControlSupervisor:
             state, tau = ControlState.DAMPING, np.clip(-self._damping * v, -self._tau_max, self._tau_max)
             counts.damped += 1
             self._solution, self.controller.interrupted = None, True
-        self._returning = tau
         nothing = np.zeros(self.controller.dynamics.nv), np.zeros((self._n_contacts, 6))
         return ControlResult(joints.stamp_ns, state, text, tau, *nothing)

@@ -1,5 +1,6 @@
 """Controller and simulated robots: what must hold in physics."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -57,6 +58,21 @@ def test_a_robot_on_its_brakes_is_taken_over_where_it_stands(robot, fault) -> No
     assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.01)
     assert np.abs(loop.simulation.truth().v).max() < 0.05
     assert loop.pipeline.supervisor.counts.gaps == (fault == "base state lost")
+
+
+@pytest.mark.parametrize("robot", ["talos", "hyq"])
+def test_a_robot_whose_joints_were_damped_for_a_moment_is_caught(robot) -> None:
+    loop = ClosedLoop(simulation_of(robot), pipeline_of(robot))
+    assert loop.run(0.4)
+    push = loop.pipeline.push_base_state
+    loop.pipeline.push_base_state = lambda state: push(replace(state, v_WB_B=state.v_WB_B + 50.0))
+    assert loop.run(0.18)
+    assert loop.states[-1] is ControlState.DAMPING
+    loop.pipeline.push_base_state = push
+    loop.states.clear()
+    assert loop.run(1.5), "at once: torques that return slowly let it fall"
+    assert np.abs(loop.simulation.truth().v).max() < 0.05
+    assert set(loop.states[1:]) == {ControlState.CONTROL}
 
 
 def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:

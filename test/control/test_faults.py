@@ -9,7 +9,7 @@ from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_sta
 import inertial_estimation as ie
 from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.inverse_dynamics import MAX_ITERATIONS
-from inertial_estimation.control.references import GAP_S, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.supervisor import FaultCause
 from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
@@ -145,22 +145,6 @@ def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talo
     assert talos.last.state is ControlState.CONTROL
 
 
-def test_after_damping_the_torques_return_at_a_bounded_rate(talos) -> None:
-    wanted = answer(talos, 0)
-    bad = home(talos)
-    bad[0] = np.nan
-    before = answer(talos, 1, q=bad)
-    limit = talos.controller.dynamics.limits.effort
-    step = limit * TICK_NS * 1e-9 / GAP_S
-    for tick in range(2, 60):
-        tau = answer(talos, tick)
-        assert (np.abs(tau - before) <= step + 1e-9).all()
-        before = tau
-        if tick == 2:
-            assert np.abs(tau - wanted).max() > 1.0, "not at once"
-    np.testing.assert_allclose(tau, wanted, atol=1.0)
-
-
 def test_failed_solutions_are_bridged_by_the_last_torques_and_then_damped(talos, monkeypatch) -> None:
     good = answer(talos, 0)
     states = []
@@ -194,7 +178,7 @@ def _raising(error: Exception):
 @pytest.mark.parametrize("lost", ["joint_states", "base_state"])
 @pytest.mark.parametrize("duration_s", [0.1, 0.5])
 def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos, lost, duration_s) -> None:
-    tau = answer(talos, 0)
+    answer(talos, 0)
     ticks, q = round(duration_s * 1e9 / TICK_NS), home(talos)
     for tick in range(1, ticks, 3):
         stamp = tick * TICK_NS
@@ -210,12 +194,9 @@ def test_a_lost_input_is_named_and_control_returns_with_its_second_reading(talos
     q_then = q + 0.02
     push_state(talos, (ticks + 1) * TICK_NS, q_then)
     talos.tick((ticks + 1) * TICK_NS)
-    first = answer(talos, ticks + 2, q=q_then)
+    answer(talos, ticks + 2, q=q_then)
     assert talos.last.state is ControlState.CONTROL
     np.testing.assert_allclose(talos.last.q_ref, q_then, atol=1e-4, err_msg="they begin where it is")
-    limit = talos.controller.dynamics.limits.effort
-    if duration_s > 0.1:
-        assert (np.abs(first - tau) <= 0.1 * limit).all(), "and its torques where they were"
 
 
 @pytest.mark.parametrize(
