@@ -2,7 +2,7 @@
 
 Estimators own frozen dataclasses whose fields are declared by `parameter`. The same declaration becomes
 the ROS parameter descriptor, the check of a YAML file and the table in the documentation. A nested
-dataclass declared by `section` contributes its fields under a dotted prefix (``gate.reopen_after``).
+dataclass declared by `section` contributes its fields under a dotted prefix (``prior.mass``).
 """
 
 import dataclasses

@@ -50,8 +50,6 @@ ELBOW_OVERRIDES = _overrides(
     8.0,  # so low that the unknown mass pulls the arm down by about a radian
     {
         "window": 0.03,
-        "prior.memory": 1.0,
-        "gate.reopen_after": 0.015,
         "hand_over_rate": 1000.0,
         "filter": "log_cholesky",  # the filter of the paper
     },

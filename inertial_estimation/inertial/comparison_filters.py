@@ -15,6 +15,9 @@ from inertial_estimation.spatial import linear_algebra
 
 QUANTILE = 0.999  # of the innovation gate, and of the bound that is reported with a NIS
 
+REOPENED_S = 0.1  # rejection for so long is no impact, but a load, which enlarges the covariance [s]
+MEMORY_S = 2.0  # time constant of the return to nominal, so that a load that swings is followed [s]
+
 
 def nis_bound(rows: int) -> float:
     """Return the quantile of the normalised innovation squared of a number of rows."""
@@ -27,21 +30,21 @@ class LogCholeskyEkf:
     Attributes:
         unknowns: Prior and map of the state.
         posterior: State and covariance.
-        memory: Time constant with which parameters return to nominal [s].
         overlap: Measurements for each independent one.
-        reopen_after: Rejection that lasts so long opens the covariance of the bodies [s]; 0: no gate.
+        memory: Time constant with which parameters return to nominal [s].
+        gated: Whether unlikely measurements are rejected.
     """
 
     def __init__(
         self,
         unknowns: Unknowns,
         *,
-        memory: float,
         overlap: float = 1.0,
-        reopen_after: float = 0.1,
+        memory: float = MEMORY_S,
+        gated: bool = True,
     ) -> None:
         """Begin at the nominal parameters; arguments as the attributes."""
-        self.unknowns, self.memory, self.overlap, self.reopen_after = unknowns, memory, overlap, reopen_after
+        self.unknowns, self.overlap, self.memory, self.gated = unknowns, overlap, memory, gated
         self.reset()
 
     def reset(self) -> None:
@@ -73,8 +76,8 @@ class LogCholeskyEkf:
         self._predict(block.dt)
         y, H = self.innovation(block), block.A @ self.posterior.at.D
         R = self.overlap * block.noise
-        if self.reopen_after > 0.0 and not self._accepts(y, H, block.noise, block.dt):
-            if self._rejected_s < self.reopen_after:
+        if self.gated and not self._accepts(y, H, block.noise, block.dt):
+            if self._rejected_s < REOPENED_S:
                 return Decision.REJECTED
             self._reopen()
             self._rejected_s = 0.0

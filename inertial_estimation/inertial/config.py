@@ -39,29 +39,6 @@ class PriorConfig:
         lower=1e-6,
         upper=10.0,
     )
-    memory: float = parameter(
-        1e5,
-        "Time constant with which parameters that the data do not inform return to their nominal values; "
-        "larger keeps estimates longer.",
-        unit="s",
-        lower=0.1,
-        upper=1e9,
-    )
-
-
-@dataclass(frozen=True)
-class GateConfig:
-    """The innovation gate of the filters for comparison (Foster et al. 22)."""
-
-    reopen_after: float = parameter(
-        0.1,
-        "Of the filters for comparison: rejection that lasts this long is taken for a change of the "
-        "parameters (a payload) instead of an impact, and enlarges the covariance. 0: nothing is rejected.",
-        unit="s",
-        lower=0.0,
-        upper=10.0,
-        runtime=True,
-    )
 
 
 @dataclass(frozen=True)
@@ -92,7 +69,6 @@ class InertialPipelineConfig:
     )
     noise: MeasurementNoise = section(MeasurementNoise)
     prior: PriorConfig = section(PriorConfig)
-    gate: GateConfig = section(GateConfig)
     candidates: tuple[str, ...] = parameter(
         ("*",),
         "Links, by name or shell pattern, on which a load or a push of unknown place is looked for; with "

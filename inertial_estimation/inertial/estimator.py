@@ -169,7 +169,6 @@ class InertialEstimator:
         self._bound = nis_bound(len(rows))
         self.learning = True
         self.steps: dict[Decision, int] = {}
-        self.set_config(config)
         self.reset()
 
     @property
@@ -210,12 +209,6 @@ class InertialEstimator:
         """Drop what is not learned yet: a step has failed."""
         if self.supervisor is not None:
             self.supervisor.waiting.clear()
-
-    def set_config(self, config: InertialPipelineConfig) -> None:
-        """Take parameters of which only those that may change while running differ."""
-        self.config = config
-        if isinstance(self.filter, LogCholeskyEkf):
-            self.filter.reopen_after = config.gate.reopen_after
 
     def believed(self) -> Array:
         """Return the parameters about the joint frames with which noise is stated, shape (n,)."""
@@ -383,14 +376,10 @@ def built_filter(
     """Return the filter that the parameters choose."""
     unknowns = model.unknowns
     if config.filter == INFORMATION:
-        return InformationFilter(unknowns, noise, config.prior.memory)
+        return InformationFilter(unknowns, noise)
     build = LogCholeskyEkf if config.filter == LOG_CHOLESKY else LinearKalman
-    return build(
-        unknowns,
-        memory=config.prior.memory,
-        overlap=max(1.0, config.rate * config.window / PARABOLIC_WINDOW),
-        reopen_after=config.gate.reopen_after,
-    )
+    overlap = max(1.0, config.rate * config.window / PARABOLIC_WINDOW)
+    return build(unknowns, overlap=overlap)
 
 
 def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:

@@ -115,6 +115,7 @@ class GroupedInformation:
         self.settled_vector = self.settled_vector - gain @ (U.T @ self.settled_vector)
 
 
+MEMORY_S = 1e5  # time constant with which data are forgotten: parts wear, and models are never exact [s]
 DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
 DRIFT_PERIOD_S = 10.0  # between two steps of the drift of errors of sensors [s]
 
@@ -128,12 +129,11 @@ class InformationFilter:
         data: Information of all blocks learned.
         posterior: Most probable state.
         centre: Mean of the prior, nominal but for bodies that carry a load, shape (n,).
-        memory: Time constant with which the data are forgotten [s].
     """
 
-    def __init__(self, unknowns: Unknowns, noise: NoiseScale, memory: float) -> None:
+    def __init__(self, unknowns: Unknowns, noise: NoiseScale) -> None:
         """Begin at the nominal parameters; arguments as attributes."""
-        self.unknowns, self.noise, self.memory = unknowns, noise, memory
+        self.unknowns, self.noise = unknowns, noise
         self.reset()
 
     def reset(self) -> None:
@@ -164,7 +164,7 @@ class InformationFilter:
         before, self.data = self.data, copy(self.data)
         for block in blocks:
             weights = self.noise.see(block, self.innovation(block), self.predicted_variance(block))
-            self.data.discount(float(np.exp(-block.dt / self.memory)))
+            self.data.discount(float(np.exp(-block.dt / MEMORY_S)))
             self.data.add(block, weights)
             self._drift(block.dt)
         try:

@@ -139,9 +139,8 @@ class InertialPipeline(TakesReadings):
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
         config = replace_runtime_value(self.config, name, value)
-        self.config = config
+        self.config = self.estimator.config = config
         self.inputs.aligner.set_timeout(config.robot.inputs.timeout)
-        self.estimator.set_config(config)
 
     def estimated_model(self) -> EstimatedModel:
         """Return the robot with the trusted estimates, and the posterior of the filter.

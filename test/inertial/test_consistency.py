@@ -23,11 +23,11 @@ def information(scene, prior):
     """The filter with the stated noise, which is the true one."""
     noise = scene.noise()
     noise.adapting = False
-    return InformationFilter(Unknowns(scene.bodies, prior), noise, MEMORY)
+    return InformationFilter(Unknowns(scene.bodies, prior), noise)
 
 
 def kalman(scene, prior):
-    return LinearKalman(Unknowns(scene.bodies, prior), memory=MEMORY, reopen_after=0.0)
+    return LinearKalman(Unknowns(scene.bodies, prior), memory=MEMORY, gated=False)
 
 
 def learn(filter_, block):

@@ -10,7 +10,7 @@ from support.inertial_scenes import MEMORY, ArmScene
 from inertial_estimation.errors import NumericalError
 from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCholeskyEkf
 from inertial_estimation.inertial.config import PriorConfig
-from inertial_estimation.inertial.filter import DRIFT_S, GroupedInformation, InformationFilter
+from inertial_estimation.inertial.filter import DRIFT_S, MEMORY_S, GroupedInformation, InformationFilter
 from inertial_estimation.inertial.link_estimates import central_jacobian
 from inertial_estimation.inertial.noise import RowBlock
 from inertial_estimation.inertial.posterior import (
@@ -32,7 +32,7 @@ PAYLOAD = (2.0, (0.02, -0.01, 0.1))
 def learned(scene, blocks, *, adapt=True, convention="rucker"):
     noise = scene.noise()
     noise.adapting = adapt
-    filter_ = InformationFilter(scene.unknowns(convention), noise, MEMORY)
+    filter_ = InformationFilter(scene.unknowns(convention), noise)
     for block in blocks:
         filter_.learn(block)
     return filter_
@@ -119,11 +119,11 @@ def test_without_data_the_past_is_forgotten():
     scene = ArmScene(links=("panda_link7",))
     scene.add_payload(0, *PAYLOAD)
     noise = scene.noise()
-    filter_ = InformationFilter(scene.unknowns(), noise, memory=1.0)
+    filter_ = InformationFilter(scene.unknowns(), noise)
     for _ in range(50):
         filter_.learn(scene.block()[0])
     block = scene.block()[0]
-    filter_.learn(replace(block, A=0.0 * block.A, value=0.0 * block.value, dt=60.0))
+    filter_.learn(replace(block, A=0.0 * block.A, value=0.0 * block.value, dt=60.0 * MEMORY_S))
     assert filter_.posterior.x == pytest.approx(filter_.unknowns.nominal, abs=1e-3)
 
 
@@ -145,7 +145,7 @@ def test_an_offset_of_a_sensor_is_estimated():
     plain = scene.unknowns()
     errors = LinearPrior(("offset",), np.zeros(1), np.ones(1))
     unknowns = Unknowns(plain.bodies, plain.body_prior, errors=errors)
-    filter_ = InformationFilter(unknowns, scene.noise(), MEMORY)
+    filter_ = InformationFilter(unknowns, scene.noise())
     column = np.zeros((7, 1))
     column[5] = 1.0
     for _ in range(80):
@@ -159,7 +159,7 @@ def test_an_offset_of_a_sensor_is_estimated():
 
 def test_the_linear_filter_is_least_squares_with_a_prior():
     scene = ArmScene()
-    filter_ = LinearKalman(scene.unknowns(), memory=MEMORY, reopen_after=0.0)
+    filter_ = LinearKalman(scene.unknowns(), memory=MEMORY, gated=False)
     start, P = filter_.posterior.x, filter_._prior
     D, information, vector = filter_.posterior.at.D, np.linalg.inv(P), np.linalg.solve(P, start)
     for _ in range(30):
@@ -175,7 +175,7 @@ def test_the_linear_filter_is_least_squares_with_a_prior():
 @pytest.mark.parametrize("kind", [LinearKalman, LogCholeskyEkf])
 def test_the_gate_rejects_an_impact_and_opens_for_a_payload(kind):
     scene = ArmScene(links=("panda_link7",))
-    filter_ = kind(scene.unknowns(), memory=MEMORY, reopen_after=0.05)
+    filter_ = kind(scene.unknowns(), memory=MEMORY)
     for _ in range(100):
         assert filter_.update(scene.block(dt=0.003)[0]) is not Decision.REOPENED
     before = filter_.posterior.at.pi_C[0, 0]
@@ -190,7 +190,7 @@ def test_the_gate_rejects_an_impact_and_opens_for_a_payload(kind):
 
 def test_it_is_the_extended_kalman_filter_of_the_textbook():
     scene = ArmScene(links=("panda_link7",))
-    filter_ = LogCholeskyEkf(scene.unknowns(), memory=MEMORY, reopen_after=0.0)
+    filter_ = LogCholeskyEkf(scene.unknowns(), memory=MEMORY, gated=False)
     x, P, nominal, keep = (
         filter_.posterior.x,
         filter_.posterior.P,
@@ -216,7 +216,7 @@ def test_errors_of_sensors_drift_by_their_prior_variance_within_the_time_of_drif
     errors = LinearPrior(tuple("abcdefg"), np.zeros(7), np.full(7, 2.0))
     plain, noise = scene.unknowns(), scene.noise()
     noise.adapting = False
-    filter_ = InformationFilter(Unknowns(plain.bodies, plain.body_prior, errors=errors), noise, MEMORY)
+    filter_ = InformationFilter(Unknowns(plain.bodies, plain.body_prior, errors=errors), noise)
     block = replace(scene.block()[0], A=np.eye(7, 17, 10), value=np.zeros(7), dt=6.0)
     information = 0.0
     for k in range(5):  # a drift after the second and the fourth block, of 12 s each

@@ -91,7 +91,7 @@ def test_parameter_covariance_is_that_of_bodies_drawn_from_the_filters_state(con
     scene = ArmScene(links=("panda_link7",))
     scene.add_payload(0, 1.0, (0.02, 0.0, 0.1))
     body = scene.bodies[0]
-    ekf = LogCholeskyEkf(scene.unknowns(convention), memory=MEMORY, reopen_after=0.0)
+    ekf = LogCholeskyEkf(scene.unknowns(convention), memory=MEMORY, gated=False)
     for _ in range(2000):
         ekf.update(scene.block(dt=0.01)[0])
     pi_C, P = ekf.posterior.at.pi_C, ekf.posterior.P

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.inertial_scenes import MEMORY, ArmScene
+from support.inertial_scenes import ArmScene
 
 from inertial_estimation.inertial.bank import Bank, BankBlock
 from inertial_estimation.inertial.cause_table import CauseKind
@@ -19,7 +19,7 @@ class Watched:
 
     def __init__(self, seed=0, links=("panda_link7",)):
         self.scene = ArmScene(links=links, seed=seed)
-        self.filter = InformationFilter(self.scene.unknowns(), self.scene.noise(), MEMORY)
+        self.filter = InformationFilter(self.scene.unknowns(), self.scene.noise())
         table, bodies = self.scene.table()
         covariance = np.diag([4.0] + 3 * [0.05] + 6 * [0.01])
         self.supervisor = Supervisor(self.filter, Bank(table), bodies, lambda _body: covariance)

@@ -16,7 +16,7 @@ from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsCo
 from support.example_robots import panda
 
 PRIOR = PriorConfig(mass=1.0, com=0.1, radii=0.5)
-MEMORY = 1e9
+MEMORY = 1e9  # of filters for comparison [s]
 
 
 class ArmScene:
