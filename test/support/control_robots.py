@@ -1,6 +1,5 @@
 """Robots, inputs and a loop with the simulation for the tests of the controller."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +7,10 @@ import numpy as np
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.config import ControllerConfig
-from inertial_estimation.control.controller import ControlState
 from inertial_estimation.control.pipeline import ControllerPipeline
 from inertial_estimation.models.robot_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import BaseState, JointReading
-from inertial_estimation.simulation.config import SimulationConfig
-from inertial_estimation.simulation.disturbances import Disturbance
-from inertial_estimation.simulation.simulation import Simulation
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 TICK_NS = 3_000_000
@@ -43,11 +38,6 @@ def home(pipeline: ControllerPipeline) -> np.ndarray:
     return stance_positions(pipeline.config.stance, pipeline.robot)
 
 
-def simulation_of(robot: str, disturbances: tuple[Disturbance, ...] = (), **values: object) -> Simulation:
-    config = config_of(SimulationConfig, robot, "simulator", values)
-    return Simulation(config, read_urdf(config.robot.urdf), disturbances)
-
-
 def push_state(
     pipeline: ControllerPipeline,
     stamp_ns: int,
@@ -65,32 +55,3 @@ def push_state(
     pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v))
     if pipeline.robot.floating_base:
         pipeline.push_base_state(BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))
-
-
-class ClosedLoop:
-    """Simulation and controller, the true base state as estimate."""
-
-    def __init__(self, simulation: Simulation, pipeline: ControllerPipeline) -> None:
-        self.simulation, self.pipeline = simulation, pipeline
-        self.states: list[ControlState] = []
-
-    def run(self, duration: float, each: Callable[[float], None] | None = None) -> bool:
-        """Run for a time [s]; say whether the robot still stands."""
-        simulation, pipeline = self.simulation, self.pipeline
-        begin = simulation.stamp_ns
-        while simulation.stamp_ns < begin + duration * 1e9:
-            for reading in simulation.advance(simulation.period_ns):
-                base = simulation.truth().base
-                pipeline.push_joints(reading.joints)
-                if simulation.robot.floating_base:
-                    pipeline.push_base_state(base)
-                for contact, wrench in reading.wrenches.items():
-                    pipeline.push_wrench(contact, wrench)
-                if each is not None:
-                    each((simulation.stamp_ns - begin) * 1e-9)
-                for command in pipeline.tick(simulation.stamp_ns):
-                    simulation.apply(command.tau)
-                    self.states.append(pipeline.last.state)
-            if simulation.fallen:
-                return False
-        return True
