@@ -80,10 +80,24 @@ def test_a_misspelt_argument_is_named_which_launch_ignores(monkeypatch):
     assert said == ["no launch argument 'namspace', did you mean 'namespace'?"]
 
 
-def topics_by_node(monkeypatch, **given):
-    """Where the nodes publish what may concern the controller."""
+class RecordedNode:
+    """Stands for launch_ros' Node, which hides what it was given."""
+
+    def __init__(self, **given):
+        self.given = given
+        self.overrides = given["parameters"][-1]
+
+
+def recorded(monkeypatch):
+    """The launch file, whose nodes show what they were given."""
     estimation = load("estimation")
     monkeypatch.setattr(estimation, "Node", RecordedNode)
+    return estimation
+
+
+def topics_by_node(monkeypatch, **given):
+    """Where the nodes publish what may concern the controller."""
+    estimation = recorded(monkeypatch)
     outputs = {
         "inertial_ekf": ["link_inertias/trunk", "link_inertias/arm"],
         "trunk_payload": ["trunk_inertia", "hold", "base_reference"],
@@ -144,8 +158,7 @@ def test_a_player_that_fails_fails_the_launch(code, shutdown, fails):
 
 
 def test_a_node_is_either_checked_at_its_end_or_started_again(monkeypatch):
-    estimation = load("estimation")
-    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    estimation = recorded(monkeypatch)
     for respawn, expected in (("false", estimation.check_ended), ("true", None)):
         nodes = estimation.start_nodes(context(robot="talos", respawn=respawn))
         assert [node.given["on_exit"] for node in nodes] == [expected] * 2
@@ -161,14 +174,6 @@ def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nod
     words = player_of(bag="/data/bag", robot=robot, loop="true", nodes="tilt_observer")
     assert "--loop" in words
     assert words[words.index("--subscribers") + 1] == "1"
-
-
-class RecordedNode:
-    """Stands for launch_ros' Node, which hides what it was given."""
-
-    def __init__(self, **given):
-        self.given = given
-        self.overrides = given["parameters"][-1]
 
 
 def simulation_nodes(monkeypatch, **given):
@@ -212,8 +217,7 @@ def test_a_trigger_that_is_given_goes_to_every_node_but_the_simulator(monkeypatc
     simulator, controller, estimators = simulation_nodes(monkeypatch, trigger="timer")
     assert "trigger" not in simulator.overrides
     assert controller.overrides["trigger"] == estimators["trigger"] == "timer"
-    estimation = load("estimation")
-    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    estimation = recorded(monkeypatch)
     for trigger, expected in (("", None), ("arrival", "arrival")):
         nodes = estimation.start_nodes(
             context(robot="hyq", nodes="tilt_observer,inertial_ekf", trigger=trigger)
@@ -226,8 +230,7 @@ def test_all_nodes_are_remapped_and_the_simulator_too(monkeypatch):
     simulator, controller, estimators = simulation_nodes(monkeypatch, robot="hyq", **given)
     assert estimators["namespace"] == "robot1"
     given["remap"] = estimators["remap"]
-    estimation = load("estimation")
-    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    estimation = recorded(monkeypatch)
     nodes = estimation.start_nodes(context(robot="hyq", **given))
     for node in (simulator, controller, *nodes):
         rules = dict(node.given["remappings"])

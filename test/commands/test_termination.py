@@ -91,11 +91,6 @@ def test_demo_that_is_starting_leaves_no_process(
     assert demo.stdout is not None
     assert any("starting 4 nodes" in line for line in demo.stdout), "the demo ended before"
     assert wait_until(lambda: len(children(demo.pid)) >= NODES)
-    _end(demo, number)
-
-
-def _end(demo: "subprocess.Popen[str]", number: signal.Signals) -> None:
-    """Send a signal to the demo; it and the processes that it has started end."""
     nodes = children(demo.pid)
     demo.send_signal(number)
     rest = demo.communicate(timeout=ENDED_WITHIN_S)[0]

@@ -275,12 +275,11 @@ def unit_errors(state):
             yield replace(state, **{name: getattr(state, name) + error.reshape(sigma.shape)})
 
 
-def moved_by_base_forces(measurement, state):
-    """Unmodelled forces on the base are no input: the change one makes is that of its row."""
-    equation = measurement.equation(state)
+def moved_by_base_forces(paths):
+    """Unmodelled forces on the base are no input: the change one makes is that of its row, then projected."""
     sigma = np.array(3 * [NOISE.base_force] + 3 * [NOISE.base_moment])
-    with_base = measurement.row_names[0] == "base_force_x"
-    return np.eye(len(equation.value), 6) * sigma * with_base
+    change = sigma * (paths.picked[:, None] == np.arange(6))
+    return change if paths.projection is None else paths.projection.T @ change
 
 
 @pytest.mark.parametrize("rows", MODES.values(), ids=MODES)
@@ -289,9 +288,7 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
     bodies = estimated_bodies(robot, ("torso_2_link", "arm_left_5_link"))
     nominal = nominal_vector(bodies)
     present = nominal + np.tile(pin.Inertia.FromSphere(3.0, 0.1).toDynamicParameters(), 2)
-    measured = rows.contact_wrenches == "measured"
-    noise = NOISE if measured else replace(NOISE, base_force=1e-9, base_moment=1e-9)
-    measurement = DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS)
+    measurement = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS)
     state = random_state(rng, robot.n_joints)
 
     def residual(at):
@@ -300,8 +297,7 @@ def test_covariance_is_the_sum_over_errors_of_every_input(rows):
 
     centre = residual(state)
     changes = [residual(moved) - centre for moved in unit_errors(state)]
-    if measured:
-        changes += list(moved_by_base_forces(measurement, state).T)
+    changes += list(moved_by_base_forces(measurement.equation(state).paths).T)
     expected = np.array(changes).T @ np.array(changes)
     R = measurement.equation(state, present).noise
     np.testing.assert_allclose(R, expected, atol=1e-8 * np.abs(expected).max())
@@ -346,26 +342,6 @@ def test_the_base_of_an_arm_senses_one_g_upwards(panda):
     measurement = DynamicsMeasurement(panda, every_body(panda), RowsConfig(), MeasurementNoise())
     state = simulated(panda, (), np.random.default_rng(0))[0]
     np.testing.assert_allclose(measurement.proper_acceleration(state), [0.0, 0.0, 9.81])
-
-
-def test_a_base_row_s_own_noise_goes_through_the_projection():
-    """Rows freed of unknown wrenches mix base rows and joint rows: so do their unmodelled forces."""
-    robot, rng = talos_with_sensors(), np.random.default_rng(1)
-    bodies = estimated_bodies(robot, ("torso_2_link",))
-    silent = dict.fromkeys(vars(NOISE), 1e-9)
-    state = random_state(rng, robot.n_joints)
-    rows = RowsConfig(True, ("leg_*",), "projected")
-
-    def covariance(loud):
-        noise = MeasurementNoise(**{**silent, **loud})
-        return DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS).equation(state).noise
-
-    every = {"base_force": 2.0, "base_moment": 3.0, "torque": 0.5}
-    of_base = covariance({})  # errors of the base's acceleration, which are constants
-    parts = [covariance({name: sigma}) - of_base for name, sigma in every.items()]
-    np.testing.assert_allclose(covariance(every) - of_base, sum(parts), atol=1e-9)
-    assert all(np.abs(part).max() > 0.01 for part in parts)
-    assert np.linalg.matrix_rank(parts[0], tol=1e-6) == 3
 
 
 def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation():

@@ -155,18 +155,7 @@ def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        (
-            "estimation",
-            ["robot:=talos", "remap:=imu_data:=/imu"],
-            "no topic 'imu_data' to remap, did you mean",
-        ),
         ("estimation", ["robot:=tallos"], "no parameter file 'tallos': not a file, and config/ has"),
-        (
-            "simulation",
-            ["robot:=talos", "real_time_factor:=fast"],
-            "real_time_factor is 'fast', expected a number",
-        ),
-        ("estimation", ["robot:=talos", "urdf:=nowhere.urdf"], "nowhere.urdf"),
         ("simulation", ["robot:=talos", "urdf:=nowhere.urdf"], "nowhere.urdf"),
         ("replay", ["robot:=talos", "bag:=/nowhere"], "no recording '/nowhere'"),
     ],

@@ -9,44 +9,32 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.pipeline import TiltPipeline
+from support.urdf import joint_xml, link_xml, robot_xml
 
-LINK = """<link name="{}"><inertial><mass value="2"/>
-<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
-JOINT = """<joint name="{}" type="{}"><parent link="{}"/><child link="{}"/><origin xyz="{}" rpy="{}"/>
-<axis xyz="{}"/><limit effort="1" velocity="9" lower="-3" upper="3"/></joint>"""
+LIMIT = (-3, 3, 1, 9)
+PARTS = ("thigh", "shank", "foot", "sole", "sensor")
 
 
 def _leg(side, y):
+    thigh, shank, foot, sole, sensor = names = [f"{side}_{part}" for part in PARTS]
     return [
-        (f"{side}_hip", "revolute", "base", f"{side}_thigh", f"0 {y} -0.1", "0 0 0", "0 1 0"),
-        (f"{side}_knee", "revolute", f"{side}_thigh", f"{side}_shank", "0 0 -0.4", "0 0 0", "0 1 0"),
-        (f"{side}_ankle", "revolute", f"{side}_shank", f"{side}_foot", "0 0 -0.4", "0 0 0", "1 0 0"),
-        (f"{side}_sole_fixed", "fixed", f"{side}_foot", f"{side}_sole", "0.02 0 -0.05", "0 0 0", "1 0 0"),
-        (
-            f"{side}_sensor_fixed",
-            "fixed",
-            f"{side}_foot",
-            f"{side}_sensor",
-            "0 0.03 0.06",
-            "0.5 -0.3 2",
-            "1 0 0",
-        ),
+        *(link_xml(name, 2) for name in names),
+        joint_xml(f"{side}_hip", "base", thigh, xyz=f"0 {y} -0.1", limit=LIMIT),
+        joint_xml(f"{side}_knee", thigh, shank, xyz="0 0 -0.4", limit=LIMIT),
+        joint_xml(f"{side}_ankle", shank, foot, "1 0 0", "0 0 -0.4", limit=LIMIT),
+        joint_xml(f"{side}_sole_fixed", foot, sole, xyz="0.02 0 -0.05", kind="fixed"),
+        joint_xml(f"{side}_sensor_fixed", foot, sensor, xyz="0 0.03 0.06", rpy="0.5 -0.3 2", kind="fixed"),
     ]
 
 
-JOINTS = [
-    ("waist", "revolute", "base", "torso", "0 0 0.1", "0 0 0", "0 0 1"),
-    ("imu_fixed", "fixed", "torso", "imu", "0.05 0.02 0.2", "0.4 -1.2 2.0", "1 0 0"),
-    ("elbow", "revolute", "torso", "arm", "0 0.2 0.1", "0 0 0", "0 1 0"),
+URDF = robot_xml(
+    *(link_xml(name, 2) for name in ("base", "torso", "imu", "arm")),
+    joint_xml("waist", "base", "torso", "0 0 1", "0 0 0.1", limit=LIMIT),
+    joint_xml("imu_fixed", "torso", "imu", xyz="0.05 0.02 0.2", rpy="0.4 -1.2 2.0", kind="fixed"),
+    joint_xml("elbow", "torso", "arm", xyz="0 0.2 0.1", limit=LIMIT),
     *_leg("left", 0.1),
     *_leg("right", -0.1),
-]
-LINKS = ["base", *(joint[3] for joint in JOINTS)]
-URDF = (
-    "<robot name='legs'>"
-    + "".join(map(LINK.format, LINKS))
-    + "".join(JOINT.format(*j) for j in JOINTS)
-    + "</robot>"
+    name="legs",
 )
 CONFIG = {"imu_frame": "imu", "contacts": ("left", "right"), "contact_frames": ("left_sole", "right_sole")}
 G = np.array([0.0, 0.0, 9.80665])

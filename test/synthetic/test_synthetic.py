@@ -1,10 +1,15 @@
-"""Synthetic recordings obey physics, checked by means other than the code that makes them."""
+"""Synthetic recordings and gaits obey physics, checked by means other than the code that makes them."""
+
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import inertial_estimation as ie
+from benchmarks.referee.gait_motion import FootMotion, gait_motion
+from benchmarks.referee.gait_sensors import GaitSensors, feet_at_rest, gait_readings
+from benchmarks.referee.gaits import TROT, quadruped, tilt_errors
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.simulation.config import SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Truth, stance_truth
@@ -98,7 +103,7 @@ def test_specific_force_is_the_second_derivative_of_the_position() -> None:
         np.testing.assert_allclose(truth.readings[k].angular_rate_I, w, atol=2e-4)
 
 
-def quadruped(feet: tuple[str, ...]) -> Truth:
+def go2_on(feet: tuple[str, ...]) -> Truth:
     robot = ie.RobotModel.from_urdf(ie.read_urdf("example-robot-data:go2"), floating_base=True)
     posture = {name: 0.8 if "thigh" in name else -1.5 for name in robot.joint_names if "hip" not in name}
     timing = ie.Timing(duration_s=2.0, rate_hz=50.0, rest_s=0.2, fade_s=0.5)
@@ -109,7 +114,7 @@ def quadruped(feet: tuple[str, ...]) -> Truth:
 
 
 def test_point_feet_carry_forces_alone_and_they_balance_the_robot() -> None:
-    truth = quadruped(("FL_foot", "FR_foot", "RL_foot", "RR_foot"))
+    truth = go2_on(("FL_foot", "FR_foot", "RL_foot", "RR_foot"))
     model = truth.robot.model
     data = model.createData()
     for state, reading in zip(truth.states, truth.readings, strict=True):
@@ -125,7 +130,7 @@ def test_point_feet_carry_forces_alone_and_they_balance_the_robot() -> None:
 
 def test_two_point_feet_cannot_carry_a_robot() -> None:
     with pytest.raises(ie.ModelError, match="2 point contact"):
-        quadruped(("FL_foot", "RR_foot"))
+        go2_on(("FL_foot", "RR_foot"))
 
 
 def test_joints_stay_within_their_limits(talos: Truth, panda: Truth) -> None:
@@ -177,3 +182,40 @@ def test_unknown_names_and_impossible_values_are_refused() -> None:
         ie.synthetic_truth("panda", TIMING, rng, payload_mass=-1.0)
     with pytest.raises(ie.ConfigurationError, match="less than two samples"):
         ie.Timing(duration_s=0.001, rate_hz=100.0)
+
+
+RATE_HZ = 200.0
+PERFECT = GaitSensors(
+    force_noise=0.0,
+    force_bias=0.0,
+    rate_noise=0.0,
+    rate_bias=0.0,
+    rate_scale=0.0,
+    encoder_offset=0.0,
+    velocity_noise=0.0,
+    wrench_noise=0.0,
+)
+
+
+@pytest.fixture(scope="module")
+def go2():
+    return quadruped("go2")
+
+
+def readings_of(go2, gait, sensors, duration):
+    _, setup, posture = go2
+    rng = np.random.default_rng(3)
+    motion = gait_motion(gait, feet_at_rest(setup, posture), duration, RATE_HZ, rng)
+    return motion, gait_readings(setup, posture, motion, sensors, rng)
+
+
+def test_perfect_sensors_and_firm_feet_leave_almost_no_error(go2):
+    _, setup, _ = go2
+    gait = replace(TROT, rest_s=0.5, foot=FootMotion(), base=replace(TROT.base, impact=0.0))
+    motion, readings = readings_of(go2, gait, PERFECT, 2.5)
+    assert np.nanmax(tilt_errors("go2", setup, readings)[0]) < 0.1
+    standing = motion.load[:, 0] > 0.01
+    still = np.linalg.norm(np.gradient(motion.feet[:, 0], axis=0), axis=1) * RATE_HZ
+    assert still[1:-1][standing[1:-1] & standing[:-2] & standing[2:]].max() < 1e-9
+    assert motion.load[~standing].min() >= 0.0
+    assert readings.wrenches[:, :, 2].max() > 0.4 * 9.81 * setup.robot.total_mass

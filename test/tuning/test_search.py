@@ -13,37 +13,51 @@ from inertial_estimation.tuning.trials import LikelihoodTrials, Trials
 from inertial_estimation.tuning.tuning import Problem, concluded
 from inertial_estimation.tuning.variation import Variation, parse_variations
 
-X = Variation("node", "x", 1.0, 0.1, 10.0)
-Y = Variation("node", "y", 0.0, -2.0, 2.0)
+A = Variation("inertial_ekf", "a", 10.0, 0.1, 100.0)
+B = Variation("inertial_ekf", "b", 10.0, 0.1, 100.0)
+
+SCORES = {
+    "valley of the product": lambda a, b: (a + b) ** 2,
+    "bowl": lambda a, b: 4.0 * (a - np.log(2.0)) ** 2 + 4.0 * (b - np.log(0.5)) ** 2,
+    "valley of the ratio": lambda a, b: 40.0 * (a - b) ** 2,
+    "nothing": lambda a, b: 0.0 * a,
+    "rising": lambda a, b: a + b,
+    "falling": lambda a, b: -a - b,
+    "wide bowl": lambda a, b: (a - np.log(2.0)) ** 2 + (b - np.log(0.5)) ** 2,
+}
 
 
-class Bowl(Trials):
-    """Least at x = 3, y = 0.5, with noisy blocks, and values at which nothing runs."""
+class Synthetic(Trials):
+    """Scores by one of `SCORES`, with some noise of the blocks; beyond some value nothing runs."""
 
     objective = LikelihoodTrials.objective
 
-    def __init__(self, fails_above=np.inf):
-        self.division, self.fails_above = Division(0, 30 * 10**9, 3, 5), fails_above
+    def __init__(self, score, noise, held_out=None, fails_above=np.inf):
+        self.division = Division(0, 60 * 10**9, 3, 10)
+        self._score, self._share, self._held_out = score, noise, held_out or score
+        self._fails_above = fails_above
+        self._noise = np.random.default_rng(0).normal(size=(2, 30))
 
     def scores(self, values, parts):
-        if values["x"] > self.fails_above:
+        if values.get("a", 10.0) > self._fails_above:
             raise MeasurementError("too stiff")
-        square = np.log(values["x"] / 3.0) ** 2 + (values["y"] - 0.5) ** 2
-        found = square + 0.01 * np.random.default_rng(0).normal(size=15)
-        return np.where(self.division.part_of_block < parts, found, np.nan)
+        a, b = np.log(values.get("a", 10.0)), np.log(values.get("b", 10.0))
+        part = self.division.part_of_block
+        found = np.where(part == 2, SCORES[self._held_out](a, b), SCORES[self._score](a, b))
+        found = found + self._share * (a * self._noise[0] + b * self._noise[1])
+        return np.where(part < parts, found, np.nan)
 
 
-def found_by(trials, bowl=None):
-    return searched((X, Y), trials, 3, Problem([bowl or Bowl()], Workers()).run)
+def found_by(trials, **given):
+    return searched((A, B), trials, 3, Problem([Synthetic("bowl", 0.01, **given)], Workers()).run)
 
 
 def test_the_least_score_is_found():
     found = found_by(60)
     assert len(found) == 60
-    assert found[0].values == {"x": 1.0, "y": 0.0}, "the values in effect come first"
+    assert found[0].values == {"a": 10.0, "b": 10.0}, "the values in effect come first"
     best = min(found, key=lambda trial: trial.score)
-    assert best.values["x"] == pytest.approx(3.0, rel=0.1)
-    assert best.values["y"] == pytest.approx(0.5, abs=0.1)
+    assert [best.values[name] for name in "ab"] == pytest.approx([2.0, 0.5], rel=0.1)
     assert best.score == pytest.approx(np.nanmean(best.scores))
 
 
@@ -53,11 +67,9 @@ def test_a_search_is_repeated_by_its_seed():
 
 
 def test_parameters_that_do_not_run_are_told_apart():
-    found = found_by(12, bowl=Bowl(fails_above=2.0))
-    failed = [trial for trial in found if trial.failure]
-    assert {trial.failure for trial in failed} == {"too stiff"}
-    assert all(trial.values["x"] > 2.0 for trial in failed)
-    assert all(trial.values["x"] <= 2.0 for trial in found if not trial.failure)
+    found = found_by(12, fails_above=20.0)
+    assert {trial.failure for trial in found if trial.failure} == {"too stiff"}
+    assert all((trial.values["a"] > 20.0) == bool(trial.failure) for trial in found)
 
 
 SECOND = 1_000_000_000
@@ -108,38 +120,6 @@ def test_blocks_without_a_score_do_not_count():
     found = compared(np.array([1.0, np.nan, 3.0, 2.0]), np.array([0.0, 0.0, 2.0, np.nan]))
     assert found.blocks == 2
     assert found.difference == 1.0
-
-
-A = Variation("inertial_ekf", "a", 10.0, 0.1, 100.0)
-B = Variation("inertial_ekf", "b", 10.0, 0.1, 100.0)
-
-SCORES = {
-    "valley of the product": lambda a, b: (a + b) ** 2,
-    "bowl": lambda a, b: 4.0 * (a - np.log(2.0)) ** 2 + 4.0 * (b - np.log(0.5)) ** 2,
-    "valley of the ratio": lambda a, b: 40.0 * (a - b) ** 2,
-    "nothing": lambda a, b: 0.0 * a,
-    "rising": lambda a, b: a + b,
-    "falling": lambda a, b: -a - b,
-    "wide bowl": lambda a, b: (a - np.log(2.0)) ** 2 + (b - np.log(0.5)) ** 2,
-}
-
-
-class Synthetic(Trials):
-    """Scores by one of `SCORES`, and some noise of the blocks that depends on both."""
-
-    objective = LikelihoodTrials.objective
-
-    def __init__(self, score, noise, held_out=None):
-        self.division = Division(0, 60 * 10**9, 3, 10)
-        self._score, self._share, self._held_out = score, noise, held_out or score
-        self._noise = np.random.default_rng(0).normal(size=(2, 30))
-
-    def scores(self, values, parts):
-        a, b = np.log(values.get("a", 10.0)), np.log(values.get("b", 10.0))
-        part = self.division.part_of_block
-        found = np.where(part == 2, SCORES[self._held_out](a, b), SCORES[self._score](a, b))
-        found = found + self._share * (a * self._noise[0] + b * self._noise[1])
-        return np.where(part < parts, found, np.nan)
 
 
 def result(score, noise=0.3, held_out=None, trials_count=1000):
