@@ -24,6 +24,7 @@ Column = Annotated[Array, 1, "read-only"]  # contiguous array of floats, one dim
 MutableColumn = Annotated[Array, 1, "mutable"]
 Table = Annotated[Array, 2, "read-only"]  # contiguous array of floats, two dimensions
 MutableTable = Annotated[Array, 2, "mutable"]
+MutableTables = Annotated[Array, 3, "mutable"]  # tables of one shape, one after the other
 MARK = b"from inertial_estimation.compilation import"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
@@ -32,7 +33,7 @@ _waiting: list[tuple[Any, Callable[..., Any]]] = []
 def compiled(function: FunctionT) -> FunctionT:
     """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
 
-    Arguments are float, int, bool, the four kinds of arrays above, and tuples and NamedTuples of them; a call
+    Arguments are float, int, bool, the kinds of arrays above, and tuples and NamedTuples of them; a call
     converts what fits (an int to a float) and never compiles again. It calls only `inlined` and `compiled`
     functions.
     """
@@ -103,7 +104,9 @@ def _numba_type(hint: Any) -> Any:
     types = _numba().types
     if hasattr(hint, "_fields"):
         fields = get_type_hints(hint, include_extras=True).values()
-        return types.NamedTuple([_numba_type(field) for field in fields], hint)
+        kinds = [_numba_type(field) for field in fields]
+        alike = len(set(kinds)) == 1
+        return types.NamedUniTuple(kinds[0], len(kinds), hint) if alike else types.NamedTuple(kinds, hint)
     if get_origin(hint) is tuple:
         return types.Tuple([_numba_type(item) for item in get_args(hint)])
     if get_origin(hint) is Annotated:

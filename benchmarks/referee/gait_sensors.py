@@ -186,7 +186,7 @@ class _Legs:
             self._solve(feet_B[k])
             q[k] = self._q
             self._q = 2.0 * q[k] - q[max(k - 1, 0)]
-            rotations.append(self.view.wrench_rotations)
+            rotations.append(self.view.rotations @ self.view.offsets)
         v: Array = make_interp_spline(t, q, k=5)(t, 1)
         return q, v, np.array(rotations)
 

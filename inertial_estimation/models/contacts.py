@@ -79,11 +79,11 @@ class ContactView:
     """Forward kinematics over the joints between base, IMU and contacts alone; each update makes new arrays.
 
     Attributes:
-        soles: Whether each contact is moved by six joints or more, which can keep it flat on the ground,
-            shape (n,).
+        soles: One for each contact that is moved by six joints or more, which can keep it flat on the ground,
+            else zero, shape (n,).
         points: Origins of the contact frames in the IMU frame [m], shape (n, 3).
         rotations: IMU frame from each contact frame, shape (n, 3, 3).
-        wrench_rotations: IMU frame from each wrench frame, shape (n, 3, 3).
+        offsets: Frame of each contact from its wrench frame, shape (n, 3, 3).
         T_BI: Pose of the IMU in the base, homogeneous, shape (4, 4).
         imu_moves: Whether joints move the IMU relative to the base.
     """
@@ -97,13 +97,12 @@ class ContactView:
         if imu is None:
             raise ConfigurationError("'imu_frame' is empty, expected the link of the IMU")
         frames = [contact.frame for contact in contacts]
-        self.soles = np.array([len(robot.joints_to(f)) >= WRENCH_JOINTS for f in frames], dtype=bool)
+        self.soles = np.array([len(robot.joints_to(f)) >= WRENCH_JOINTS for f in frames], dtype=float)
         self.imu_moves = bool(robot.joints_to(imu.frame))
         self._mount, self._chain = _Chains(robot, [imu.frame]), _Chains(robot, frames)
         offsets = [robot.fixed_transform(c.frame, c.wrench_frame).rotation for c in contacts]
-        self._wrench_offsets = np.array(offsets).reshape(-1, 3, 3)
+        self.offsets: Array = np.array(offsets).reshape(-1, 3, 3)
         self.points, self.rotations = np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3))
-        self.wrench_rotations = self.rotations
         self.update_imu(np.zeros(robot.n_joints))
         self.update(np.zeros(robot.n_joints))
 
@@ -117,9 +116,9 @@ class ContactView:
             self.update_imu(q)
         frames = self._chain.placements(q)
         if frames:
-            p, R = np.array([T.translation for T in frames]), np.array([T.rotation for T in frames])
-            self.points, self.rotations = (p - self.p_BI) @ self.R_BI, self.R_BI.T @ R
-            self.wrench_rotations = self.rotations @ self._wrench_offsets
+            T_BC, R_BI = np.array([T.homogeneous for T in frames]), self.R_BI
+            self.points = (T_BC[:, :3, 3] - self.p_BI) @ R_BI
+            self.rotations = np.matmul(R_BI.T, T_BC[:, :3, :3])
 
     def update_imu(self, q: Array) -> None:
         """Compute the pose of the IMU alone; those of the contacts stay. The argument is that of `update`."""

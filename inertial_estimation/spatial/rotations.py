@@ -49,6 +49,13 @@ def rows_of(table: Any) -> Matrix:
 
 
 @inlined
+def block_of(table: Any, row: int, column: int) -> Matrix:
+    """Return the block of shape (3, 3) that begins at a row and a column of a table."""
+    a, b, c = table[row], table[row + 1], table[row + 2]
+    return vector_of(a, column), vector_of(b, column), vector_of(c, column)
+
+
+@inlined
 def store(row: Any, first: int, a: Vector) -> None:
     """Write a vector to three consecutive numbers of a row.
 
@@ -82,6 +89,12 @@ def add(a: Vector, b: Vector) -> Vector:
 def combine(a: Vector, scale: float, b: Vector) -> Vector:
     """Return a + scale b."""
     return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
+
+
+@inlined
+def scaled(scale: float, a: Vector) -> Vector:
+    """Return scale a."""
+    return scale * a[0], scale * a[1], scale * a[2]
 
 
 @inlined
@@ -122,6 +135,27 @@ def product(A: Matrix, B: Matrix) -> Matrix:
         (x1 * b00 + y1 * b10 + z1 * b20, x1 * b01 + y1 * b11 + z1 * b21, x1 * b02 + y1 * b12 + z1 * b22),
         (x2 * b00 + y2 * b10 + z2 * b20, x2 * b01 + y2 * b11 + z2 * b21, x2 * b02 + y2 * b12 + z2 * b22),
     )
+
+
+@inlined
+def sum_of(A: Matrix, scale: float, B: Matrix) -> Matrix:
+    """Return A + scale B."""
+    return combine(A[0], scale, B[0]), combine(A[1], scale, B[1]), combine(A[2], scale, B[2])
+
+
+@inlined
+def cross_matrix(w: Vector) -> Matrix:
+    """Return S(w), the matrix with S(w) x = w x x."""
+    return (0.0, -w[2], w[1]), (w[2], 0.0, -w[0]), (-w[1], w[0], 0.0)
+
+
+@inlined
+def rotation_vector(R: Matrix) -> Vector:
+    """Return the rotation vector of a rotation by less than half a turn [rad]."""
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
+    axis = (0.5 * (r21 - r12), 0.5 * (r02 - r20), 0.5 * (r10 - r01))
+    sine = norm(axis)
+    return scaled(math.atan2(sine, 0.5 * (r00 + r11 + r22 - 1.0)) / sine if sine > 1e-9 else 1.0, axis)
 
 
 @inlined

@@ -19,13 +19,16 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across, unchecked
 from inertial_estimation.spatial.rotations import (
     add,
+    block_of,
     combine,
     cross,
+    cross_matrix,
+    dot,
     product,
     rotation,
     rows_of,
-    skew,
     store,
+    sum_of,
     times,
     transposed,
     unit_quaternion,
@@ -76,16 +79,27 @@ class BaseUncertainty(NamedTuple):
     bias: tuple[float, float]
     speed: float
 
-    @classmethod
-    def of(cls, observer: TiltObserver, T_BI: Array) -> "BaseUncertainty":
-        """Return that which follows from the IMU's, mounted in this pose, shape (4, 4)."""
-        P, R_BI, z = observer.state.covariance, T_BI[:3, :3], observer.state.vertical
-        lever, of_bias = skew(T_BI[:3, 3]) @ R_BI, P[6:9, 6:9]
-        velocity = R_BI @ P[0:3, 0:3] @ R_BI.T + lever @ of_bias @ lever.T
-        along = float(z @ of_bias @ z)
-        bias, speed = (0.5 * (float(of_bias.trace()) - along), along), max(float(velocity.trace()) / 3.0, 0.0)
-        rotation = R_BI @ tilt_covariance(P, observer.variance_factor) @ R_BI.T
-        return cls(rotation, velocity, bias, math.sqrt(speed))
+
+@compiled
+def base_uncertainty(P: Table, vertical: Column, factor: float, T_BI: Table) -> BaseUncertainty:
+    """Return the uncertainty of the base that follows from that of its IMU.
+
+    Args:
+        P: Covariance of the errors of the filter, shape (12, 12).
+        vertical: In the frame of the IMU, shape (3,).
+        factor: Variance of the noise over the stated one.
+        T_BI: Pose of the IMU in the base, shape (4, 4).
+    """
+    R, z, of_bias = rows_of(T_BI), vector_of(vertical, 0), block_of(P, 6, 6)
+    lever = product(cross_matrix((T_BI[0, 3], T_BI[1, 3], T_BI[2, 3])), R)
+    turned, levered = product(R, block_of(P, 0, 0)), product(lever, of_bias)
+    velocity = sum_of(product(turned, transposed(R)), 1.0, product(levered, transposed(lever)))
+    rotation = product(product(R, tilt_covariance(P, factor)), transposed(R))
+    along, speed = dot(z, times(of_bias, z)), (velocity[0][0] + velocity[1][1] + velocity[2][2]) / 3.0
+    across = 0.5 * (of_bias[0][0] + of_bias[1][1] + of_bias[2][2] - along)
+    return BaseUncertainty(
+        np.array(rotation), np.array(velocity), (across, along), math.sqrt(max(speed, 0.0))
+    )
 
 
 @compiled
@@ -377,7 +391,8 @@ class BaseEstimator:
         bias = observer.state.bias.copy()
         now = sample.driver if self.readings.now is None else self.readings.now
         if look is not None:
-            track.uncertainty = BaseUncertainty.of(observer, view.T_BI)
+            _v, vertical, _b, _c, P = observer.state
+            track.uncertainty = base_uncertainty(P, vertical, observer.variance_factor, view.T_BI)
         track.advance(h, observer.state, mean, now, view.T_BI, R_reference)
         if look is not None and look.feet is not None:
             track.stand(view.points_B, look.feet.shares)

@@ -26,17 +26,20 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import (
     Matrix,
     add,
+    block_of,
     combine,
     cross,
     dot,
     exp_so3,
-    matrix,
     normalised,
+    product,
     rotation,
     rows_of,
     skew,
     store,
+    sum_of,
     times,
+    transposed,
     vector_of,
 )
 
@@ -163,12 +166,26 @@ def inverse(A: Matrix, added: float) -> Matrix:
     return (p, q, r), (q, u, v), (r, v, w)
 
 
+class MotionRows(NamedTuple):
+    """Measured motion at one time: of points that stand, then of bodies that do not turn.
+
+    Attributes:
+        innovations: Velocity of the IMU beyond the expected one [m/s], or its rate beyond that of the
+            gyroscope [rad/s], shape (n, 3).
+        arms: Points, from the IMU [m]; of no meaning for bodies that do not turn, shape (n, 3).
+        shares: Variance of the noise of a whole contact over that of each; zero: not measured, shape (n,).
+    """
+
+    innovations: MutableTable
+    arms: MutableTable
+    shares: MutableColumn
+
+
 @compiled
 def measure(
-    innovations: Table,
-    arms: Table,
+    rows: MotionRows,
     points: int,
-    variances: Column,
+    variances: tuple[float, float],
     tail: float,
     state: TiltState,
     turns: Turns,
@@ -179,10 +196,9 @@ def measure(
     body that do not turn, y = b + noise. The noise has the tails of Student's t distribution.
 
     Args:
-        innovations: y less what the state expects of it before all of them, shape (n, 3).
-        arms: p [m], shape (n, 3).
+        rows: y less what the state expects of it before all of them.
         points: How many are of points.
-        variances: Of the noise, of one row, shape (n,).
+        variances: Of the noise of a whole contact, of points [m^2/s^2] and of the others [rad^2/s^2].
         tail: Degrees of freedom of its distribution; infinite for a normal one.
         state: Before; changed.
         turns: Recent corrections of the vertical; changed.
@@ -195,8 +211,10 @@ def measure(
     turn, turn_covariance = turns
     v_before, b_before = vector_of(velocity, 0), vector_of(bias, 0)
     shown = 0.0
-    for n in range(len(variances)):
-        p, variance = vector_of(arms[n], 0), variances[n]
+    for n in range(len(rows.shares)):
+        if rows.shares[n] <= 0.0:
+            continue
+        p, variance = vector_of(rows.arms[n], 0), variances[0 if n < points else 1] / rows.shares[n]
         H = np.zeros((3, ERRORS))
         dv, db = combine(vector_of(velocity, 0), -1.0, v_before), combine(vector_of(bias, 0), -1.0, b_before)
         if n < points:
@@ -209,7 +227,7 @@ def measure(
             expected = db
         PH = P @ H.T
         HPH = rows_of(H @ PH)
-        r = combine(vector_of(innovations[n], 0), -1.0, expected)
+        r = combine(vector_of(rows.innovations[n], 0), -1.0, expected)
         weight = 1.0
         if tail < math.inf:
             weight = (tail + 3.0) / (tail + dot(r, times(inverse(HPH, variance), r)))
@@ -229,7 +247,8 @@ def measure(
     return shown
 
 
-def tilt_covariance(P: Array, factor: float) -> Array:
+@inlined
+def tilt_covariance(P: Table, factor: float) -> Matrix:
     """Return the covariance of the rotation a whose noise is larger by a factor than stated [rad^2].
 
     It is A + factor (P_aa - A) with A = P_ac P_cc^-1 P_ca, what the offset of the accelerometer explains: its
@@ -239,7 +258,6 @@ def tilt_covariance(P: Array, factor: float) -> Array:
         P: Covariance of all errors, shape (12, 12).
         factor: Variance of the noise over the stated one.
     """
-    P_ac = P[3:6, 9:12]
-    of_offset = P_ac @ np.array(inverse(matrix(P[9:12, 9:12]), LEAST_VARIANCE)) @ P_ac.T
-    covariance: Array = of_offset + factor * (P[3:6, 3:6] - of_offset)
-    return covariance
+    P_ac = block_of(P, 3, 9)
+    of_offset = product(product(P_ac, inverse(block_of(P, 9, 9), LEAST_VARIANCE)), transposed(P_ac))
+    return sum_of(of_offset, factor, sum_of(block_of(P, 3, 3), -1.0, of_offset))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertial_estimation.compilation import MutableColumn, MutableTable, MutableTables
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
@@ -31,18 +31,13 @@ class Feet(NamedTuple):
         rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
         shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
             (n,).
-        soles: Whether each contact is a sole that stands flat, shape (n,).
+        soles: One for each contact that is a sole, which stands flat, else zero, shape (n,).
     """
 
-    points: Array
-    rotations: Array
-    shares: Array
-    soles: NDArray[np.bool_]
-
-    def turns_since(self, then: "Feet") -> Array:
-        """Return the rotations of the feet in the IMU frame since they were seen, shape (n, 3, 3)."""
-        turns: Array = np.matmul(self.rotations, then.rotations.transpose(0, 2, 1))
-        return turns
+    points: MutableTable
+    rotations: MutableTables
+    shares: MutableColumn
+    soles: MutableColumn
 
 
 class ContactUse(NamedTuple):
@@ -134,7 +129,7 @@ class ContactShares:
                 if source is ContactSource.DESIRED:
                     row = inputs.aligner.latest(stream, time_ns, self._timeout)
                 if row is not None:
-                    value = self._vertical(contact, row, up_B, up_I @ view.wrench_rotations[k])
+                    value = self._vertical(contact, row, up_B, up_I @ view.rotations[k] @ view.offsets[k])
             self.forces[k] = value
         self._take()
 

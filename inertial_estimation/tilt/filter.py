@@ -22,6 +22,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import dot, exp_so3, matrix, skew, times, vector
 from inertial_estimation.tilt.error_state import (
     ERRORS,
+    MotionRows,
     ProcessNoise,
     Turns,
     inverse,
@@ -200,27 +201,15 @@ class TiltFilter(TiltObserver):
     def _measure_contacts(self, feet: Feet) -> None:
         """What stands is where it was, and a flat sole has not turned.
 
-        A point that the IMU has carried along is expected where p' = -w x p - v takes it. It is seen where
-        the joints put it; the difference over the interval T is an error of the velocity,
-
-            (p_carried - p_seen) / T = dv + p x db + noise.
-
-        What the gyroscope turns beyond a sole is an error of its bias. The variance of a contact velocity is
-        s^2 over the share of the contact in the weight; s^2 is the mean of what the residuals show beyond
-        the filter's own covariance (expectation maximisation).
+        The variance of a contact velocity is s^2 over the share of the contact in the weight; s^2 is the mean
+        of what the residuals show beyond the filter's own covariance (expectation maximisation).
         """
-        T, last, carried = self._carried.time, self.residual, self._carried
-        stood = carried.points(feet)
-        if stood is None:
+        T, last, rows = self._carried.time, self.residual, self._carried.rows(feet)
+        if rows is None:
             return
-        (expected, seen), (flat, missed) = stood, carried.soles(feet)
-        moved, arms = (expected - seen) / T, 0.5 * (expected + seen)
-        self.residual, level = feet.shares @ moved, self.contact_noise**2
-        points = feet.shares > 0.0
-        innovations = np.concatenate((moved[points], missed / T))
-        arms = np.concatenate((arms[points], np.zeros_like(missed)))
-        variances = np.concatenate((level / feet.shares[points], SOLE_NOISE / (T * flat)))
-        shown = measure(innovations, arms, len(arms) - len(flat), variances, TAIL, self.state, self._turns)
+        n, level = len(feet.shares), self.contact_noise**2
+        self.residual = feet.shares @ rows.innovations[:n]
+        shown = measure(rows, n, (level, SOLE_NOISE / T), TAIL, self.state, self._turns)
         gain = 1.0 - math.exp(-T / NOISE_MEMORY)
         self._noise_level += gain * (max(level * shown, 0.0) - self._noise_level)
         now = np.array([self.residual @ self.residual, self.residual @ last])
@@ -243,8 +232,8 @@ class TiltFilter(TiltObserver):
 
     def _measure_whole(self, innovation: Array, variance: float, points: int) -> None:
         """Measure the motion of the body itself, of normal noise."""
-        numbers = np.array([variance])
-        measure(innovation[None], np.zeros((1, 3)), points, numbers, math.inf, self.state, self._turns)
+        rows = MotionRows(innovation[None], np.zeros((1, 3)), np.ones(1))
+        measure(rows, points, (variance, variance), math.inf, self.state, self._turns)
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
         """About axes at the end of the gyroscope's range, soles show the rotation, or nothing does."""
@@ -252,10 +241,11 @@ class TiltFilter(TiltObserver):
             return
         state, carried = self.state, self._carried
         variance = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
-        soles = None if feet is None or carried.points(feet) is None else carried.soles(feet)
-        if soles is not None and len(soles[0]):
-            flat, missed = soles
-            R = exp_so3(np.where(clipped > 0.0, flat @ missed / flat.sum(), 0.0))
+        rows = carried.rows(feet)
+        flat = np.zeros(1) if rows is None else rows.shares[len(rows.shares) // 2 :]
+        if rows is not None and flat.any():
+            missed = carried.time * (flat @ rows.innovations[len(flat) :]) / flat.sum()
+            R = exp_so3(np.where(clipped > 0.0, missed, 0.0))
             state.velocity[:], state.vertical[:] = R @ state.velocity, R @ state.vertical
             carried.origin[:], carried.axes[:] = R @ carried.origin, carried.axes @ R.T
             variance = np.minimum(variance, SOLE_NOISE * carried.time)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.compilation import MutableColumn, Table, compiled, inlined
 from inertial_estimation.inputs.sensors import FORCE, RATE
 from inertial_estimation.signals import Array
 
@@ -50,6 +51,69 @@ class ImuStatistics(NamedTuple):
     clipped: Array
 
 
+class ImuMemory(NamedTuple):
+    """Statistics of readings, forgotten over time, of each axis; changed in place.
+
+    Attributes:
+        change: Mean square of the change from one reading to the next, shape (6,).
+        mean: Mean, shape (6,).
+        variance: Variance, shape (6,).
+        noise: Density of the noise, shape (6,).
+        clipped: Readings of the last block at the end of the range, share of its time, shape (6,).
+    """
+
+    change: MutableColumn
+    mean: MutableColumn
+    variance: MutableColumn
+    noise: MutableColumn
+    clipped: MutableColumn
+
+
+@inlined
+def gain(time: float, memory: float) -> float:
+    """Return the weight of what is averaged over some time [s] in a mean over a memory [s]."""
+    return 1.0 - math.exp(-time / memory)
+
+
+@compiled
+def take_block(rows: Table, n: int, time: float, mean: MutableColumn, memory: ImuMemory) -> None:
+    """Take a block of readings into the statistics.
+
+    Args:
+        rows: Readings before it, at most `KEPT`, then those of the block, shape (k, 6).
+        n: Number of the readings of the block; there is at least one before it.
+        time: Its duration [s].
+        mean: Mean over the steps of the block, shape (6,); changed.
+        memory: Statistics; changed.
+    """
+    k, average = len(rows), 1.0 / n
+    rest = gain(time, REST_MEMORY)
+    for i in range(6):
+        change, shift, square, power, repeated = 0.0, 0.0, 0.0, 0.0, 0
+        for j in range(k - n, k):
+            step = rows[j, i] - rows[j - 1, i]
+            d = rows[j, i] - 0.5 * step - memory.mean[i]
+            change, shift, square = change + step * step, shift + d, square + d * d
+            same = j > 1 and step == 0.0 and rows[j - 1, i] == rows[j - 2, i]
+            repeated += same and k > n + 1 and abs(rows[j, i]) > CLIPPED_RATE
+        shift *= average
+        inside = average * square - shift * shift
+        mean[i] = memory.mean[i] + shift
+        memory.change[i] += gain(time, SPIKE_MEMORY) * (average * change - memory.change[i])
+        memory.mean[i] += rest * shift
+        memory.variance[i] += rest * ((1.0 - rest) * shift * shift + inside - memory.variance[i])
+        memory.clipped[i] = average * repeated
+        if k > KEPT:
+            for j in range(KEPT, k):
+                outer, middle = rows[j, i] + rows[j - 5, i], rows[j - 2, i] + rows[j - 3, i]
+                d = 0.5 * outer - 1.5 * (rows[j - 1, i] + rows[j - 4, i]) + middle
+                power += d * d
+            density = time / n * power / (NOISE_GAIN * (k - KEPT))
+            memory.noise[i] += gain(time, FORCE_MEMORY if i < 3 else RATE_MEMORY) * (
+                density - memory.noise[i]
+            )
+
+
 class ImuReadings:
     """Takes the readings of an IMU one by one, and their statistics block by block.
 
@@ -68,7 +132,7 @@ class ImuReadings:
         self._take_largest(LEAST_SPIKE)
         self._rows: list[Array] = []  # those kept, then the block
         self._new, self._time, self._quiet = 0, 0.0, 0.0  # readings of the block, its time; of quiet [s]
-        self._change, self._mean, self._variance = np.zeros(6), np.zeros(6), np.zeros(6)
+        self._memory = ImuMemory(*(np.zeros(6) for _ in ImuMemory._fields))
         self.seen = ImuStatistics(0.0, np.zeros(3), 0.0, 0.0, 0.0, False, np.zeros(3))
 
     def add(self, h: float, reading: Array) -> Array:
@@ -82,7 +146,7 @@ class ImuReadings:
         """
         last = self.now
         if last is None:
-            self.now, self._mean = reading, reading.copy()
+            self.now, self._memory.mean[:] = reading, reading
             self._rows.append(reading)
             return reading
         change = reading - last
@@ -105,48 +169,15 @@ class ImuReadings:
         Args:
             bias: Of the gyroscope [rad/s], shape (3,).
         """
-        rows, time, n = np.array(self._rows), self._time, self._new
+        rows, time, n, mean, memory = np.array(self._rows), self._time, self._new, np.empty(6), self._memory
         self._rows, self._time, self._new = self._rows[-KEPT:], 0.0, 0
-        average, changes = np.full(n, 1.0 / n), rows[-n:] - rows[-n - 1 : -1]
-        means = 0.5 * (rows[1:] + rows[:-1])
-        self._change += _gain(time, SPIKE_MEMORY) * (average @ (changes * changes) - self._change)
-        self._take_largest(np.maximum(SPIKE * np.sqrt(self._change), LEAST_SPIKE))
-        force_noise, rate_noise = self._noise(means, time / n, time)
-        mean, gain = average @ means[-n:], _gain(time, REST_MEMORY)
-        d, inside = mean - self._mean, means[-n:] - mean
-        self._mean += gain * d
-        self._variance += gain * ((1.0 - gain) * d * d + average @ (inside * inside) - self._variance)
-        variance = self._variance.tolist()
-        turning = max(abs(w) for w in (self._mean[RATE] - bias).tolist()) > LARGEST_RATE
+        take_block(rows, n, time, mean, memory)
+        self._take_largest(np.maximum(SPIKE * np.sqrt(memory.change), LEAST_SPIKE))
+        variance, noise = memory.variance.tolist(), memory.noise.tolist()
+        turning = max(abs(w) for w in (memory.mean[RATE] - bias).tolist()) > LARGEST_RATE
         quiet = max(variance[FORCE]) < QUIET_FORCE**2 and max(variance[RATE]) < QUIET_RATE**2 and not turning
         self._quiet = self._quiet + time if quiet else 0.0
-        rest_variance, at_rest = sum(variance[RATE]) / 3.0, self._quiet > REST_TIME
-        clipped = (time / n) * _repeated(rows[:, RATE], n)
-        self.seen = ImuStatistics(time, mean[RATE], rate_noise, force_noise, rest_variance, at_rest, clipped)
+        of_axes = noise[RATE], noise[FORCE], variance[RATE]
+        at_rest, clipped = self._quiet > REST_TIME, time * memory.clipped[RATE]
+        self.seen = ImuStatistics(time, mean[RATE], *(sum(x) / 3.0 for x in of_axes), at_rest, clipped)
         return self.seen
-
-    def _noise(self, x: Array, h: float, time: float) -> tuple[float, float]:
-        """Return the noise densities of accelerometer and gyroscope after a block of some time [s]."""
-        force, rate = self.seen.force_noise, self.seen.rate_noise
-        if len(x) < KEPT:
-            return force, rate
-        d = x[4:] - 4.0 * (x[3:-1] + x[1:-3]) + 6.0 * x[2:-2] + x[:-4]
-        scale = h / (NOISE_GAIN * 3 * len(d))  # mean over three axes, and over the block
-        power_f, power_r = (float(part.dot(part)) for part in (d[:, FORCE].ravel(), d[:, RATE].ravel()))
-        force += _gain(time, FORCE_MEMORY) * (scale * power_f - force)
-        rate += _gain(time, RATE_MEMORY) * (scale * power_r - rate)
-        return force, rate
-
-
-def _gain(time: float, memory: float) -> float:
-    return 1.0 - math.exp(-time / memory)
-
-
-def _repeated(rates: Array, n: int) -> Array:
-    """Return how many of the last n rates are large and repeat the two before, by axis, shape (3,)."""
-    large = np.abs(rates[-n:]) > CLIPPED_RATE
-    if not large.any() or len(rates) < n + 2:
-        return np.zeros(3)
-    same = rates[1:] == rates[:-1]
-    found: Array = (large & same[-n:] & same[-n - 1 : -1]).sum(axis=0)
-    return found

@@ -5,9 +5,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, log_so3
-from inertial_estimation.tilt.error_state import TiltState
+from inertial_estimation.spatial.rotations import (
+    add,
+    combine,
+    exp_so3,
+    product,
+    rotation_vector,
+    rows_of,
+    scaled,
+    store,
+    times,
+    transposed,
+    vector_of,
+)
+from inertial_estimation.tilt.error_state import MotionRows, TiltState
 from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
@@ -27,6 +40,44 @@ class Look(NamedTuple):
 
     feet: Feet | None
     imu: ImuStatistics
+
+
+@compiled
+def contact_rows(
+    then: Feet, now: Feet, below: Column, origin: Column, axes: Table, time: float
+) -> MotionRows:
+    """Return what contacts that stand show of the motion over an interval: all points, then all soles.
+
+    A point that the IMU has carried along is expected where p' = -w x p - v takes it. It is seen where the
+    joints put it; the difference over the interval T is an error of the velocity,
+
+        (p_carried - p_seen) / T = dv + p x db + noise.
+
+    What the gyroscope has turned beyond a flat sole is an error of its bias: with R the rotation of a vector
+    fixed in the world, in the IMU frame, R_foot R_gyro' = exp(T S(db)).
+
+    Args:
+        then: The contacts at the begin of the interval.
+        now: The same at its end.
+        below: Where contact points were then, from the frames of the contacts, in the IMU frame [m], (3,).
+        origin: Origin of the frame of the IMU then, as it is expected now [m], shape (3,).
+        axes: Its axes, one in each row, shape (3, 3).
+        time: T [s].
+    """
+    n = len(now.shares)
+    rows = MotionRows(np.zeros((2 * n, 3)), np.zeros((2 * n, 3)), np.zeros(2 * n))
+    turned, foot = rows_of(axes), vector_of(below, 0)
+    for k in range(n):
+        turn = product(rows_of(now.rotations[k]), transposed(rows_of(then.rotations[k])))
+        point = times(transposed(turned), add(vector_of(then.points[k], 0), foot))
+        expected, seen = add(point, vector_of(origin, 0)), add(vector_of(now.points[k], 0), times(turn, foot))
+        store(rows.innovations[k], 0, scaled(1.0 / time, combine(expected, -1.0, seen)))
+        store(rows.arms[k], 0, scaled(0.5, add(expected, seen)))
+        rows.shares[k] = now.shares[k]
+        if now.soles[k] * min(now.shares[k], then.shares[k]) > SOLE_SHARE:
+            store(rows.innovations[n + k], 0, scaled(1.0 / time, rotation_vector(product(turn, turned))))
+            rows.shares[n + k] = now.shares[k]
+    return rows
 
 
 class Carried:
@@ -54,31 +105,21 @@ class Carried:
         """Take the mean angular rate, bias removed [rad/s], shape (3,), over a step of h seconds."""
         self.axes, self.time = self.axes @ exp_so3(h * rate), self.time + h
 
-    def points(self, feet: Feet) -> tuple[Array, Array] | None:
-        """Return where points that stand are expected, and where joints see them now [m], shape (n, 3) each.
+    def rows(self, feet: Feet | None) -> MotionRows | None:
+        """Return what contacts that stand show since then; see `contact_rows`.
 
-        None at the first look, without contact, and after too long a time.
+        None where the contacts are not known, at the first look, without contact, and after too long a time.
         """
-        if self.feet is None or not 0.0 < self.time <= LONGEST_INTERVAL or not feet.shares.any():
+        if feet is None or self.feet is None or not 0.0 < self.time <= LONGEST_INTERVAL:
             return None
-        expected = (self.feet.points + self._below) @ self.axes + self.origin
-        return expected, feet.points + feet.turns_since(self.feet) @ self._below
+        if not feet.shares.any():
+            return None
+        return contact_rows(self.feet, feet, self._below, self.origin, self.axes, self.time)
 
     def velocity(self, feet: Feet) -> Array | None:
         """Return the mean velocity by contacts that stand, where the gyroscope alone carries [m/s]."""
-        points = self.points(feet)
-        return None if points is None else feet.shares @ (points[0] - points[1]) / self.time
-
-    def soles(self, feet: Feet) -> tuple[Array, Array]:
-        """Return the shares of soles that have stood flat since then, and the rotation that each shows [rad].
-
-        It is what the gyroscope has missed: with R the rotation of a vector fixed in the world, in the IMU
-        frame, R_foot R_gyro' = exp(S(missed)). Shapes (k,) and (k, 3).
-        """
-        assert self.feet is not None
-        flat = feet.soles & (np.minimum(feet.shares, self.feet.shares) > SOLE_SHARE)
-        missed = [log_so3(R) for R in feet.turns_since(self.feet)[flat] @ self.axes]
-        return feet.shares[flat], np.array(missed).reshape(-1, 3)
+        rows = self.rows(feet)
+        return None if rows is None else feet.shares @ rows.innovations[: len(feet.shares)]
 
 
 class TiltObserver(ABC):

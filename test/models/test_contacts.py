@@ -33,7 +33,7 @@ def test_poses_of_contacts_and_imu(imu, t):
         T_IC, T_IF = (stance.pose(imu, t).actInv(stance.pose(f"{side}_{x}", t)) for x in ("sole", "sensor"))
         np.testing.assert_allclose(view.points[k], T_IC.translation, atol=1e-12)
         np.testing.assert_allclose(view.rotations[k], T_IC.rotation, atol=1e-12)
-        np.testing.assert_allclose(view.wrench_rotations[k], T_IF.rotation, atol=1e-12)
+        np.testing.assert_allclose(view.rotations[k] @ view.offsets[k], T_IF.rotation, atol=1e-12)
         np.testing.assert_allclose(view.points_B[k], (T_BI * T_IC).translation, atol=1e-12)
 
 

@@ -10,6 +10,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.rotations import exp_so3, skew
 from inertial_estimation.tilt.error_state import (
     ERRORS,
+    MotionRows,
     ProcessNoise,
     TiltState,
     Turns,
@@ -45,8 +46,8 @@ def measured(state, innovations, variance, tail, *, points=1, arms=None, turns=N
     after, innovations = copied(state), np.atleast_2d(innovations)
     arms = np.zeros_like(innovations) if arms is None else np.atleast_2d(arms)
     turns = no_turns() if turns is None else turns
-    variances = np.full(len(innovations), variance)
-    return after, measure(innovations, arms, points, variances, tail, after, turns)
+    rows = MotionRows(innovations, arms, np.ones(len(innovations)))
+    return after, measure(rows, points, (variance, variance), tail, after, turns)
 
 
 def copied(state):
@@ -175,6 +176,6 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
         step(0.005, reading, *state[:4], np.ones(3), np.eye(3))
         spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
         arms = np.array([[0.1, 0.2, -0.8], [0.0, 0.0, 0.0]])
-        correct(np.ones((2, 3)), arms, 1, np.array([0.01, 0.02]), 3.0, state, turns)
+        correct(MotionRows(np.ones((2, 3)), arms, np.ones(2)), 1, (0.01, 0.02), 3.0, state, turns)
         ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
     np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-9)

@@ -35,7 +35,8 @@ def run(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), mounted
         rate = log_so3(before.T @ R) / H + np.array(bias)
         middle = orientation(t - 0.5 * H) @ mounted
         reading = np.concatenate((STANDARD_GRAVITY * middle[2], np.clip(rate, -limit, limit)))
-        feet = Feet((R.T @ FOOT)[None], R.T[None], np.array([float(standing)]), np.array([sole]))
+        shares, soles = np.array([float(standing)]), np.array([float(sole)])
+        feet = Feet((R.T @ FOOT)[None], R.T.copy()[None], shares, soles)
         readings.add(H, reading)
         since, clipped, look = since + H, clipped + H * (np.abs(rate) > limit), None
         if tilt.looks(since):
