@@ -178,6 +178,7 @@ class ImuReadings:
         quiet = max(variance[FORCE]) < QUIET_FORCE**2 and max(variance[RATE]) < QUIET_RATE**2 and not turning
         self._quiet = self._quiet + time if quiet else 0.0
         of_axes = noise[RATE], noise[FORCE], variance[RATE]
+        rate_noise, force_noise, rest_variance = (sum(values) / 3.0 for values in of_axes)
         at_rest, clipped = self._quiet > REST_TIME, time * memory.clipped[RATE]
-        self.seen = ImuStatistics(time, mean[RATE], *(sum(x) / 3.0 for x in of_axes), at_rest, clipped)
+        self.seen = ImuStatistics(time, mean[RATE], rate_noise, force_noise, rest_variance, at_rest, clipped)
         return self.seen
