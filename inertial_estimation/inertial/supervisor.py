@@ -34,7 +34,6 @@ CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate 
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
 RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
 QUIET_ROW = 9.0  # largest square of one row in a block, or in the mean of those that wait, that it need not
-JUDGED_EVERY = 20  # blocks, of those that agree with the estimate, singly and in the mean
 JUDGED_AGAIN = 0.125  # of its length, by which an event has lasted longer when it is judged again
 HELD = 0.5  # probability of no event below which blocks wait
 ODDS = 100.0  # at which a cause is certain
@@ -267,7 +266,7 @@ class Supervisor:
         self.progress.unjudged += 1
         if self.phase is Phase.HOLDING:
             self._hold(block)
-        elif self.progress.unjudged >= JUDGED_EVERY or not self._is_calm(block):
+        elif not self._is_calm(block):
             self.verdict = self._judged(0.0)
             if not self.loads.followed:
                 self.found = None
