@@ -43,14 +43,14 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Array = 
     n, c = X.shape[1:]
     mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
     r = y - np.einsum("ijc,jc->ij", X, mean)
-    G, b = np.einsum("ija,ijb->jab", X, X), np.einsum("ija,ij->ja", X, r)
-    power, variances = np.sum(r**2, axis=0), np.square(sizes)[:, None]
+    G, b = INDEPENDENT * np.einsum("ija,ijb->jab", X, X), INDEPENDENT * np.einsum("ija,ij->ja", X, r)
+    power, variances = INDEPENDENT * np.sum(r**2, axis=0), np.square(sizes)[:, None]
     A = G / variances[:, :, None, None] + np.eye(c) * (prior**-2.0)[:, None, :]
     x = linear_algebra.solve(A, (b / variances[:, :, None])[..., None])[..., 0]
     factor = np.diagonal(linear_algebra.cholesky(A), axis1=2, axis2=3)
     log_det = 2.0 * (np.log(factor).sum(axis=2) + np.log(prior).sum(axis=1))
     explained = np.einsum("ja,sja->sj", b, x)
-    log = -0.5 * (len(y) * np.log(variances) + log_det + (power - explained) / variances)
+    log = -0.5 * (INDEPENDENT * len(y) * np.log(variances) + log_det + (power - explained) / variances)
     best, every = np.argmax(log, axis=0), np.arange(n)
     taken = x[best, every]
     left = np.sqrt(np.mean((r - np.einsum("ijc,jc->ij", X, taken)) ** 2, axis=0))
@@ -77,7 +77,7 @@ def dissipates(fit: Fit, power: Array, most: float) -> Array:
     """
     taken = np.einsum("jc,jc->j", fit.x, power)
     sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), np.finfo(float).tiny))
-    z = np.maximum(math.sqrt(INDEPENDENT) * taken / sigma, FARTHEST)
+    z = np.maximum(taken / sigma, FARTHEST)
     twice = np.array([math.erfc(-one / math.sqrt(2.0)) for one in z.tolist()])
     odds: Array = np.maximum(np.log(twice), -most)
     return odds

@@ -156,52 +156,34 @@ def _fits(robot: Robot, j: int, low: float, high: float, margin: float = TURN_MA
 
 
 def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
-    """Yield units, signs and orders of the velocities that leave much, of each joint and of all."""
-    s, names = table.signals, table.robot.names
-    n, unlike = len(names), np.flatnonzero(left > UNLIKE).tolist()
+    """Yield units, signs and orders of the velocities that leave much, of each joint and of all.
+
+    The factor is that of least squares; a unit near it is what is said.
+    """
+    s, names, unlike = table.signals, table.robot.names, np.flatnonzero(left > UNLIKE).tolist()
+    n, every = len(names), (JOINTS, np.arange(len(names)))
     factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(np.sum(s.dq**2, axis=0), 1e-12)
     units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / math.tau, "the other sign": -1.0}
-
-    def velocity(
-        subject: str, words: str, remedy: str, M: Array, price: float, value: float = 0.0
-    ) -> Hypothesis:
-        name, fix = remedy.partition("?")[0], dict[str, object]()
-        if subject == JOINTS and name in JOINT_UNITS:
-            remedy, fix["joint_states.units"] = f"{remedy}, or name {name} in joint_states.units", [name]
-        else:
-            remedy += "; or set inputs.joint_velocity: derived"
-            fix["inputs.joint_velocity"] = "derived"
-        change = Change(velocity=M)
-        return Hypothesis(
-            "joint velocities",
-            subject,
-            words,
-            remedy,
-            change,
-            price,
-            value,
-            "",
-            OF_VELOCITIES,
-            Fix(parameters=fix),
-        )
-
-    for unit, factor in units.items() if unlike else ():
-        remedy = f"{unit}? " + ("Correct it in the driver" if factor < 0.0 else "The driver must send rad/s")
-        yield velocity(JOINTS, f"all velocities were {unit}", remedy, np.eye(n) / factor, 1.0, factor)
-        for j in unlike:
-            slope = f"{factors[j]:.3g} times the slope of the position"
-            words, M = f"the velocity of '{names[j]}' were {unit} ({slope})", diagonal(n, {j: 1.0 / factor})
-            yield velocity(names[j], words, remedy, M, 2.0, factors[j])
-    for j in unlike:
-        k = float(factors[j])
-        if not 1.0 / GEAR < k < GEAR and abs(k) > 1e-3:
-            words = f"the velocity of '{names[j]}' were {k:.3g} times the slope of its position"
-            yield velocity(
-                names[j], words, "check unit and gear in the driver", diagonal(n, {j: 1.0 / k}), 4.0, k
-            )
+    about = partial(Hypothesis, "joint velocities", unit="", parts=OF_VELOCITIES)
+    derived = Fix(parameters={"inputs.joint_velocity": "derived"})
+    for subject, chosen in (every, *((names[j], np.array([j])) for j in unlike)) if unlike else ():
+        k = float(np.median(factors[[j for j in unlike if j in chosen]]))
+        near = [unit for unit, x in units.items() if k / x > 0.0 and abs(math.log(k / x)) < UNIT]
+        if abs(k) < 1e-3 or (not near and 1.0 / GEAR < k < GEAR):
+            continue
+        whose, unit = "all velocities" if subject == JOINTS else f"the velocity of '{subject}'", "".join(near)
+        words = f"{whose} were {unit or 'another unit'} ({k:.3g} times the slope of the position)"
+        remedy = "correct it in the driver, expected rad/s; or set inputs.joint_velocity: derived"
+        fix = derived
+        if subject == JOINTS and unit in JOINT_UNITS:
+            remedy = f"the driver must send rad/s, or name {unit} in joint_states.units"
+            fix = Fix(parameters={"joint_states.units": [unit]})
+        change = Change(velocity=diagonal(n, dict.fromkeys(chosen.tolist(), 1.0 / units.get(unit, k))))
+        yield about(subject, words, remedy, change, 2.0 - (subject == JOINTS), k, fix=fix)
     for i, j in itertools.combinations(unlike, 2):
         words = f"the velocities of '{names[i]}' and '{names[j]}' were exchanged"
-        yield velocity(names[i], words, "check their order in the driver", exchange(n, i, j), 3.0)
+        remedy = "check their order in the driver; or set inputs.joint_velocity: derived"
+        yield about(names[i], words, remedy, Change(velocity=exchange(n, i, j)), 3.0, fix=derived)
 
 
 def factors_of_efforts(table: Table) -> Factors | None:
@@ -213,7 +195,7 @@ def factors_of_efforts(table: Table) -> Factors | None:
     n = len(table.robot.names)
     fit = most_probable(y, X, EXPECTED, np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:])))
     k, sigma, strong = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
-    k[joints], sigma[joints] = fit.x[:, 0], np.sqrt(2.0 * fit.covariance[:, 0, 0])
+    k[joints], sigma[joints] = fit.x[:, 0], np.sqrt(fit.covariance[:, 0, 0])
     predicted = rms(X[:, :, 0]) * size
     limit, largest = table.robot.effort[joints], float(predicted.max(initial=0.0))
     strong[joints] = predicted > np.where(np.isfinite(limit), STRONG * limit, STRONG_UNLIMITED * largest)

@@ -44,7 +44,6 @@ EXPLAINS_ELSE = 0.05
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 2
-GEOMETRIC = Kind.SPIN, Kind.OFFSET, Kind.IMU  # which every window shows
 SECOND, MUCH = 0.3, 0.4  # of a further cause: shares of the first one's evidence, and of the rest
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
 
@@ -78,11 +77,9 @@ def mass_findings(table: Table, config: RobotGeometryConfig) -> tuple[list[Findi
         ], None
     means = rows.means()
     named: list[_Group] = []
-    if means is not rows:
-        _name(problem(rows, robot), named, GEOMETRIC)
     of_means = problem(means, robot)
     first = fit_forces(of_means)
-    fit, unsure = _name(of_means, named, tuple(Kind))
+    fit, unsure = _name(of_means, named)
     found = [_named(group, rows, config) for group in named]
     if unsure and not named:
         found.append(cannot_tell("masses", "description", f"{unsure}: mend what else is unusual first"))
@@ -100,14 +97,14 @@ class _Group(NamedTuple):
     crude: bool  # whether a description that is crude all over explains the forces as well
 
 
-def _name(of: Problem, named: list[_Group], kinds: Sequence[Kind]) -> tuple[ForceFit, str]:
-    """Add causes of some kinds while they are certain; return the last fit, and why none can be named."""
+def _name(of: Problem, named: list[_Group]) -> tuple[ForceFit, str]:
+    """Add causes while they are certain; return the last fit, and why none can be named."""
     while True:
         assumed = [group.causes[0] for group in named]
         fit = fit_forces(of, assumed)
         unsure, before = _absurd(fit), _inexact(named)
         group = () if unsure or len(before) == MOST_CAUSES else _group(fit, of.rows)
-        if not group or not _matters(group[0], of.rows) or group[0].kind not in kinds:
+        if not group or not _matters(group[0], of.rows):
             return fit, unsure
         if (before and group[0].evidence < SECOND * before[0].evidence) or (
             before and group[0].explained < MUCH

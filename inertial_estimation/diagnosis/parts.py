@@ -15,7 +15,7 @@ import numpy as np
 from inertial_estimation.diagnosis.evidence import (
     CERTAIN,
     INDEPENDENT,
-    NOISE,
+    Fit,
     dissipates,
     log_share,
     most_probable,
@@ -34,7 +34,11 @@ DELAY_PRIOR_S = 0.01  # of a delay, of a filter in a drive
 LEVER_PRIOR = 0.01  # of the centre of mass of all that a joint moves [m]
 FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
 FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
-CREDIBLE, LARGEST_REST = 3.0, 10.0  # deviations of a prior beyond which nothing is; largest rest that counts
+CREDIBLE = 3.0  # deviations of a prior beyond which nothing is
+ORDER, UNMODELLED = (
+    4,
+    9.0,
+)  # of the polynomials of a spring; log odds against a joint that has one, or the like
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
 STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
@@ -416,30 +420,50 @@ class TorqueFit(NamedTuple):
 
 
 def torque_fit(table: Table) -> TorqueFit | None:
-    """Compare efforts with torques of the description and friction, where contact forces are known."""
+    """Compare efforts with torques of the description and friction, where contact forces are known.
+
+    Three models of each joint share its probability: predictions that are right as they are; with tolerances
+    and friction; and, less likely a priori, with any smooth function of the joint's own position and velocity
+    (a spring, a counterbalance, another friction) that is no larger than what there is to carry. An error of
+    an effort has to be more probable than the last one.
+    """
     columns = torque_columns(table)
     if columns is None:
         return None
-    y, X, prior, joints, rows, _size = columns
-    fit = most_probable(y, X, EXPECTED, prior)
-    dq = table.signals.dq[np.ix_(rows, joints)]
-    power = np.zeros(X.shape[1:])
-    power[:, 2], power[:, 3] = np.mean(dq * X[:, :, 2], axis=0), np.mean(dq * X[:, :, 3], axis=0)
-    # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
-    x = np.clip(fit.x, EXPECTED - CREDIBLE * prior, EXPECTED + CREDIBLE * prior)
-    rest = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
-    beyond = len(y) * np.log(
-        np.maximum(np.minimum(rest, LARGEST_REST), NOISE[0]) / np.maximum(fit.left, NOISE[0])
-    )
+    y, X, prior, joints, rows, size = columns
+    own, dq = _own_functions(table, rows, joints), table.signals.dq[np.ix_(rows, joints)]
     # Predictions for a robot that is quiet are as noisy as its efforts, and a constant explains these better.
     # Where predictions are right as they are, they need no coefficients.
     exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
-    taken = exact.log > fit.log - beyond
+    usual = _dissipating(y, X, EXPECTED, prior, dq)
+    most = np.repeat(np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size)[:, None], own.shape[2], axis=1)
+    wide = np.hstack((prior, most))
+    wide[:, 1:4] = np.maximum(prior[:, 1:4], most[:, :3])
+    zeros = np.zeros(own.shape[2])
+    springs = _dissipating(y, np.concatenate((X, own), axis=2), np.append(EXPECTED, zeros), wide, dq)
     found = TorqueFit(*np.zeros((2, table.signals.q.shape[1])))
-    found.left[joints] = np.minimum(np.where(taken, exact.left, rest), 2.0)
-    found.logs[joints] = INDEPENDENT * np.where(taken, exact.log, fit.log - beyond)
-    found.logs[joints] += dissipates(fit, power, CERTAIN)
+    found.left[joints] = np.minimum(np.where(exact.log > usual.log, exact.left, usual.left), 2.0)
+    found.logs[joints] = np.logaddexp.reduce([exact.log, usual.log, springs.log - UNMODELLED])
     return found
+
+
+def _dissipating(y: Array, X: Array, mean: Array, prior: Array, dq: Array) -> Fit:
+    """Explain efforts whose friction, columns 2 and 3, takes energy from the motion."""
+    fit, power = most_probable(y, X, mean, prior), np.zeros(X.shape[1:])
+    power[:, 2:4] = np.mean(dq[:, :, None] * X[:, :, 2:4], axis=0)
+    # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
+    x = np.clip(fit.x, mean - CREDIBLE * prior, mean + CREDIBLE * prior)
+    left = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
+    return fit._replace(log=fit.log + dissipates(fit, power, CERTAIN), left=left)
+
+
+def _own_functions(table: Table, rows: Indices, joints: Indices) -> Array:
+    """Return columns of smooth functions of each joint's own position and velocity, of size one."""
+    q, dq = (getattr(table.signals, name)[np.ix_(rows, joints)] for name in ("q", "dq"))
+    low, high, v = q.min(axis=0), q.max(axis=0), dq / np.maximum(np.abs(dq).max(axis=0), SLOW)
+    u = (2.0 * q - low - high) / np.maximum(high - low, TRAVEL)
+    shapes = np.polynomial.legendre.legvander(u, ORDER)[..., 1:]
+    return np.concatenate((shapes, (v * np.abs(v))[..., None]), axis=2)
 
 
 def torques(table: Table) -> Part | None:
@@ -495,7 +519,7 @@ def whole_body(table: Table) -> Part | None:
         rows.needed.shape[1]
     )
     share = float(rms(left[left <= np.quantile(left, 0.9)], None))
-    return one(INDEPENDENT * float(fit.log[0]), min(share, 2.0))
+    return one(float(fit.log[0]), min(share, 2.0))
 
 
 def heights(table: Table) -> tuple[Array, Array, Array] | None:

@@ -193,8 +193,8 @@ def check_urdf(urdf: str, where: str = "the robot description") -> Element:
 
 def urdf_warnings(urdf: str) -> list[str]:
     """Return what is doubtful in a URDF that `check_urdf` accepts, a sentence for each kind."""
-    massless, inconsistent = [], []
-    for name, link in _named(check_urdf(urdf), "link").items():
+    massless, inconsistent, root = [], [], check_urdf(urdf)
+    for name, link in _named(root, "link").items():
         inertial = link.find("inertial")
         if inertial is None:
             continue
@@ -211,6 +211,10 @@ def urdf_warnings(urdf: str) -> list[str]:
         said.append(f"links of mass zero with an inertia, which is not used alone: {listing(massless)}")
     if inconsistent:
         said.append(f"inertias in the URDF that no body has: {listing(inconsistent, limit=10)}")
+    followed = {n: _attribute(joint, "mimic", "joint") for n, joint in _named(root, "joint").items()}
+    lone = [f"'{name}' ('{other}')" for name, other in followed.items() if other and other not in followed]
+    if lone:
+        said.append(f"joints that mimic one that the URDF lacks, locked by init: {listing(lone)}")
     return said
 
 

@@ -102,6 +102,19 @@ def test_a_sound_recording_is_silent(robot, request):
     assert any(one.check == "masses" and one.verdict is Verdict.OK for one in findings)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_spring_that_the_description_lacks_is_no_error_of_the_efforts(panda, sign):
+    """As the gas spring of a KUKA KR300, which carries what its second joint needs, and more."""
+    n = panda.streams.n_joints
+    q, tau = panda.streams.joints.values[:, 1], panda.streams.joints.values[:, 2 * n + 1]
+    spring = 1.5 * np.polyval(np.polyfit(q, tau, 2), q)
+    sprung = of_joints(2, lambda efforts: efforts - spring[:, None] * (np.arange(n) == 1))
+    other = of_joints(2, of_one(3, sign))
+    found = panda.diagnosis(other(sprung(panda.streams))).findings
+    wrong = {(one.check, one.subject) for one in found if one.verdict is Verdict.WRONG}
+    assert wrong == (set() if sign > 0.0 else {("effort sign", "panda_joint4")})
+
+
 def test_a_robot_that_lies_on_its_side_without_torques_is_not_accused(talos):
     rng = np.random.default_rng(0)
     lying = of_imu(*2 * (rotation_from_roll_pitch_yaw(0.5 * np.pi, 0.0, 0.0),))

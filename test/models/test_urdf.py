@@ -89,6 +89,13 @@ def test_an_inertia_of_no_body_is_a_warning_and_where_it_is_estimated_an_error()
         check_priors(model, (arm, base))
 
 
+def test_a_joint_that_mimics_none_is_a_warning() -> None:
+    text = GOOD.replace("</joint>", '<mimic joint="elsewhere"/></joint>', 1)
+    (warning,) = urdf_warnings(text)
+    assert "elsewhere" in warning
+    assert urdf_warnings(GOOD) == []
+
+
 def test_a_rounded_inertia_is_repaired() -> None:
     text = GOOD.replace('izz="0.1"', 'izz="0.201"', 1)
     model = RobotModel.from_urdf(text)
