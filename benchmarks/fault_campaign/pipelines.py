@@ -9,7 +9,12 @@ from xml.etree import ElementTree
 import numpy as np
 
 from benchmarks.fault_campaign.scenes import Recorded
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
+from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.signals import Array, LinkInertia
+
+NAMES = {"imu": IMU, "joints": JOINTS, "base_state": BASE_STATE, "yaw_reference": YAW_REFERENCE}
 
 TOLERANCE = {"unit": 1e-9, "matrix": 1e-9, "share": 1e-3}
 Content = Mapping[str, Any]  # what a result publishes; the first word of a name may be one of TOLERANCE
@@ -72,12 +77,9 @@ class Adapter(ABC):
         kind, _, name = stream.partition(":")
         inputs = self.pipeline.inputs
         if kind == "wrench":
-            return partial(inputs.push_contact, name)
-        if kind in ("base_state", "yaw_reference"):
-            return partial(inputs.push_orientation, kind)
-        if kind in ("imu", "joints"):
-            taken: Callable[[Any, int], Any] = getattr(inputs, f"push_{kind}")
-            return taken
+            return partial(inputs.push, f"{name}/wrench")
+        if kind in NAMES:
+            return partial(inputs.push, NAMES[kind])
         if kind == "inertia":
             return lambda sample, _at: self.pipeline.push_inertia(sample.stamp_ns, sample.inertia)
         return lambda sample, _at: getattr(self.pipeline, f"push_{kind}")(sample)

@@ -183,7 +183,7 @@ class ControllerPipeline(TakesReadings):
 
     def push_base_state(self, state: BaseState) -> None:
         """Take orientation and twist of the base; its position is not used."""
-        self.inputs.push_orientation(BASE_STATE, state)
+        self.inputs.push(BASE_STATE, state)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
         """Take the inertia of one link; all links of one stamp are applied together between two steps.

@@ -88,7 +88,7 @@ class InertialPipeline(TakesReadings):
 
     def push_base_state(self, state: BaseState) -> None:
         """Add a base state; it is ignored if the filter does not need it."""
-        self.inputs.push_orientation(BASE_STATE, state)
+        self.inputs.push(BASE_STATE, state)
 
     def tick(self, now_ns: int) -> list[InertialEstimate]:
         """Execute every step whose inputs are complete.

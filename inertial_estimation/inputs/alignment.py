@@ -189,8 +189,8 @@ class Aligner:
         """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""
         return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._limits.wait + self._limits.half
 
-    def clear(self) -> None:
+    def reset(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
         for stream in self.streams.values():
-            stream.clear()
+            stream.reset()
         self._begin(Continuity.RESTARTED)

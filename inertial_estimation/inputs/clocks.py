@@ -7,12 +7,13 @@ the last samples is the time of sample n. The period T is that between samples t
 """
 
 from array import array
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.inputs.config import JUMP_NS, InputConfig
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.signals import NANOSECONDS
 
 Times = NDArray[np.int64]
 FITTED = 2000  # samples that the period is fitted to
@@ -21,7 +22,7 @@ JUDGED = 100  # samples from one fit to the next; bursts are sought in two such 
 SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps that catch up, and what is at once or on the line
 BURSTY = 0.08  # share of samples at once after late ones, from which there are bursts
 OFTEN, SELDOM = 0.5, 0.02  # share of samples on the line, among which so few late ones are bursts
-FASTER = 3.0  # by which the newest samples come faster than the period, once their rate is another
+CHANGED = 0.1  # of the period, by which that of the newest samples differs once their rate is another
 ENDS = 10  # of bursts, that the line is below: a lost sample makes as many too early
 SHORTEST_STEP = 0.1  # of a period, between two times
 
@@ -43,9 +44,6 @@ class EvenTimes:
     def reset(self) -> None:
         """Forget all stamps, for example after a jump of their clock."""
         self._time = EARLIEST  # the last one that was returned
-        self._begin()
-
-    def _begin(self) -> None:
         self._period = 0.0
         self.even = False  # whether times are even, and not the stamps
         self._ends: list[int] = []  # what the last ends of bursts leave for the time of the last sample [ns]
@@ -53,14 +51,15 @@ class EvenTimes:
         self._next_fit = JUDGED  # number of stamps from which on they are fitted
 
     def time_of(self, stamp_ns: int) -> int:
-        """Return the time of a sample [ns] by its stamp [ns]; both increase from sample to sample."""
+        """Return the time of a sample [ns] by its stamp [ns]; it increases from sample to sample."""
         if self._mode == "as_is":
-            return stamp_ns
+            self._time = max(stamp_ns, self._time + 1)
+            return self._time
         self._stamps.append(stamp_ns)
         if len(self._stamps) >= self._next_fit:
             del self._stamps[:-FITTED]
-            self._next_fit = len(self._stamps) + JUDGED
             self._fit(np.array(self._stamps))
+            self._next_fit = len(self._stamps) + JUDGED
         time, least, period = stamp_ns, self._time + 1, self._period
         if self.even:
             before = self._stamps[-2]
@@ -72,10 +71,10 @@ class EvenTimes:
 
     def _fit(self, stamps: Times) -> None:
         """Fit the period; begin to make times even, or cease to."""
+        if abs(_period(stamps[-2 * JUDGED :]) / _period(stamps) - 1.0) > CHANGED:
+            stamps, self._ends = stamps[-JUDGED:], []
+            del self._stamps[:-JUDGED]
         self._period = period = _period(stamps)
-        if period > FASTER * np.diff(stamps[-JUDGED:]).mean():
-            self._begin()
-            return
         late, steps = (stamps - stamps[0]) - period * np.arange(len(stamps)), np.diff(stamps)
         late -= np.partition(late, len(late) // 10)[len(late) // 10]
         behind = np.where(late[:-1] > SHORT * period, steps / period, np.inf)  # steps after late samples
@@ -103,6 +102,16 @@ ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that h
 BLOCK_NS = NANOSECONDS  # after which clocks are compared again
 
 
+@dataclass
+class OddStamps:
+    """Consecutive readings on another clock, until it is decided."""
+
+    first_ns: int
+    last_ns: int
+    goes_on: bool  # whether the first one continues the motion of the last one on the clock before
+    count: int = 1
+
+
 class StreamClock:
     """Stamps of one input and the times that follow from them."""
 
@@ -113,14 +122,12 @@ class StreamClock:
         self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
         self.longest_ns = min(round(NANOSECONDS * config.timeout), JUMP_NS)  # step that continues them
         self.delay_ns, self._zeros = round(NANOSECONDS * delay), 0
-        # Stamps, rows and arrivals of consecutive readings on another clock, until it is decided.
-        self.held: list[tuple[int, Array, int]] = []
         self.reset()
 
     def reset(self) -> None:
         """Forget all stamps."""
         self.even.reset()
-        self.held.clear()
+        self.odd: OddStamps | None = None
         self.offset_ns = 0  # added to the stamps of a clock that is not that of the other inputs
         self.last_ns: int | None = None  # last stamp
         self.readings = self.next_ns = 0  # number of readings on this clock; stamp of the next comparison

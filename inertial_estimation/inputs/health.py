@@ -42,8 +42,8 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
         level = max(level, HealthLevel.WARN) if drops.total else level
     elif age > timeout and awaited:
         level, message = HealthLevel.ERROR, f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
-        if clock.held and clock.last_ns is not None:
-            message += f"; its stamps are now {seconds(clock.held[-1][0] - clock.last_ns):+.2f} s off"
+        if clock.odd is not None and clock.last_ns is not None:
+            message += f"; its stamps are now {seconds(clock.odd.last_ns - clock.last_ns):+.2f} s off"
         elif drops.total and drops.arrival_ns == stream.arrival_ns:
             message += f"; readings arrive but are dropped: {drops.summary}"
         elif age > OTHER_CLOCK_S:

@@ -41,7 +41,7 @@ VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # times the URDF's limit; many are 
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
 EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
 FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
-JUMP = 0.1  # of positions, from which two joint states or publishers contradict [rad or m]
+JUMP = 0.1  # of positions, from which two joint states contradict [rad or m]
 JUMP_LAG = 0.1  # by which a position and its velocity may be apart [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 VELOCITY_WINDOW_NS = NANOSECONDS // 50  # of positions for a derived velocity; a longer one adds lag
@@ -49,12 +49,62 @@ FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times th
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
 
-class JointMotion:
-    """Checks positions of joint states against their velocities, and derives velocities that are not sent.
+class PositionTrack:
+    """Tells a position that jumps once, an encoder that slips and a second publisher apart.
 
-    A jump within a time h, |dq - h (v + v') / 2| > d + t (|v| + |v'|) + a h^2 / 2, is dropped once. The
-    second one (an encoder that slips, two joints exchanged) is believed, since the data do not show which
-    position is right; `remark` says so.
+    A joint state goes on from another one a time h before if, for every joint,
+    |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2. One that does not go on from the last one that is
+    used is dropped. Where the next ones go on from it, they are used once the others have been silent for the
+    time that a step waits: an encoder has slipped. Where these come, too, two publishers contradict.
+    """
+
+    def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
+        """Begin without a joint state of the joints of these names."""
+        self._names, self._gap_ns = names, round(NANOSECONDS * config.timeout)
+        self._wait_ns = WAIT_SHARE * self._gap_ns
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all joint states."""
+        self.remark = ""  # that an encoder has slipped
+        self._in_turn = False  # whether it, and others that go on from it, come between those that are used
+        self._dropped = 0, np.zeros(0)  # time of the last one [ns], its positions and velocities
+
+    def fault(self, stored: Ring, time_ns: int, state: Array) -> Fault | None:
+        """Return why positions and velocities, shape (2 m,), must not be used after those that are stored."""
+        newest = stored.newest_ns
+        if newest is None or not 0 < time_ns - newest <= self._gap_ns:
+            return None
+        used = stored.rows[stored.end - 1, : len(state)]
+        joint = self._jumping(time_ns - newest, used, state)
+        if joint is None:
+            return None
+        name, positions = self._names[joint], f"{used[joint]:.3g} and {state[joint]:.3g} rad"
+        (before_ns, before), self._dropped = self._dropped, (time_ns, state.copy())
+        step_ns = time_ns - before_ns
+        goes_on = step_ns <= self._gap_ns and self._jumping(step_ns, before, state) is None
+        if goes_on and time_ns - newest > self._wait_ns:
+            self.remark = f"{name} jumped between {positions}, and stayed: has its encoder slipped?"
+            return None
+        self._in_turn = goes_on and (self._in_turn or before_ns < newest)
+        how = "in turn: two publishers?" if self._in_turn else "from one reading to the next"
+        return DropReason.CONTRADICTION, f"position of {name} is {positions} {how}"
+
+    def _jumping(self, step_ns: int, before: Array, state: Array) -> int | None:
+        """Return the joint that jumps most between two states, which are apart by a time [ns]; None: none."""
+        m, h = len(self._names), seconds(step_ns)
+        change, twice_mean = state[:m] - before[:m], before[m:] + state[m:]
+        off = change - 0.5 * h * twice_mean
+        if off.dot(off) <= JUMP * JUMP:
+            return None
+        v_before, v = np.nan_to_num(before[m:]), np.nan_to_num(state[m:])
+        off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
+        worst = int(off.argmax())
+        return worst if off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h else None
+
+
+class JointVelocities:
+    """Derives the velocities of joints that are not measured.
 
     A velocity is the slope, at the newest sample, of a least-squares parabola through the positions of the
     last `VELOCITY_WINDOW_NS`: exact for constant velocity and acceleration, without lag; -0.1 j W^2 for a
@@ -74,28 +124,19 @@ class JointMotion:
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._dropped, self.remark = False, ""  # whether the last joint state was dropped for a jump
         self._positions.clear()
         self._derived: NDArray[np.bool_] = self._none  # joints whose velocity was derived last
         self._still: Array | None = None  # positions where velocities began to be all zero
         self._fake = False  # whether zeros are sent for velocities that are not measured
 
-    def complete(self, stored: Ring, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Replace velocities that are not measured, or return why a joint state at a time must not be used.
+    def complete(self, time_ns: int, q: Array, v: Array) -> Fault | None:
+        """Replace velocities that are not measured, or return why a joint state must not be used.
 
         Args:
-            stored: The joint states before.
             time_ns: Time [ns].
             q: Positions, angles without whole turns [rad, m], shape (m,).
             v: Velocities [rad/s, m/s], NaN where not measured, shape (m,).
         """
-        dropped, self._dropped = self._dropped, False
-        jump = self._jump(stored, time_ns, q, v)
-        if jump and not dropped:
-            self._dropped = True
-            return DropReason.CONTRADICTION, f"{jump}: an encoder, or two publishers?"
-        if jump:
-            self.remark = f"{jump} and stayed there: has an encoder slipped?"
         self._derived = derived = self._absent(q, v)
         if derived is self._none and self._still is None and not len(self._positions):
             return None
@@ -104,22 +145,6 @@ class JointMotion:
             self._positions.clear()
         self._positions.append(time_ns, time_ns, q)
         return None if derived is self._none else self._derive(time_ns, v, derived)
-
-    def _jump(self, stored: Ring, time_ns: int, q: Array, v: Array) -> str:
-        """Name a position that has jumped; empty if none has."""
-        newest, m = stored.newest_ns, len(q)
-        if newest is None or not 0 < time_ns - newest <= self._gap_ns:
-            return ""
-        before, h = stored.rows[stored.end - 1], seconds(time_ns - newest)
-        change, v_before = q - before[:m], before[m : 2 * m]
-        off = change - 0.5 * h * (v_before + v)
-        if off.dot(off) <= JUMP * JUMP:
-            return ""
-        v_before, v = np.nan_to_num(v_before), np.nan_to_num(v)
-        off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
-        worst = int(off.argmax())
-        far = off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h
-        return f"position of {self._names[worst]} jumped by {change[worst]:.3g} rad" if far else ""
 
     def _derive(self, time_ns: int, v: Array, derived: NDArray[np.bool_]) -> Fault | None:
         """Derive velocities of some joints; return why there are none."""
@@ -221,14 +246,13 @@ class JointNames:
         raise MeasurementError(f"the joint state has {count} positions and no names: {has}")
 
     def _without_prefix(self, sent: list[str]) -> tuple[list[str], str]:
-        """Return names without the prefix that all of them have before those of the model."""
-        ends = [name for joint in self._joints for name in sent if name.endswith(joint)]
-        for joint in self._joints if len(ends) >= min(2, len(sent)) else ():
-            prefix = next((name.removesuffix(joint) for name in sent if name.endswith(joint)), "")
-            if prefix and all(name.startswith(prefix) for name in sent):
-                taken = f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
-                return [name.removeprefix(prefix) for name in sent], taken
-        return sent, ""
+        """Return names without the prefix that most of them have before those of the model."""
+        ends = [name.removesuffix(joint) for joint in self._joints for name in sent if name.endswith(joint)]
+        prefix = max(ends, key=ends.count, default="")
+        if ends.count(prefix) < min(2, len(sent)):
+            return sent, ""
+        taken = f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
+        return [name.removeprefix(prefix) for name in sent], taken
 
 
 class JointRow(NamedTuple):
@@ -289,51 +313,38 @@ class JointPart:
         self.names = tuple(robot.joint_names[j] for j in joints)
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
-        self.motion = JointMotion(self.names, config.inputs)
+        self.track = PositionTrack(self.names, config.inputs)
+        self.velocities = JointVelocities(self.names, config.inputs)
         plausible = joint_range(robot, list(joints), velocity=needs.velocities, effort=effort)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish = self._finish
         self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
-        self._velocities = needs.velocities
+        self._with_velocities = needs.velocities
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
         angles = np.isin(joints, robot.turning_joints)
         quantities = ("position", "velocity", "effort")[: 2 + effort]
-        scale = np.concatenate([np.where(angles, factors.get(what, 1.0), 1.0) for what in quantities])
+        self._scale = np.concatenate([np.where(angles, factors.get(what, 1.0), 1.0) for what in quantities])
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
-        offset = np.zeros(len(scale))
-        offset[:m] = corrections.offset[joints]
-        scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        self._scale = None if (scale == 1.0).all() else scale
-        self._offset = offset if offset.any() else None
-        needed = joints if isinstance(needs.efforts, bool) else list(needs.efforts)
+        self._offset = corrections.offset[joints]
+        self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
+        needed = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
         # Columns of efforts that need not be finite, and of those without which there is nothing.
-        self._unneeded = 2 * m + np.flatnonzero(~np.isin(joints, needed))
-        self._needed = 2 * m + np.flatnonzero(np.isin(joints, needed) & effort & (not needs.partial))
+        self._unneeded = 2 * m + np.flatnonzero(~needed)
+        self._needed = 2 * m + np.flatnonzero(needed & effort & (not needs.partial))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
-        m, width, places = len(self.joints), self.stream.spec.width, order.places
-        row = np.empty(width)
-        reading.position.take(places, out=row[:m])
-        if reading.velocity is not None:
-            reading.velocity.take(places, out=row[m : 2 * m])
-        else:
-            row[m : 2 * m] = math.nan
-        if width > 2 * m:
-            if reading.effort is not None:
-                reading.effort.take(places, out=row[2 * m :])
-            else:
-                row[2 * m :] = math.nan
-            needed = self._needed
-            if len(needed) and math.isnan(row[needed[0]]) and np.isnan(row[needed]).all():
-                return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
-        if self._scale is not None:
-            row *= self._scale
-        if self._offset is not None:
-            row += self._offset
-        if len(self._unneeded) and not np.isfinite(row[self._unneeded]).all():
+        m, row = len(self.joints), np.full(self.stream.spec.width, math.nan)
+        for k, values in enumerate((reading.position, reading.velocity, reading.effort)):
+            if values is not None and k * m < len(row):
+                values.take(order.places, out=row[k * m : (k + 1) * m])
+        if len(self._needed) and np.isnan(row[self._needed]).all():
+            return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
+        row *= self._scale
+        row[:m] += self._offset
+        if len(self._unneeded):
             row[self._unneeded] = np.nan_to_num(row[self._unneeded], posinf=0.0, neginf=0.0)
         return self.stream.push(reading.stamp_ns, row, arrival_ns)
 
@@ -343,22 +354,19 @@ class JointPart:
         q, v = row[:m], row[m : 2 * m]
         if len(turning) and len(ring):  # angles follow those before, without whole turns
             q[turning] -= math.tau * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / math.tau)
-        if not self._velocities:
-            if not v.dot(v) < UNLIMITED**2:
-                v[~(np.abs(v) < UNLIMITED)] = math.nan
+        if not self._with_velocities:
+            v[~(np.abs(v) < UNLIMITED)] = math.nan
             return None
-        fault = self.motion.complete(ring, time_ns, q, v)
-        if fault is None and not v.dot(v) >= 0.0:
-            return (
-                DropReason.NOT_FINITE,
-                f"velocity of {self.names[int(np.isnan(v).argmax())]}: {NO_VELOCITY}",
-            )
+        fault = self.track.fault(ring, time_ns, row[: 2 * m]) or self.velocities.complete(time_ns, q, v)
+        if fault is None and np.isnan(v).any():
+            name = self.names[int(np.isnan(v).argmax())]
+            return DropReason.NOT_FINITE, f"velocity of {name}: {NO_VELOCITY}"
         return fault
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self.stream.clear()
-        self.motion.reset()
+        for one in (self.stream, self.track, self.velocities):
+            one.reset()
 
 
 class JointInput:
@@ -366,7 +374,8 @@ class JointInput:
 
     Messages with all joints of the model give the rows as they are. Messages with some of them are parts:
     each has its own times, and a row is made at each time of the largest part, with the others interpolated
-    there. Of a joint that several sets of messages have, the value is that of the largest set that arrives.
+    there. A joint whose position is NaN is not in a message. Of a joint that several sets of messages have,
+    the value is that of the largest set that arrives.
     """
 
     def __init__(
@@ -381,7 +390,6 @@ class JointInput:
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
-        self._ended = list[bool]()  # which parts had ended when they were ordered
         # Parts with joints that no part before has, of which the first gives the times, and what aligns them;
         # None: the rows are those of the whole part.
         self._used = list[JointPart]()
@@ -389,22 +397,25 @@ class JointInput:
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
         """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
+        reading, lacking = _measured(reading)
         arrival_ns, key = arrival_ns or reading.stamp_ns, (source, reading.names)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             try:
-                self._known[key] = self._of(reading.names, source, arrival_ns)
+                self._known[key] = self._of(reading.names, source)
             except MeasurementError as error:
                 return self.stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
         order, part = self._known[key]
         stored = part.push(reading, order, arrival_ns)
-        if len(self.parts) > 1 or self.parts[0] is not self._whole:
+        if self.parts != [self._whole]:
             self._join(arrival_ns)
+        if lacking and part not in self._used and part is not self._whole:
+            return self.stream.drop(DropReason.NOT_FINITE, f"position of {lacking} is nan")
         return stored
 
-    def _of(self, names: tuple[str, ...], source: str, arrival_ns: int) -> tuple[JointOrder, JointPart]:
-        """Return the part that names belong to; a new one may change which part has which joint."""
+    def _of(self, names: tuple[str, ...], source: str) -> tuple[JointOrder, JointPart]:
+        """Return the part that names belong to, which may be a new one."""
         order = self._names.order(names)
         self.stream.remarks["names"] = order.remark
         for part in self.parts:
@@ -417,35 +428,30 @@ class JointInput:
         else:
             has = listing([self._whole.names[j] for j in order.joints], limit=2)
             part = self._part(order.joints, source, f"{source} part {len(self.parts) + 1} ({has})")
+            part.stream.drops, part.stream.remarks = self.stream.drops, self.stream.remarks
         part.source = source
         self.parts.append(part)
-        self._arrange(arrival_ns)
         return order, part
 
-    def _arrange(self, arrival_ns: int) -> None:
-        """Order the parts: those that arrive before those that ended, larger ones first, as they came."""
-        self._ended, had, self._used = self._have_ended(arrival_ns), set[int](), []
-        order = sorted(range(len(self.parts)), key=lambda k: (self._ended[k], -len(self.parts[k].joints)))
-        for part in (self.parts[k] for k in order):
-            self._used += [] if had.issuperset(part.joints.tolist()) else [part]
-            had.update(part.joints.tolist())
-        first, *others = (part.stream for part in self._used)
-        joined = self._used != [self._whole]
-        self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
-
-    def _have_ended(self, arrival_ns: int) -> list[bool]:
-        """Return which parts no longer arrive; a new one has not ended."""
-        lost_ns = (1.0 + WAIT_SHARE) * NANOSECONDS * self._config.timeout
-        streams = [part.stream for part in self.parts]
-        return [s.received > 0 and arrival_ns - s.arrival_ns > lost_ns for s in streams]
-
     def _join(self, arrival_ns: int) -> None:
-        """Append the rows that have become ready to those of all joints; parts may have ended."""
-        if self._ended != self._have_ended(arrival_ns):
-            self._arrange(arrival_ns)
+        """Append the rows that have become ready to those of all joints.
+
+        Parts that arrive are used before those that ended, larger ones first, as they came.
+        """
+        lost_ns = (1.0 + WAIT_SHARE) * NANOSECONDS * self._config.timeout
+        ended = {part: 0 < part.stream.arrival_ns < arrival_ns - lost_ns for part in self.parts}
+        used, had = list[JointPart](), set[int]()
+        for part in sorted(self.parts, key=lambda part: (ended[part], -len(part.joints))):
+            used += [] if had.issuperset(part.joints.tolist()) else [part]
+            had.update(part.joints.tolist())
+        if used != self._used:
+            first, *others = (part.stream for part in used)
+            joined = used != [self._whole]
+            self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
+        self._used = used
         for sample in self._aligner.ready() if self._aligner is not None else ():
             row, rows = np.full(self.stream.spec.width, math.nan), [sample.driver, *sample.rows.values()]
-            for part, own in zip(reversed(self._used), reversed(rows), strict=True):
+            for part, own in zip(reversed(used), reversed(rows), strict=True):
                 if own is not None:
                     row[part.places] = own
             if self._whole not in self.parts:  # else these count its own messages
@@ -455,30 +461,28 @@ class JointInput:
                 continue  # it was joined before the parts were ordered anew
             if self._partial or not np.isnan(row[self.columns.q]).any():
                 self.stream.ring.append(sample.time_ns, sample.stamp_ns, row)
-            elif any(self._ended):
+            elif any(ended.values()):
                 self.stream.drop(DropReason.UNFIT, "some joints have no messages any more")
 
     @property
     def velocity_source(self) -> str:
         """Where the velocities of the last joint states come from, for people."""
-        return "; ".join(dict.fromkeys(part.motion.source for part in self.parts)) or "not known yet"
+        return "; ".join(dict.fromkeys(part.velocities.source for part in self.parts)) or "not known yet"
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
         """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
-        notes = [part.motion.remark for part in self.parts]
+        notes = [part.track.remark for part in self.parts]
         notes += [_rivals(*pair) for pair in itertools.combinations(self.parts, 2)]
-        had = {int(j) for part in self.parts for j in part.joints}
-        lacking = [name for j, name in enumerate(self._whole.names) if j not in had]
+        had = {name for part in self.parts for name in part.names}
+        lacking = [name for name in self._whole.names if name not in had]
         if self.parts and lacking:
             remedy = "lock them if they are still (locked_joints), or add their topic to joint_states.topics"
             notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
-        ages = [seconds(now_ns - part.stream.arrival_ns) for part in self.parts]
-        arriving = {
-            name for part, age in zip(self.parts, ages, strict=True) if age <= timeout for name in part.names
-        }
-        for part, age in zip(self.parts, ages, strict=True) if arriving else ():
+        ages = {part: seconds(now_ns - part.stream.arrival_ns) for part in self.parts}
+        arriving = {name for part in self.parts for name in part.names if ages[part] <= timeout}
+        for part, age in ages.items() if arriving else ():
             ended = [name for name in part.names if name not in arriving]
-            if age > timeout and ended:
+            if ended:
                 what = f"{listing(ended, limit=6)} ended {age:.2f} s ago (messages on {part.source})"
                 notes.append(f"{what}: has a driver ended, or changed their names?")
         return [note for note in notes if note]
@@ -489,20 +493,30 @@ class JointInput:
             part.reset()
 
 
+def _measured(reading: JointReading) -> tuple[JointReading, str]:
+    """Return the joints of a message whose positions are not NaN, and the name of another one."""
+    absent = np.isnan(reading.position)
+    if not absent.any() or absent.all():
+        return reading, ""
+    names = tuple(name for name, none in zip(reading.names, absent, strict=True) if not none)
+    velocity, effort = (x if x is None else x[~absent] for x in (reading.velocity, reading.effort))
+    measured = JointReading(reading.stamp_ns, names, reading.position[~absent], velocity, effort)
+    return measured, reading.names[int(absent.argmax())]
+
+
 def _rivals(one: JointPart, other: JointPart) -> str:
     """Name a joint of which two parts have different values at the same time, both as they came."""
     joints, a, b = np.intersect1d(one.joints, other.joints, return_indices=True)
-    newest = [time for part in (one, other) if (time := part.stream.ring.newest_ns) is not None]
-    if not len(joints) or len(newest) < 2:
+    newest = min(part.stream.ring.newest_ns or 0 for part in (one, other))
+    first, second = (part.stream.ring.at(newest, RIVAL_AGE_NS) for part in (one, other))
+    if not len(joints) or first is None or second is None:
         return ""
-    first, second = (part.stream.ring.latest(min(newest), RIVAL_AGE_NS) for part in (one, other))
-    if first is None or second is None:
+    worst = int(np.abs(first[a] - second[b]).argmax())
+    values = (one, float(first[a[worst]])), (other, float(second[b[worst]]))
+    if abs(values[0][1] - values[1][1]) <= JUMP:
         return ""
-    q, rival = first[a], second[b]
-    worst = int(np.abs(q - rival).argmax())
-    if abs(q[worst] - rival[worst]) <= JUMP:
-        return ""
-    values = sorted(((one, q[worst]), (other, rival[worst])), key=lambda value: -len(value[0].joints))
-    texts = [f"{x:.3g} rad by {part.source} ({len(part.joints)} joints)" for part, x in values]
-    name = one.names[a[worst]]
-    return f"{name} has two publishers that differ: {texts[0]}, which is used, and {texts[1]}"
+    used, not_used = (
+        f"{x:.3g} rad by {part.source} ({len(part.joints)} joints)"
+        for part, x in sorted(values, key=lambda value: -len(value[0].joints))
+    )
+    return f"{one.names[a[worst]]} has two publishers that differ: {used}, which is used, and {not_used}"

@@ -1,10 +1,10 @@
 """Messages to values and back: one registry by message type, for nodes, bags and tests.
 
-Conversions only read and write fields by name, so the same serve the message classes of rclpy and of
-`rosbags`; nothing of either is imported. Bytes of plain little-endian CDR are decoded without building the
-message, which takes 2 to 13 times as long: a conversion uses few of its numbers. Layout (OMG CDR, XCDR1): 4
-bytes of encapsulation, then fields aligned to their size counted from there; a string is its length with the
-final zero (uint32) and its bytes; a sequence its count (uint32).
+Messages are read from their bytes, little-endian CDR as all middlewares and bags have it, without building
+them: that takes 4 to 20 times as long, and few of their numbers are used. Layout (OMG CDR, XCDR1): 4 bytes of
+encapsulation, then fields aligned to their size counted from there; a string is its length with the final
+zero (uint32) and its bytes; a sequence its count (uint32). They are written by the names of their fields, so
+that the classes of rclpy and of `rosbags` serve alike; nothing of either is imported.
 """
 
 import struct
@@ -50,10 +50,9 @@ _joint_reading = unchecked(JointReading)
 class Conversion(NamedTuple):
     """Conversion of messages of one type."""
 
-    from_msg: Callable[[Any], Any]  # message to value; MeasurementError where its fields do not fit together
+    # Returns what reads its bytes; MeasurementError where its fields do not fit together
+    decoder: Callable[[], Decoder]
     to_msg: Callable[[Any, Any, str], Any]  # writes a value and a frame's name into a message, and returns it
-    # Returns a decoder, which gives exactly what `from_msg` does
-    decoder: Callable[[], Decoder] | None = None
     stamped: bool = True  # whether the message has a header
 
 
@@ -87,10 +86,6 @@ def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: 
         names.append(name)
     make = unchecked(kind) if kind.__bases__ == (object,) else kind  # whose base has slots of its own
 
-    def from_msg(msg: Any) -> Any:
-        arrays = [[getattr(get(msg), letter) for get, letter in one] for one in places]
-        return kind(stamp_from_msg(msg.header.stamp) if stamped else 0, *arrays)
-
     def to_msg(value: Any, msg: Any, frame_id: str = "") -> Any:
         set_header(msg, value.stamp_ns, frame_id)
         for name, one in zip(names, places, strict=True):
@@ -106,7 +101,7 @@ def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: 
         values = np.frombuffer(body, "<f8", doubles, (begin + 7) & -8)
         return make(stamp_ns, *map(values.__getitem__, parts))
 
-    return Conversion(from_msg, to_msg, lambda: decode, stamped)
+    return Conversion(lambda: decode, to_msg, stamped)
 
 
 # Of an Imu's doubles 4 are orientation, 3 rate, 3 force, each with 9 of covariance.
@@ -141,16 +136,8 @@ def imu_to_msg(sample: ImuSample, msg: Any, frame_id: str = "") -> Any:
     return _IMU.to_msg(sample, msg, frame_id)
 
 
-def joints_from_msg(msg: Any) -> JointReading:
-    """Convert sensor_msgs/JointState; an empty velocity or effort is "not sent", all names may be empty."""
-    position, *rest = (np.asarray(values, dtype=float) for values in (msg.position, msg.velocity, msg.effort))
-    velocity, effort = (values if len(values) else None for values in rest)
-    names = tuple(msg.name) or ("",) * len(position)
-    return JointReading(stamp_from_msg(msg.header.stamp), names, position, velocity, effort)
-
-
 def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
-    """Inverse of `joints_from_msg`; sequences keep their type (array of rclpy, numpy of rosbags)."""
+    """Write a joint state into a message; sequences keep their type (array of rclpy, numpy of rosbags)."""
     set_header(msg, reading.stamp_ns, frame_id)
     msg.name = list(reading.names)
     for field in ("position", "velocity", "effort"):
@@ -166,7 +153,10 @@ def doubles_like(field: Any, values: Any) -> Any:
 
 
 def joint_state_decoder() -> Decoder:
-    """Return a decoder of sensor_msgs/JointState that reads the names again only when they change."""
+    """Return a decoder of sensor_msgs/JointState that reads the names again only when they change.
+
+    An empty velocity or effort is "not sent", all names may be empty.
+    """
     block, names, end = b"", tuple[str, ...](), 0
 
     def decode(body: bytes, stamp_ns: int, begin: int) -> JointReading:
@@ -209,17 +199,17 @@ def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
     return np.frombuffer(body, "<f8", count, offset), offset + 8 * int(count)
 
 
-def inertia_from_msg(msg: Any) -> StampedInertia:
-    """Convert geometry_msgs/InertiaStamped, about the centre of mass in link axes; its frame is the link."""
-    body = msg.inertia
-    rows = ((body.ixx, body.ixy, body.ixz), (body.ixy, body.iyy, body.iyz), (body.ixz, body.iyz, body.izz))
-    com = np.array([body.com.x, body.com.y, body.com.z])
-    inertia = LinkInertia(msg.header.frame_id, float(body.m), com, np.array(rows))
-    return StampedInertia(stamp_from_msg(msg.header.stamp), inertia)
+def _inertia(body: bytes, stamp_ns: int, begin: int) -> StampedInertia:
+    """Decode geometry_msgs/InertiaStamped, about the centre of mass in link axes; its frame is the link."""
+    mass, *numbers = np.frombuffer(body, "<f8", 10, (begin + 7) & -8).tolist()
+    com, (xx, xy, xz, yy, yz, zz) = numbers[:3], numbers[3:]
+    rows = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    link = body[FRAME : begin - 1].decode()
+    return StampedInertia(stamp_ns, LinkInertia(link, mass, np.array(com), rows))
 
 
 def inertia_to_msg(stamped: StampedInertia, msg: Any, frame_id: str = "") -> Any:
-    """Inverse of `inertia_from_msg`; the frame may be another name of that of the link."""
+    """Write an inertia into a message; the frame may be another name of that of the link."""
     inertia, body = stamped.inertia, msg.inertia
     set_header(msg, stamped.stamp_ns, frame_id or inertia.link)
     body.m = float(inertia.mass)
@@ -242,25 +232,25 @@ def _number(layout: str) -> Conversion:
     def decode(body: bytes, _stamp_ns: int, _begin: int) -> ContactSample:
         return ContactSample(0, float(unpack(body)[0]))
 
-    return Conversion(lambda m: ContactSample(0, float(m.data)), number_to_msg, lambda: decode, stamped=False)
+    return Conversion(lambda: decode, number_to_msg, stamped=False)
 
 
 CONVERSIONS: dict[str, Conversion] = {
     IMU_TYPE: _IMU._replace(to_msg=imu_to_msg),
-    JOINT_STATE_TYPE: Conversion(joints_from_msg, joints_to_msg, joint_state_decoder),
+    JOINT_STATE_TYPE: Conversion(joint_state_decoder, joints_to_msg),
     WRENCH_TYPE: _WRENCH,
     PLAIN_WRENCH_TYPE: _vectors(WrenchSample, 6, "wrench_F 0 force.xyz torque.xyz", stamped=False),
     QUATERNION_TYPE: _QUATERNION,
     POSE_TYPE: _vectors(PoseSample, 7, "quaternion_xyzw 3 pose.orientation.xyzw", "p_WB 0 pose.position.xyz"),
     ODOMETRY_TYPE: _ODOMETRY._replace(to_msg=base_state_to_msg),
-    INERTIA_TYPE: Conversion(inertia_from_msg, inertia_to_msg),
+    INERTIA_TYPE: Conversion(lambda: _inertia, inertia_to_msg),
     BOOL_TYPE: _number("<?"),
     **{f"std_msgs/msg/{name}": _number(layout) for name, layout in NUMBERS.items()},
 }
 
 
 class MessageReader:
-    """Reads the messages of one topic, serialised or as objects.
+    """Reads the messages of one topic.
 
     Attributes:
         frame_id: Frame in the header of the last message; empty where it has none.
@@ -273,26 +263,24 @@ class MessageReader:
         deserialize: Callable[[bytes], Any] | None = None,
         convert: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Choose the conversion of a type (``package/msg/Name``), or take another one.
-
-        Messages are built from their bytes by `deserialize` where these are not decoded here.
+        """Choose the conversion of a type (``package/msg/Name``), or convert what `deserialize` builds.
 
         Raises:
             MeasurementError: If there is no conversion.
         """
         if convert is None and message_type not in CONVERSIONS:
             raise MeasurementError(f"no input has the type {message_type}, expected {listing(CONVERSIONS)}")
-        own = None if convert is None else Conversion(convert, number_to_msg, stamped=False)
-        chosen = own or CONVERSIONS[message_type]
-        self.frame_id, self.stamped = "", chosen.stamped
-        self._type, self._deserialize, self._from_msg = message_type, deserialize, chosen.from_msg
-        self._decode = None if chosen.decoder is None else chosen.decoder()
-        self._frame = b""
+        self.frame_id, self.stamped, self._frame = "", False, b""
+        self._type, self._convert = message_type, convert
+        self._decode: Callable[[bytes], Any] = deserialize or bytes
+        if convert is None:
+            make_decoder, _to_msg, self.stamped = CONVERSIONS[message_type]
+            self._decoder, self._decode = make_decoder(), self._from_cdr
         self._bytes: bytes | None = None  # the last ones that were decoded, and their value
         self._value: Any = None
 
     def read(self, message: Any) -> Any:
-        """Return the value of a message, of its bytes, or what is a value already.
+        """Return the value of the bytes of a message, or what is a value already.
 
         Several that read the same bytes share one value.
 
@@ -300,31 +288,29 @@ class MessageReader:
             of the type.
         """
         if not isinstance(message, bytes):
-            if hasattr(message, "stamp_ns"):
-                return message
-            self.frame_id = message.header.frame_id if self.stamped else ""
-            return self._from_msg(message)
+            return message
         if message is not self._bytes:
             self._value, self._bytes = self._decoded(message), message
         return self._value
 
     def _decoded(self, message: bytes) -> Any:
         try:
-            if self._decode is not None and message[:2] == LITTLE_ENDIAN:
-                body = message[ENCAPSULATION:]  # a copy, whose doubles are aligned
-                if not self.stamped:
-                    return self._decode(body, 0, 0)
-                sec, nanosec, length = _head(body)
-                begin = FRAME + length
-                if body[FRAME:begin] != self._frame:
-                    self._frame = body[FRAME:begin]
-                    self.frame_id = self._frame[:-1].decode(errors="replace")
-                return self._decode(body, sec * NANOSECONDS + nanosec, begin)
-            if self._deserialize is None:
-                raise DamagedMessageError(f"serialised {self._type} cannot be read here")
-            msg = self._deserialize(message)
+            value = self._decode(message)
         except MeasurementError:  # of the decoder: the fields do not fit together
             raise
         except Exception as error:  # each deserialiser has exceptions of its own
             raise DamagedMessageError(f"{len(message)} bytes are no {self._type}: {error}") from error
-        return self.read(msg)
+        return value if self._convert is None else self._convert(value)
+
+    def _from_cdr(self, message: bytes) -> Any:
+        if message[:2] != LITTLE_ENDIAN:
+            raise ValueError(f"they begin with {message[:2].hex()}, little-endian CDR with 0001")
+        body = message[ENCAPSULATION:]  # a copy, whose doubles are aligned
+        if not self.stamped:
+            return self._decoder(body, 0, 0)
+        sec, nanosec, length = _head(body)
+        begin = FRAME + length
+        if body[FRAME:begin] != self._frame:
+            self._frame = body[FRAME:begin]
+            self.frame_id = self._frame[:-1].decode(errors="replace")
+        return self._decoder(body, sec * NANOSECONDS + nanosec, begin)

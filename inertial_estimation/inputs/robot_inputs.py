@@ -48,7 +48,6 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import (
     Array,
     BaseState,
-    ContactSample,
     Health,
     ImuSample,
     JointReading,
@@ -122,44 +121,28 @@ class RobotInputs:
         self.streams = {stream.spec.name: stream for stream in streams}
         others = [stream for stream in streams if stream.spec.name != steps.driver]
         self.aligner = Aligner(self.streams[steps.driver], others, inputs, steps)
-        self._setup, self._units = setup, UnitDetector(robot, config)
+        self.setup, self._units = setup, UnitDetector(robot, config)
         # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
+        self._stores: dict[str, Store] = {
+            one.stream.spec.name: one.push
+            for one in (self.imu, self.joints, *self.contacts.values())
+            if one is not None
+        }
+        for name in self.streams.keys() & {BASE_STATE, YAW_REFERENCE}:
+            self._stores[name] = partial(self._store_orientation, self.streams[name])
         self._maps = {one.topic: one for one in map(FieldMap.find, inputs.map)}
         self.topics = self._topics(config.joint_states.topics)
 
-    def push_imu(self, sample: ImuSample, arrival_ns: int = 0, frame_id: str = "") -> None:
-        """Take a reading of the IMU, with the frame in the header of its message."""
-        if self.imu is not None:
-            self.imu.push(sample, arrival_ns, frame_id)
-            self._collect()
+    def push(self, name: str, value: Any, arrival_ns: int = 0, *more: str) -> None:
+        """Take a value of an input by its name (that of its stream, "<contact>/wrench"), if there is such.
 
-    def push_joints(self, reading: JointReading, arrival_ns: int = 0, source: str = JOINTS) -> None:
-        """Take a joint state, with the topic of its message or another name of its publisher."""
-        if self.joints is not None:
-            self.joints.push(reading, arrival_ns, source=source)
-            self._collect()
-
-    def push_contact(
-        self, contact: str, sample: WrenchSample | ContactSample, arrival_ns: int = 0, frame_id: str = ""
-    ) -> None:
-        """Take the wrench, force or switch of one contact.
-
-        Raises:
-            MeasurementError: If there is no such contact.
+        Its arrival [ns] is 0 where it is not known. More is the frame in the header of its message, and of a
+        joint state the name of its publisher.
         """
-        names = self._setup.contact_names
-        if contact not in names:
-            raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, names, 'there are')}")
-        if contact in self.contacts:
-            self.contacts[contact].push(sample, arrival_ns, frame_id)
-            self._collect()
-
-    def push_orientation(self, name: str, sample: Any, arrival_ns: int = 0) -> None:
-        """Take a YAW_REFERENCE (its quaternion) or a BASE_STATE (its twist and the vertical, in the base)."""
-        if name in self.streams:
-            self._store_orientation(self.streams[name], sample, arrival_ns)
+        if name in self._stores:
+            self._stores[name](value, arrival_ns, *more)
             self._collect()
 
     def _store_orientation(self, stream: Stream, sample: Any, arrival_ns: int, _frame: str = "") -> None:
@@ -174,17 +157,12 @@ class RobotInputs:
 
     def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Store]]:
         """Return the types of messages of each topic, and what stores a value, its arrival and its frame."""
-        topics: dict[str, tuple[tuple[str, ...], Store]] = {}
-        if self.imu is not None:
-            topics[IMU] = (IMU_TYPE,), self.imu.push
+        types = {IMU: (IMU_TYPE,), BASE_STATE: (ODOMETRY_TYPE,), YAW_REFERENCE: ORIENTATION_TYPES}
+        types |= {contact.stream.spec.name: contact.source.types for contact in self.contacts.values()}
+        topics = {name: (types[name], store) for name, store in self._stores.items() if name in types}
         if self.joints is not None:
             push = self.joints.push
             topics |= {one: ((JOINT_STATE_TYPE,), partial(push, source=one)) for one in joint_topics}
-        for contact in self.contacts.values():
-            topics[contact.stream.spec.name] = contact.source.types, contact.push
-        for name, types in ((BASE_STATE, (ODOMETRY_TYPE,)), (YAW_REFERENCE, ORIENTATION_TYPES)):
-            if name in self.streams:
-                topics[name] = types, partial(self._store_orientation, self.streams[name])
         for one in self._maps.values():
             stores: dict[str, Store] = {}
             if one.has_imu and (imu := topics.pop(IMU, None)) is not None:
@@ -192,7 +170,7 @@ class RobotInputs:
             if one.joint_names and self.joints is not None:
                 stores["joints"] = partial(self.joints.push, source=one.topic)
                 topics = {name: found for name, found in topics.items() if name not in joint_topics}
-            for own, contact_name in one.contacts_of(self._setup.contacts).items():
+            for own, contact_name in one.contacts_of(self.setup.contacts).items():
                 if (taken := self.contacts.get(contact_name)) is not None:
                     stores[own] = topics.pop(taken.stream.spec.name)[1]
             topics[one.topic] = (one.message_type,), partial(_store_mapped, one, stores)
@@ -274,7 +252,7 @@ class RobotInputs:
 
     def reset(self) -> None:
         """Forget all readings; counters stay."""
-        self.aligner.clear()
+        self.aligner.reset()
         if self.joints is not None:
             self.joints.reset()
         self._samples.clear()
@@ -400,11 +378,11 @@ class TakesReadings:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take a reading of the IMU."""
-        self.inputs.push_imu(sample)
+        self.inputs.push(IMU, sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, joints by name in any order, of all joints or some."""
-        self.inputs.push_joints(reading)
+        self.inputs.push(JOINTS, reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of a contact.
@@ -412,7 +390,11 @@ class TakesReadings:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        self.inputs.push_contact(contact, sample)
+        names = self.inputs.setup.contact_names
+        if contact not in names:
+            raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, names, 'there are')}")
+        if contact in self.inputs.contacts:
+            self.inputs.push(self.inputs.contacts[contact].stream.spec.name, sample)
 
 
 def joints_alone(robot: RobotModel, config: RobotGeometryConfig, needs: JointNeeds) -> RobotInputs:

@@ -7,13 +7,13 @@ time that its stamp means (`inputs/clocks.py`).
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.inputs.clocks import BLOCK_NS, StreamClock, Times
+from inertial_estimation.inputs.clocks import BLOCK_NS, OddStamps, StreamClock, Times
 from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
@@ -31,7 +31,7 @@ class DropReason(Enum):
     CONTRADICTION = "contradiction"  # of joint positions to the velocities of the same messages
     NO_VELOCITY = "no velocity yet"  # it is derived from positions, of which there are not enough
     ZERO_STAMP = "stamp is zero (not set)"  # although stamps were set before
-    EQUAL_STAMP = "equal stamp"
+    EQUAL_STAMP = "equal stamp"  # of the same values
     BACKWARD_STAMP = "backward stamp"  # shortly before that of the reading before
     STRAY_STAMP = "stray stamp"  # far from those of the readings before and after it
     OVERRUN = "overrun"  # it waited until the buffer was full
@@ -227,7 +227,7 @@ class Stream:
         clocks.streams.append(self)
 
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Take a row; it is stored, held until its clock is decided, or dropped and counted.
+        """Take a row; it is stored, or dropped and counted.
 
         Its stamp [ns] is not set if it is zero, its arrival [ns] is on the same clock, not known if it is
         zero; the row may be changed.
@@ -248,7 +248,7 @@ class Stream:
         elif clock.unset:
             clock.unset = False
         last_ns = clock.last_ns
-        if last_ns is not None and 0 < stamp_ns - last_ns <= clock.longest_ns and not clock.held:
+        if last_ns is not None and 0 < stamp_ns - last_ns <= clock.longest_ns and clock.odd is None:
             return self.store(stamp_ns, row, arrival_ns)
         return self.clocks.judge(self, stamp_ns, row, arrival_ns)
 
@@ -286,10 +286,18 @@ class Stream:
             found.append(f"a clock of its own, {moved}: set inputs.arrival: [{self.spec.name}]")
         return [text for text in found if text]
 
-    def clear(self) -> None:
+    def reset(self) -> None:
         """Forget all rows and the clock; counters stay."""
         self.ring.clear()
         self.clock.reset()
+
+    def change(self, row: Array) -> float:
+        """Return the largest change of a row, or of what is steady of it, since the last stored one."""
+        if not len(self.ring):
+            return 0.0
+        columns = self.spec.steady or slice(None)
+        last = self.ring.rows[self.ring.end - 1]
+        return float(np.abs(row[columns] - last[columns]).max(initial=0.0))
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
         """Return the row at a time, shape (width,), interpolated over at most a gap [ns], or None.
@@ -335,52 +343,50 @@ class ClockGroup:
         self.arrivals_tell = True  # whether clocks are compared; not where a simulation waits for answers
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Store, hold or drop a row whose stamp does not just follow the last one; see `Stream.push`."""
-        clock, held = stream.clock, stream.clock.held
+        """Store or drop a row whose stamp does not just follow the last one; see `Stream.push`."""
+        clock, odd = stream.clock, stream.clock.odd
         if clock.last_ns is None:
             return stream.store(stamp_ns, row, arrival_ns)
         step = stamp_ns - clock.last_ns
-        if step == 0:
+        if step == 0 and not stream.change(row):
             return stream.drop(DropReason.EQUAL_STAMP)
         if -clock.longest_ns <= step < 0:
             return stream.drop(DropReason.BACKWARD_STAMP, f"{seconds(-step):.3f} s back")
         ahead = stamp_ns - arrival_ns - clock.shift_ns  # of what its arrival allows
-        if step > 0 and min(step, ahead) <= clock.longest_ns:
-            self._drop_strays(stream)
+        if step >= 0 and min(step, ahead) <= clock.longest_ns:  # 0: its stamps are coarser than its readings
+            clock.odd = None
             if step > JUMP_NS:
                 clock.even.reset()
             return stream.store(stamp_ns, row, arrival_ns)
-        if held and not (0 < stamp_ns - held[-1][0] <= JUMP_NS and len(held) < CAPACITY):
-            self._drop_strays(stream)
-        held.append((stamp_ns, row.copy(), arrival_ns))
-        return self._decide(stream, arrival_ns)
+        if odd is None or not 0 < stamp_ns - odd.last_ns <= JUMP_NS:
+            clock.odd = OddStamps(stamp_ns, stamp_ns, stream.change(row) < STEADY_STEP)
+        else:
+            odd.last_ns, odd.count = stamp_ns, odd.count + 1
+            if self._has_jumped(stream, odd, arrival_ns):
+                return stream.store(stamp_ns, row, arrival_ns)
+        what = f"{abs(seconds(step)):.3f} s {'ahead' if step > 0 else 'back'}"
+        return stream.drop(DropReason.STRAY_STAMP, f"{what}: a second publisher, or a clock that was set?")
 
-    def _decide(self, stream: Stream, arrival_ns: int) -> bool:
-        """Follow the clock of the held readings if they show that it has jumped; return whether they do."""
-        held, newest = stream.clock.held, stream.clock.held[-1][0]
-        if len(held) < min(READINGS_TO_BELIEVE, stream.clock.readings + 1):
+    def _has_jumped(self, stream: Stream, odd: OddStamps, arrival_ns: int) -> bool:
+        """Return whether odd readings show that their clock has jumped; their stream begins on it then."""
+        if odd.count < min(READINGS_TO_BELIEVE, stream.clock.readings + 1):
             return False
         heard = [s for s in self.streams if s is not stream and arrival_ns - s.arrival_ns <= LONG_SILENCE_NS]
-        others = [s.clock for s in heard if s.spec.required and s.clock.last_ns is not None]
-        together = all(c.held and abs(c.held[-1][0] - newest) <= JUMP_NS for c in others)
-        if newest - held[0][0] < (SILENCE_NS if together else LONG_SILENCE_NS):
+        others = [s.clock.odd for s in heard if s.spec.required and s.clock.last_ns is not None]
+        together = all(o is not None and abs(o.last_ns - odd.last_ns) <= JUMP_NS for o in others)
+        if odd.last_ns - odd.first_ns < (SILENCE_NS if together else LONG_SILENCE_NS):
             return False
-        back = held[0][0] < (stream.clock.last_ns or 0) - JUMP_NS
-        steady = [s for s in self.streams if s.spec.steady is not None and s.clock.held and len(s.ring)]
-        anew = together and back and not (steady and all(_goes_on(s) for s in steady))
-        self._follow(self.streams if together else [stream], held[0][0])
+        back = odd.first_ns < (stream.clock.last_ns or 0) - JUMP_NS
+        steady = [s.clock.odd for s in self.streams if s.spec.steady is not None]
+        moved_on = [o.goes_on for o in steady if o is not None]
+        anew = together and back and not (moved_on and all(moved_on))
+        for one in self.streams if together else [stream]:
+            newest = one.ring.newest_ns
+            one.clock.reset()
+            if newest is not None and newest >= odd.first_ns:
+                self._clear_rows(one)
         self.begins_anew = self.begins_anew or anew
         return True
-
-    def _follow(self, streams: Sequence["Stream"], begin_ns: int) -> None:
-        """Store what streams hold on the clock that these readings show; it begins at a stamp [ns]."""
-        for one in streams:
-            held, newest = list(one.clock.held), one.ring.newest_ns
-            one.clock.reset()
-            if newest is not None and newest >= begin_ns:
-                self._clear_rows(one)
-            for reading in held:
-                one.store(*reading)
 
     def compare(self, stream: Stream) -> None:
         """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
@@ -410,19 +416,3 @@ class ClockGroup:
         best = max(groups, key=lambda group: (len(group), -np.abs(group).min()))
         apart = int(np.median(best)) - stream.clock.shift_ns
         return apart if abs(apart) > JUMP_NS else 0
-
-    def _drop_strays(self, stream: Stream) -> None:
-        """Drop the held readings, since the clock before is heard."""
-        held = stream.clock.held
-        if held:
-            step = seconds(held[-1][0] - (stream.clock.last_ns or 0))
-            side = "ahead" if step > 0.0 else "back"
-            stream.drop(DropReason.STRAY_STAMP, f"{abs(step):.3f} s {side}: a second publisher?", len(held))
-            held.clear()
-
-
-def _goes_on(stream: Stream) -> bool:
-    """Return whether the first held reading continues the motion of the last stored one."""
-    columns, last = stream.spec.steady, stream.ring.rows[stream.ring.end - 1]
-    change = stream.clock.held[0][1][columns] - last[columns]
-    return float(np.abs(change).max(initial=0.0)) < STEADY_STEP

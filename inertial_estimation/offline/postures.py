@@ -12,7 +12,7 @@ from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
-from inertial_estimation.inputs.messages import CONVERSIONS, IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
+from inertial_estimation.inputs.messages import IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_config import JointOffsets, RobotSetup
@@ -246,8 +246,9 @@ def _orientations(
 def _readings(recording: BagRecording, topic: str) -> Iterator[tuple[Sample, Array | None]]:
     """Yield the samples of a topic, each with its orientation x y z w or None."""
     if recording.topics[topic] == IMU_TYPE:
-        for message in recording.messages(topic):
-            yield CONVERSIONS[IMU_TYPE].from_msg(message), imu_orientation_from_msg(message)
+        orientations = map(imu_orientation_from_msg, recording.messages(topic))
+        for entry, quaternion in zip(recording.entries([topic]), orientations, strict=True):
+            yield entry.sample, quaternion
         return
     for entry in recording.entries([topic]):
         assert isinstance(entry.sample, OrientationSample)

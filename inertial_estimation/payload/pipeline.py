@@ -84,7 +84,7 @@ class TrunkPayloadPipeline(TakesReadings):
 
     def push_base_state(self, state: BaseState) -> None:
         """Add an orientation and velocity of the base."""
-        self.inputs.push_orientation(BASE_STATE, state)
+        self.inputs.push(BASE_STATE, state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
         """Execute every step whose inputs are complete; return their estimates in order of their stamps.

@@ -219,7 +219,7 @@ class Replay:
             results[node] = estimates
             for inputs in self._fed if node == TILT_NODE else ():
                 for estimate in estimates:
-                    inputs.push_orientation(BASE_STATE, estimate.state, now_ns)
+                    inputs.push(BASE_STATE, estimate.state, now_ns)
         if self._watcher is not None and results:
             self._watcher.see(*(results.get(node, ()) for node in self._estimates))
 

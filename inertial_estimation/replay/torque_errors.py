@@ -13,7 +13,7 @@ from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.inputs.joints import JointNeeds
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.friction import CoulombDirection, FrictionModel
 from inertial_estimation.models.joint_limits import urdf_limits
@@ -199,7 +199,7 @@ def _signals(
     sent = all(r.velocity is not None and np.isfinite(r.velocity).all() for r in readings)
     inputs, samples = joints_alone(robot, as_sent, JointNeeds(sent, efforts=True)), list[AlignedSample]()
     for reading in readings:
-        inputs.push_joints(reading)
+        inputs.push(JOINTS, reading)
         samples += inputs.ready()
     n, rows = robot.n_joints, np.array([sample.driver for sample in samples]).reshape(len(samples), -1)
     stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)

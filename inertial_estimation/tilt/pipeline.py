@@ -142,7 +142,7 @@ class TiltPipeline(TakesReadings):
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
         """Add a reference orientation of the base, whose yaw is taken while references arrive."""
-        self.inputs.push_orientation(YAW_REFERENCE, sample)
+        self.inputs.push(YAW_REFERENCE, sample)
 
     def tick(self, now_ns: int) -> list[BaseEstimate]:
         """Process all readings that have arrived.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.inputs.config import RobotGeometryConfig
-from inertial_estimation.inputs.joints import JointNeeds
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import joints_alone
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.payload.estimate import PayloadEstimate
@@ -82,7 +82,7 @@ class Moments(ReplayWatcher):
         if self._last_ns is not None and 0 <= reading.stamp_ns - self._last_ns < FRAME_NS:
             return
         self._last_ns = reading.stamp_ns
-        self._joints.push_joints(reading)
+        self._joints.push(JOINTS, reading)
         for sample in self._joints.ready():
             assert self._joints.joints is not None
             q = sample.driver[self._joints.joints.columns.q]

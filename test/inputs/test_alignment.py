@@ -30,12 +30,12 @@ def feed(robot, until, drop=()):
         if kind in drop and 0.2 < t < 0.6:
             continue
         if kind == 0:
-            robot.push_imu(imu(stamp, rate=[line(t, 1), line(t, 2), line(t, 3)]), at)
+            robot.push(IMU, imu(stamp, rate=[line(t, 1), line(t, 2), line(t, 3)]), at)
         elif kind == 1:
-            robot.push_joints(joints(stamp, [line(t, k) for k in range(4)], [0.2] * 4), at)
+            robot.push(JOINTS, joints(stamp, [line(t, k) for k in range(4)], [0.2] * 4), at)
         else:
             for contact in ("l_foot", "r_foot"):
-                robot.push_contact(contact, wrench(stamp, (0.0, 0.0, 50.0 + line(t, 0))), at)
+                robot.push(f"{contact}/wrench", wrench(stamp, (0.0, 0.0, 50.0 + line(t, 0))), at)
         yield robot
 
 
@@ -121,11 +121,11 @@ def test_base_states_are_rows_and_yaw_references_are_looked_up():
     for k in range(20):
         stamp = START + 5 * MS * k
         state = BaseState(stamp, half, np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
-        robot.push_orientation(BASE_STATE, state)
-        robot.push_imu(imu(stamp))
-        robot.push_joints(joints(stamp))
-    robot.push_orientation(YAW_REFERENCE, OrientationSample(START, half))
-    robot.push_orientation(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
+        robot.push(BASE_STATE, state)
+        robot.push(IMU, imu(stamp))
+        robot.push(JOINTS, joints(stamp))
+    robot.push(YAW_REFERENCE, OrientationSample(START, half))
+    robot.push(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
     sample = robot.ready()[-1]
     np.testing.assert_allclose(
         sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1, 0, -1, 0], atol=1e-12
@@ -141,9 +141,9 @@ def test_a_switch_that_is_sent_when_it_changes_holds_and_nobody_waits_for_it():
     for k in range(400):
         stamp = START + 5 * MS * k
         if k in (0, 100, 300):
-            robot.push_contact("l_foot", ContactSample(0, float(k != 100)), stamp)
-        robot.push_imu(imu(stamp), stamp)
-        robot.push_joints(joints(stamp, [swing(0.005 * k)[0]] * 4), stamp)
+            robot.push("l_foot/wrench", ContactSample(0, float(k != 100)), stamp)
+        robot.push(IMU, imu(stamp), stamp)
+        robot.push(JOINTS, joints(stamp, [swing(0.005 * k)[0]] * 4), stamp)
     values = [sample.rows["l_foot/wrench"] for sample in robot.ready()]
     assert len(values) == 400
     assert [float(v[0]) for v in values] == [1.0] * 100 + [0.0] * 200 + [1.0] * 100

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.input_scenes import MS, START, imu, inputs, joints, swing
+from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing
 
 from inertial_estimation.inputs.alignment import Continuity
 from inertial_estimation.inputs.clocks import EvenTimes, StreamClock
@@ -18,9 +18,9 @@ def play(robot, n, begin=0, imu_shift=0, joint_shift=0, arrival=0, latency=MS //
     for k in range(begin, begin + n):
         stamp = START + 5 * MS * k
         position, velocity = swing(0.005 * k)
-        robot.push_imu(imu(0 if stamps == "imu" else stamp + imu_shift), stamp + latency + arrival)
+        robot.push(IMU, imu(0 if stamps == "imu" else stamp + imu_shift), stamp + latency + arrival)
         reading = joints(0 if stamps == "joints" else stamp + joint_shift, [position] * 4, [velocity] * 4)
-        robot.push_joints(reading, stamp + latency + arrival)
+        robot.push(JOINTS, reading, stamp + latency + arrival)
         samples += robot.ready()
     return samples
 
@@ -64,7 +64,7 @@ def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_sh
 def test_a_single_stray_stamp_changes_nothing(shift):
     robot = inputs()
     play(robot, 50)
-    robot.push_imu(imu(START + 250 * MS + shift), START + 250 * MS)
+    robot.push(IMU, imu(START + 250 * MS + shift), START + 250 * MS)
     samples = play(robot, 50, begin=51)
     assert all(sample.continuity is Continuity.CONTINUOUS for sample in samples)
     assert robot.streams[IMU].drops.counts[DropReason.STRAY_STAMP] == 1
@@ -77,7 +77,7 @@ def test_a_second_publisher_on_another_clock_is_dropped(shift):
     samples = []
     for k in range(20, 120):
         samples += play(robot, 1, begin=k)
-        robot.push_imu(imu(START + 5 * MS * k + int(shift)), START + 5 * MS * k + MS)
+        robot.push(IMU, imu(START + 5 * MS * k + int(shift)), START + 5 * MS * k + MS)
     assert len(complete(samples)) >= 99
     assert f"s {'back' if shift < 0 else 'ahead'}: a second publisher" in robot.streams[IMU].drops.summary
 
@@ -97,12 +97,14 @@ def test_one_clock_that_jumps_is_followed_within_a_third_of_a_second(shift):
 def test_all_clocks_that_step_back_with_another_motion_begin_anew():
     robot = inputs()
     play(robot, 400)
-    robot.push_joints(joints(START, [1.4] * 4, [0.0] * 4), START + 2001 * MS)  # a recording that begins again
+    robot.push(
+        JOINTS, joints(START, [1.4] * 4, [0.0] * 4), START + 2001 * MS
+    )  # a recording that begins again
     samples = []
     for k in range(60):
         stamp = START + 5 * MS * k
-        robot.push_imu(imu(stamp), stamp + 2001 * MS)
-        robot.push_joints(joints(stamp, [1.4] * 4, [0.0] * 4), stamp + 2001 * MS)
+        robot.push(IMU, imu(stamp), stamp + 2001 * MS)
+        robot.push(JOINTS, joints(stamp, [1.4] * 4, [0.0] * 4), stamp + 2001 * MS)
         samples += robot.ready()
     assert [s.continuity for s in samples[:2]] == [Continuity.RESTARTED, Continuity.CONTINUOUS]
     assert samples[-1].stamp_ns == START + 295 * MS
@@ -125,19 +127,36 @@ def test_a_stall_of_the_scheduler_costs_nothing():
     late = START + 2500 * MS
     for k in range(100, 500):
         position, velocity = swing(0.005 * k)
-        robot.push_imu(imu(START + 5 * MS * k), late + k)
-        robot.push_joints(joints(START + 5 * MS * k, [position] * 4, [velocity] * 4), late + k)
+        robot.push(IMU, imu(START + 5 * MS * k), late + k)
+        robot.push(JOINTS, joints(START + 5 * MS * k, [position] * 4, [velocity] * 4), late + k)
         samples += robot.ready()
     samples += play(robot, 20, begin=500)
     assert len(complete(samples)) == 520
     assert [sample.continuity for sample in samples[1:]] == [Continuity.CONTINUOUS] * 519
 
 
+@pytest.mark.parametrize("mode", ["auto", "as_is"])
+def test_readings_whose_stamps_are_coarser_than_they_come_are_all_used(mode):
+    robot = inputs(parameters(inputs__stamps=mode))
+    for k in range(400):
+        stamp, (position, velocity) = START + 5 * MS * k, swing(0.005 * k)
+        coarse = stamp // (10 * MS) * 10 * MS
+        robot.push(IMU, imu(coarse, rate=[0.0, 0.0, 0.001 * k]), stamp)
+        robot.push(JOINTS, joints(coarse, [position] * 4, [velocity] * 4), stamp)
+    for name in (IMU, JOINTS):
+        stream = robot.streams[name]
+        times = stream.ring.times[: stream.ring.end]
+        assert (stream.drops.total, len(times)) == (0, 400)
+        assert (np.diff(times) > 0).all()
+        assert np.abs(times - START - 5 * MS * np.arange(400))[250:].max() <= 5.01 * MS
+        assert (np.diff(times)[250:].max() < 5.1 * MS) == (mode == "auto")
+
+
 def test_equal_and_backward_stamps_are_dropped_and_named():
     robot = inputs()
     play(robot, 20)
-    robot.push_imu(imu(START + 95 * MS), START + 100 * MS)
-    robot.push_imu(imu(START + 60 * MS), START + 101 * MS)
+    robot.push(IMU, imu(START + 95 * MS), START + 100 * MS)
+    robot.push(IMU, imu(START + 60 * MS), START + 101 * MS)
     counts = robot.streams[IMU].drops.counts
     assert counts == {DropReason.EQUAL_STAMP: 1, DropReason.BACKWARD_STAMP: 1}
     assert "0.035 s back" in message(robot, IMU, START + 101 * MS)
@@ -222,6 +241,17 @@ def test_a_change_of_the_rate_is_followed(fast, slow):
     assert np.diff(times).min() > 0
     assert np.abs(stamps - times)[1000:1300].max() < 4 * fast
     assert np.abs(stamps - times)[-200:].max() < 0.1 * slow
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.8, 1.2])
+def test_another_rate_is_followed_in_bursts(factor):
+    true, arrival = bursts(np.random.default_rng(3), 4000)
+
+    def warped(times):
+        return times + ((factor - 1.0) * np.maximum(times - true[1500], 0)).astype(np.int64)
+
+    times, _even = times_of(warped(arrival))
+    assert np.abs(times - warped(true))[1800:].max() < 0.1 * T
 
 
 def test_as_is_never_changes_a_stamp_and_reset_forgets():

@@ -34,15 +34,15 @@ def test_sources_are_one_for_all_or_one_for_each():
 
 def test_forces_are_checked_and_switches_are_no_forces():
     robot = robot_with("force")
-    robot.push_contact("l_foot", ContactSample(0, 60.0), START)
-    robot.push_contact("l_foot", ContactSample(0, 1e6), START + MS)
+    robot.push("l_foot/wrench", ContactSample(0, 60.0), START)
+    robot.push("l_foot/wrench", ContactSample(0, 1e6), START + MS)
     assert newest(robot, "l_foot/wrench") == [60.0]
     assert "vertical force is 1e+06 N" in robot.streams["l_foot/wrench"].drops.summary
-    robot.push_contact("r_foot", wrench(START, (1.0, 2.0, 30.0)), START)
+    robot.push("r_foot/wrench", wrench(START, (1.0, 2.0, 30.0)), START)
     assert newest(robot, "r_foot/wrench") == [30.0]
     robot = robot_with("switch")
     for value in (0.0, 1.0, 0.4, 2.0):
-        robot.push_contact("l_foot", ContactSample(0, value), START + round(value * 10) * MS)
+        robot.push("l_foot/wrench", ContactSample(0, value), START + round(value * 10) * MS)
     assert robot.streams["l_foot/wrench"].drops.total == 2  # 0.4 comes after 1, 2 is no probability
 
 
@@ -52,13 +52,15 @@ def test_integers_that_grow_with_the_force_are_scaled_to_the_weight(lifted):
     for k in range(1000):
         share = 0.5 + 0.5 * np.sin(0.02 * k) if lifted else 0.7
         for foot, own in (("l_foot", share), ("r_foot", 1.0 - share)):
-            robot.push_contact(foot, ContactSample(0, round(20.0 * lifted + 400.0 * own)), START + 5 * MS * k)
+            robot.push(
+                f"{foot}/wrench", ContactSample(0, round(20.0 * lifted + 400.0 * own)), START + 5 * MS * k
+            )
     rings = [robot.streams[f"{foot}/wrench"].ring for foot in FEET]
     total = sum(ring.rows[ring.end - 600 : ring.end, 0] for ring in rings)
     np.testing.assert_allclose(total, weight, rtol=0.15)
     for k in range(1000, 1200):  # the robot hangs
         for foot in FEET:
-            robot.push_contact(foot, ContactSample(0, 20.0 * lifted), START + 5 * MS * k)
+            robot.push(f"{foot}/wrench", ContactSample(0, 20.0 * lifted), START + 5 * MS * k)
     assert abs(newest(robot, "l_foot/wrench")[0]) < 0.05 * weight
 
 
@@ -66,9 +68,9 @@ def test_a_stuck_wrench_is_reported_and_used():
     robot = robot_with("wrench")
     for k in range(100):
         stamp = START + 5 * MS * k
-        robot.push_imu(imu(stamp, rate=[0.001 * (k % 7), 0.0, 0.0]), stamp)
-        robot.push_contact("l_foot", wrench(stamp), stamp)
-        robot.push_contact("r_foot", wrench(stamp, (0.0, 0.0, 50.0 + 0.1 * (k % 5))), stamp)
+        robot.push(IMU, imu(stamp, rate=[0.001 * (k % 7), 0.0, 0.0]), stamp)
+        robot.push("l_foot/wrench", wrench(stamp), stamp)
+        robot.push("r_foot/wrench", wrench(stamp, (0.0, 0.0, 50.0 + 0.1 * (k % 5))), stamp)
     assert "repeats exactly" in message(robot, "l_foot/wrench")
     assert "repeats" not in message(robot, "r_foot/wrench")
     assert len(robot.streams["l_foot/wrench"].ring) == 100
@@ -91,19 +93,19 @@ def test_axes_are_those_of_the_parameters_unless_messages_say_others(wrench_fram
     )
     for use in ("use", "ignore"):
         made = robot_with("wrench", parameters(inputs__frame_ids=use), robot)
-        made.push_contact("l_foot", wrench(START, (1.0, 2.0, 3.0)), START, frame_id)
+        made.push("l_foot/wrench", wrench(START, (1.0, 2.0, 3.0)), START, frame_id)
         assert made.contacts["l_foot"].axes is (WrenchAxes(axes) if use == "use" else by_parameters)
     np.testing.assert_array_equal(newest(made, "l_foot/wrench")[:3], [1.0, 2.0, 3.0])
 
 
 def test_a_wrench_in_another_frame_of_its_body_is_moved_to_that_of_the_parameters():
     robot = robot_with("wrench")
-    robot.push_contact("l_foot", wrench(START, (1.0, 0.0, 50.0), (0.0, 2.0, 0.0)), START, "L_cell")
+    robot.push("l_foot/wrench", wrench(START, (1.0, 0.0, 50.0), (0.0, 2.0, 0.0)), START, "L_cell")
     force = TURN @ [1.0, 0.0, 50.0]
     moment = TURN @ [0.0, 2.0, 0.0] + np.cross([0.0, 0.0, 0.1], force)
     np.testing.assert_allclose(newest(robot, "l_foot/wrench"), [*force, *moment], atol=1e-12)
     assert "turned by 90.0 deg" in message(robot, "l_foot/wrench")
-    robot.push_contact("r_foot", wrench(START), START, "nowhere")
+    robot.push("r_foot/wrench", wrench(START), START, "nowhere")
     assert "'nowhere' is no frame of the robot" in message(robot, "r_foot/wrench")
 
 
@@ -112,7 +114,7 @@ def test_a_wrench_in_another_frame_of_its_body_is_moved_to_that_of_the_parameter
 )
 def test_readings_of_the_imu_in_another_frame_are_turned(frame_id, turned):
     robot = inputs()
-    robot.push_imu(imu(START, [1.0, 0.0, 9.0], [0.0, 2.0, 0.0]), START, frame_id)
+    robot.push(IMU, imu(START, [1.0, 0.0, 9.0], [0.0, 2.0, 0.0]), START, frame_id)
     R, row = TURN if turned else np.eye(3), newest(robot, IMU)
     np.testing.assert_allclose(row[FORCE], R @ [1.0, 0.0, 9.0], atol=1e-12)
     np.testing.assert_allclose(row[RATE], R @ [0.0, 2.0, 0.0], atol=1e-12)
@@ -128,8 +130,8 @@ def sent_in(frame_id):
     robot = setup(wrench_frames=("L_cell", "R_cell"))
     sources = dict.fromkeys(robot.contact_names, ContactSource.WRENCH)
     taken = inputs(robot=robot, sources=sources)
-    taken.push_contact("l_foot", wrench(START), START, frame_id)
-    taken.push_contact("r_foot", wrench(START), START, "R_cell")
+    taken.push("l_foot/wrench", wrench(START), START, frame_id)
+    taken.push("r_foot/wrench", wrench(START), START, "R_cell")
     axes = SensorAxes(robot, taken.contacts)
     rows = np.arange(12.0).reshape(2, 6)
     return robot.robot, rows, axes.turned(rows, Q), axes.note

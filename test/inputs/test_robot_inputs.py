@@ -26,10 +26,10 @@ def test_impossible_readings_are_dropped_with_an_example(value):
     zeros = np.zeros(4)
     for k in range(3):
         bad = np.array([0.0, value, 0.0])
-        robot.push_imu(ImuSample(START + k, np.zeros(3), bad), START)
-        robot.push_contact("l_foot", wrench(START + k, bad), START)
+        robot.push(IMU, ImuSample(START + k, np.zeros(3), bad), START)
+        robot.push("l_foot/wrench", wrench(START + k, bad), START)
         tau = np.array([value, 0.0, 0.0, 0.0])
-        robot.push_joints(JointReading(START + k, JOINTS_OF, zeros, zeros, tau), START)
+        robot.push(JOINTS, JointReading(START + k, JOINTS_OF, zeros, zeros, tau), START)
     reason = DropReason.OUT_OF_RANGE if np.isfinite(value) else DropReason.NOT_FINITE
     for name, what in ((IMU, "angular rate y"), ("l_foot/wrench", "force y"), (JOINTS, "effort of L_hip")):
         drops = robot.streams[name].drops
@@ -43,16 +43,16 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
     assert set(levels.values()) == {HealthLevel.STALE}
     for k in range(50):
         stamp = START + 5 * MS * k
-        robot.push_imu(imu(stamp, rate=[0.0, 0.0, np.nan if k == 20 else 0.01 * (k % 3)]), stamp)
-        robot.push_joints(joints(stamp), stamp)
+        robot.push(IMU, imu(stamp, rate=[0.0, 0.0, np.nan if k == 20 else 0.01 * (k % 3)]), stamp)
+        robot.push(JOINTS, joints(stamp), stamp)
         if k < 10:
-            robot.push_contact("l_foot", wrench(stamp), stamp)
+            robot.push("l_foot/wrench", wrench(stamp), stamp)
     health = {h.name: h for h in robot.health(START + 245 * MS)}
     assert health[IMU].level is HealthLevel.WARN
     assert "1 of 50 readings dropped, last: not finite: angular rate z is nan" in health[IMU].message
     assert health["l_foot/wrench"].level is HealthLevel.ERROR
     assert "lost: last reading 0.20 s ago, limit 0.1 s" in health["l_foot/wrench"].message
-    robot.push_contact("l_foot", wrench(START - 3600_000 * MS), START + 246 * MS)
+    robot.push("l_foot/wrench", wrench(START - 3600_000 * MS), START + 246 * MS)
     assert "its stamps are now -3600.05 s off" in robot.health(START + 246 * MS)[2].message
     assert health["r_foot/wrench"].message == "waiting for the first reading"
 
@@ -61,9 +61,9 @@ def test_an_input_slower_than_its_timeout_is_named_with_the_remedy():
     robot = inputs()
     for k in range(25 * 22):
         stamp = START + 5 * MS * k
-        robot.push_imu(imu(stamp, rate=[0.0, 0.0, 0.01 * (k % 3)]), stamp)
+        robot.push(IMU, imu(stamp, rate=[0.0, 0.0, 0.01 * (k % 3)]), stamp)
         if k % 22 == 0:
-            robot.push_joints(joints(stamp, [1e-3 * k] * 4, [0.2] * 4), stamp)
+            robot.push(JOINTS, joints(stamp, [1e-3 * k] * 4, [0.2] * 4), stamp)
     said = next(h for h in robot.health(START + 25 * 22 * 5 * MS) if h.name == JOINTS)
     assert "comes every 0.11 s" in said.message
     assert "inputs.timeout of 0.1 s" in said.message
@@ -97,7 +97,7 @@ class Pipeline:
         found = []
         for k in range(begin, end):
             stamp = START + 5 * MS * k
-            self.stepper.inputs.push_imu(imu(stamp), stamp)
+            self.stepper.inputs.push(IMU, imu(stamp), stamp)
             found += self.stepper.tick(stamp if now is None else now)
         return found
 

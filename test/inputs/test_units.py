@@ -22,9 +22,11 @@ def play(
         w = np.array([roll_rate, 0.0, 0.0]) + 0.01 * rng.normal(size=3)
         q, v = np.array([swing(t, j) for j in range(4)]).T * (0.0 if still else 1.0)
         stamp = START + 1000 * MS // hz * k
-        robot.push_imu(imu(stamp, force * f, rate * w), stamp)
-        robot.push_joints(
-            JointReading(stamp, JOINTS_OF, position * (q + 0.2), velocity * v, effort * (8.0 + v)), stamp
+        robot.push(IMU, imu(stamp, force * f, rate * w), stamp)
+        robot.push(
+            JOINTS,
+            JointReading(stamp, JOINTS_OF, position * (q + 0.2), velocity * v, effort * (8.0 + v)),
+            stamp,
         )
     return robot
 

@@ -7,25 +7,23 @@ import pytest
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from support.arm_robot import HOLDING, JOINTS
 
-from inertial_estimation.inputs.messages import (
-    CONVERSIONS,
-    JOINT_STATE_TYPE,
-    inertia_from_msg,
-    inertia_to_msg,
-    joints_to_msg,
-    stamp_from_msg,
-)
-from inertial_estimation.ros.messages import torque_command_to_msg
+from inertial_estimation.inputs.messages import inertia_to_msg, joints_to_msg, stamp_from_msg
+from inertial_estimation.ros.messages import message_reader, torque_command_to_msg
 from inertial_estimation.signals import JointReading, LinkInertia, StampedInertia, TorqueCommand
 
 BALL = "['{kind: ball, link: lower, mass: 1, at: [0.1, 0, 0], start: 0.1}']"
 HELD = np.array([HOLDING[name] for name in JOINTS])
+
+
+def value_of(msg):
+    return message_reader(type(msg))(serialize_message(msg))
 
 
 class StubController:
@@ -37,7 +35,7 @@ class StubController:
         world.node.create_subscription(JointState, "joint_states", self.answer, 200)
 
     def answer(self, msg):
-        reading = CONVERSIONS[JOINT_STATE_TYPE].from_msg(msg)
+        reading = value_of(msg)
         self.positions[reading.stamp_ns] = reading.position
         tau = HELD - 2.0 * reading.position - 0.5 * reading.velocity
         command = TorqueCommand(reading.stamp_ns, reading.names, tau)
@@ -81,7 +79,7 @@ def test_simulator_publishes_answers_and_ends(world, arm):
         command = TorqueCommand(stamp_from_msg(joints[-1].header.stamp), JOINTS, (0.0, 0.0))
         world.publish("joint_torque_commands", torque_command_to_msg(command), 200)
         world.pause(0.01)
-        return inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0)
+        return value_of(truth[-1])[1].mass == pytest.approx(2.0)
 
     assert world.run(loaded, sensors=False)
 

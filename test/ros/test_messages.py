@@ -16,12 +16,7 @@ from std_msgs.msg import Float64MultiArray
 
 import inertial_estimation as ie
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.inputs.messages import (
-    CONVERSIONS,
-    QUATERNION_TYPE,
-    orientation_to_msg,
-    stamp_from_msg,
-)
+from inertial_estimation.inputs.messages import orientation_to_msg, stamp_from_msg
 from inertial_estimation.recordings import estimate_messages
 from inertial_estimation.recordings.estimate_messages import UNKNOWN_VARIANCE, base_reference_to_msg
 from inertial_estimation.ros import messages
@@ -53,7 +48,7 @@ def test_orientation_and_tilt_describe_the_same_rotation():
     estimate = base_estimate(R_WB, np.eye(3), stamp_ns=3_000_000_005)
     orientation = over_the_wire(orientation_to_msg(estimate.state, QuaternionStamped(), "odom"))
     tilt = over_the_wire(estimate_messages.tilt_to_msg(estimate, Vector3Stamped(), "base"))
-    sample = CONVERSIONS[QUATERNION_TYPE].from_msg(orientation)
+    sample = messages.message_reader(QuaternionStamped)(serialize_message(orientation))
     same(sample.quaternion_xyzw, estimate.state.quaternion_xyzw)
     assert sample.stamp_ns == stamp_from_msg(tilt.header.stamp) == 3_000_000_005
     assert (orientation.header.frame_id, tilt.header.frame_id) == ("odom", "base")

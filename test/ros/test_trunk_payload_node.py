@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -24,6 +25,7 @@ from inertial_estimation.payload.report import KIND
 from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
+from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.signals import BaseState, HealthLevel, ImuSample, JointReading
 
 CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
@@ -80,6 +82,10 @@ def numbers(inertia):
     return [inertia.mass, *inertia.com_L, *inertia.inertia_Lcm.ravel()]
 
 
+def inertia_of(msg):
+    return message_reader(InertiaStamped)(serialize_message(msg))
+
+
 def event_of(msg):
     (status,) = msg.status
     return stamp_from_msg(msg.header.stamp), health_from_msg(status)[1]
@@ -113,11 +119,11 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
     mass = pytest.approx(robot.scene.mass, abs=0.02)
     assert world.run(lambda: inertias[-1].inertia.m == mass)
-    stamp_ns, trunk = conversion.inertia_from_msg(inertias[-1])
+    stamp_ns, trunk = inertia_of(inertias[-1])
     np.testing.assert_allclose(trunk.com_L[:2], robot.scene.com[:2], atol=2e-3)
-    assert conversion.inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
+    assert inertia_of(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
     expected = robot.replayed()
-    published = dict(map(conversion.inertia_from_msg, inertias))
+    published = dict(map(inertia_of, inertias))
     assert stamp_ns in expected
     for stamp_ns, inertia in published.items():
         np.testing.assert_array_equal(numbers(inertia), numbers(expected[stamp_ns].trunk))

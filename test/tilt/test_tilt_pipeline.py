@@ -246,11 +246,13 @@ def trot():
 
 
 def wrench(inputs, name, stamp, row, _force):
-    inputs.push_contact(name, ie.WrenchSample(stamp, row))
+    inputs.push(inputs.contacts[name].stream.spec.name, ie.WrenchSample(stamp, row))
 
 
 def number(of):
-    return lambda inputs, name, stamp, _row, force: inputs.push_contact(name, ContactSample(stamp, of(force)))
+    return lambda inputs, name, stamp, _row, force: inputs.push(
+        f"{name}/wrench", ContactSample(stamp, of(force))
+    )
 
 
 SOURCES = {
