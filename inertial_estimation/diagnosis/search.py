@@ -39,8 +39,13 @@ MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER = 5.0  # log odds within which others are alike, too
 OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
-# Shares of a part that its best explanation leaves, from which no cause is certain
-UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7, "torques": 0.5}
+UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
+SURE = {
+    "rotation": 0.7,
+    "wrenches": 0.3,
+    "whole body": 0.3,
+    "torques": 0.5,
+}  # most that a certain cause leaves
 SAYS = {
     "positions": "positions and limits",
     "velocities": "velocities and slopes of the positions",
@@ -193,7 +198,7 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     if others:
         more = f", and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         said += f"; it cannot be distinguished from: {'; '.join(others[:MOST_NAMED])}{more}"
-    fits = now < UNEXPLAINED.get(name, math.inf)
+    fits = now < SURE.get(name, math.inf)
     if not fits:
         said += "; so much stays unexplained that the description may be wrong instead"
     verdict = Verdict.WARN if one.mild or not fits else Verdict.WRONG
@@ -202,8 +207,7 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
 
 def something_else(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     """Return the finding that parts disagree and nothing explains it; nothing where all agree well enough."""
-    mixed = [name for name in UNEXPLAINED if name in parts and len(parts[name].left) == 1]
-    left = {name: float(parts[name].left[0]) for name in mixed}
+    left = {name: float(part.left.max()) for name, part in parts.items() if name in UNEXPLAINED}
     odd = [f"{SAYS[n]} ({100 * x:.0f} % unexplained)" for n, x in left.items() if x > UNEXPLAINED[n]]
     if not odd:
         return []

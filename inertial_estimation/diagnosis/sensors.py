@@ -25,7 +25,7 @@ SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to diff
 MANY = 20  # values, from which their equality, or their variety, says something
 STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times the median run
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
-STEPS, LIFTED = 4, 0.25  # times that each walking foot is put down or lifted; share of its usual load
+STEPS, LIFTED = 6, 0.25  # times that each walking foot is put down or lifted; share of its usual load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 FEWEST_JUMPS, LEAST_JUMP = 5, 0.1  # of positions, which are no spikes; share of the range of a joint
@@ -291,7 +291,7 @@ def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) 
 
 
 def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> Iterator[Finding]:
-    """Find contacts whose readings do not change while every other one is put down and lifted twice."""
+    """Find contacts whose readings do not change while all others are put down and lifted for three steps."""
     loads = {name: np.linalg.norm(stream.values[:, :3], axis=1) for name, stream in wrenches.items()}
     for name, stream in wrenches.items():
         begins, ends = _runs(stream.values)

@@ -90,6 +90,21 @@ def test_a_foot_that_does_not_change_while_the_other_steps_is_stuck():
     assert failed(streams(left=left, right=right)) == [("stuck", "left/wrench")]
 
 
+@pytest.mark.parametrize("dead", [0.0, 21.5])
+def test_a_foot_of_a_slow_walk_whose_readings_stand_still_is_stuck_and_one_in_the_air_is_not(dead):
+    t = 1e-9 * times()
+    rng = np.random.default_rng(1)
+    feet = {}
+    for k, name in enumerate(("lf", "rf", "lh", "rh")):
+        lifted = np.mod(t / 2.0 + 0.25 * k, 1.0) < 0.2
+        force = np.where(lifted, 0.0, 60.0 + rng.standard_normal(len(t)))
+        force[100] = 400.0  # an impact
+        feet[name] = np.column_stack((np.zeros((len(t), 2)), force, np.zeros((len(t), 3))))
+    assert failed(streams(**feet)) == []
+    feet["rf"] = np.where(t[:, None] > t[600], [0.0, 0.0, dead, 0.0, 0.0, 0.0], feet["rf"])
+    assert failed(streams(**feet)) == [("stuck", "rf/wrench")]
+
+
 def named(stream):
     found = stream_findings(RobotStreams(stream, None, {}), 0.1)
     return [one.check for one in found if one.failed]
