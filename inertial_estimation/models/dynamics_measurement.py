@@ -203,7 +203,8 @@ class EquationTerms:
         of_base, moving = inertia[:, :6], list(self._imu.moving)
         sensed: Array = inertia.copy()
         sensed[:, :6] = of_base @ self.T_BI.toActionMatrix()
-        sensed[:, moving] -= of_base @ self._data.J[:, moving]
+        if moving:
+            sensed[:, moving] -= of_base @ self._data.J[:, moving]
         return sensed
 
 
