@@ -1,6 +1,5 @@
 """The whole-body controller: from the state of the robot to joint torques, once a tick."""
 
-import fnmatch
 from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -29,11 +28,11 @@ from inertial_estimation.control.tasks import (
 from inertial_estimation.control.walking.biped import BipedGait
 from inertial_estimation.control.walking.crawl import CrawlGait
 from inertial_estimation.control.walking.gait import Gait, GaitPhase, SupportTarget, Tick
-from inertial_estimation.errors import ConfigurationError, NumericalError, did_you_mean
+from inertial_estimation.errors import ConfigurationError, NumericalError
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import stance_positions
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import RobotModel, matching
 from inertial_estimation.models.whole_body_dynamics import (
     BaseMotion,
     DynamicsState,
@@ -97,13 +96,7 @@ def posture_stiffness(config: PostureConfig, joint_names: Sequence[str]) -> Arra
         )
     k = np.full(len(joint_names), config.stiffness)
     for pattern, stiffness in zip(config.joints, config.stiffnesses, strict=True):
-        found = [i for i, name in enumerate(joint_names) if fnmatch.fnmatchcase(name, pattern)]
-        if not found:
-            raise ConfigurationError(
-                f"no joint matches '{pattern}' of 'posture.joints'"
-                f"{did_you_mean(pattern, joint_names, 'the model has')}"
-            )
-        k[found] = stiffness
+        k[matching([pattern], joint_names, "joint", "'posture.joints'")] = stiffness
     return k
 
 

@@ -13,6 +13,7 @@ from inertial_estimation.models.robot_config import AddedFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, is_imu
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import roll_pitch_of, yaw_of
 
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
@@ -200,7 +201,7 @@ def _fill(points: Array) -> float:
 
 def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
     """Return the fixed-axis angles of a URDF's <origin>, R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    pitch = float(np.arcsin(np.clip(-R[2, 0], -1.0, 1.0)))
+    roll, pitch = roll_pitch_of(R)
     if abs(R[2, 0]) > 1.0 - 1e-9:
         return 0.0, pitch, float(np.arctan2(-R[0, 1], R[1, 1]))
-    return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
+    return roll, pitch, yaw_of(R)

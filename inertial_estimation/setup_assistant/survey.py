@@ -1,6 +1,5 @@
 """What the description of a robot tells about it: kind, joints to lock, sensors, feet, posture, links."""
 
-import fnmatch
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing
+from inertial_estimation.errors import ConfigurationError, ModelError, listing
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.bodies import has_usable_prior
 from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
@@ -25,7 +24,7 @@ from inertial_estimation.models.limbs import (
 )
 from inertial_estimation.models.link_shapes import link_shapes
 from inertial_estimation.models.robot_config import with_frames
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import RobotModel, matching
 from inertial_estimation.setup_assistant.description import Description, describe
 from inertial_estimation.setup_assistant.foot_contacts import FootContact, added_frames, placed_contacts
 from inertial_estimation.setup_assistant.name_words import (
@@ -416,9 +415,11 @@ def _locked(
     urdf: str, described: Description, wishes: Wishes
 ) -> tuple[dict[str, str], RobotModel, KindDecision]:
     """Return the locked joints, the robot without them, its base free, and what kind it is."""
-    kept = _joints_asked(described, wishes.unlock, "--unlock")
+    names = [joint.name for joint in described.joints]
+    kept = [names[j] for j in matching(wishes.unlock, names, "joint", "--unlock")]
     locked = joints_to_lock(urdf, described, kept)
-    locked |= dict.fromkeys(_joints_asked(described, wishes.lock, "--lock"), "as asked")
+    asked = matching(wishes.lock, names, "joint", "--lock")
+    locked |= dict.fromkeys((names[j] for j in asked), AS_ASKED)
     while True:
         free = RobotModel.from_urdf(urdf, locked_joints=list(locked))
         if not free.n_joints:
@@ -428,8 +429,7 @@ def _locked(
         decision = decide_kind(free, wishes.kind)
         ends = {j: reason for j, reason in ends_to_lock(free, decision.legs).items() if j not in kept}
         if not ends:
-            order = [joint.name for joint in described.joints]
-            return dict(sorted(locked.items(), key=lambda item: order.index(item[0]))), free, decision
+            return {name: locked[name] for name in names if name in locked}, free, decision
         locked |= ends
 
 
@@ -454,17 +454,6 @@ def _open_points(
         feet = "; ".join(several)
         said.append(f"contacts: several force sensors in a foot ({feet}): publish the sum of their wrenches")
     return said
-
-
-def _joints_asked(described: Description, patterns: Sequence[str], option: str) -> list[str]:
-    """Return the joints that match names or shell patterns."""
-    names = [joint.name for joint in described.joints]
-    for pattern in patterns:
-        if not fnmatch.filter(names, pattern):
-            raise ConfigurationError(
-                f"no joint matches '{pattern}' in {option}{did_you_mean(pattern, names, 'the URDF has')}"
-            )
-    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _arm(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.identifiability import base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
@@ -20,7 +20,7 @@ from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.link_shapes import SelfCollision
 from inertial_estimation.models.measurement_rows import MeasurementNoise
 from inertial_estimation.models.robot_config import DriveGains, JointOffsets
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import RobotModel, matching
 from inertial_estimation.signals import Array
 
 STRUCTURE_STATES = 200  # random states from which the base parameters are determined
@@ -75,11 +75,7 @@ def design_robot(config: IdentificationConfig, urdf: str, *, joints: Sequence[st
         raise ConfigurationError(
             f"the base floats: choose what moves while the trunk is held, --joints out of {listing(names)}"
         )
-    for pattern in joints:
-        if not fnmatch.filter(names, pattern):
-            hint = did_you_mean(pattern, names, "the model has")
-            raise ConfigurationError(f"no joint matches '{pattern}'{hint}")
-    chosen = [n for n in names if not joints or any(fnmatch.fnmatchcase(n, pattern) for pattern in joints)]
+    chosen = [names[j] for j in matching(joints or ("*",), names, "joint")]
     if known.floating_base:
         return _hung(config, urdf, [name for name in names if name not in chosen])
     limits = joint_limits(free)
