@@ -174,12 +174,9 @@ class JointVelocities:
     @property
     def source(self) -> str:
         """Where the velocities of the last joint state come from, for people."""
-        if not self._derived.any():
-            return "measured"
-        if self._derived.all():
-            return f"derived from positions{': those sent are all zero' if self._fake else ''}"
         names = [self._names[j] for j in np.flatnonzero(self._derived)]
-        return f"derived from positions for {listing(names, limit=6)}, otherwise measured"
+        why = ", those sent are all zero" if self._fake else ""
+        return f"derived from positions: {listing(names, limit=6)}{why}" if names else "measured"
 
 
 JOINTS = "joint_states"
