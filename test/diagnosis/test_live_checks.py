@@ -1,15 +1,18 @@
-"""A running pipeline checks the data that it uses once after its start, and on request; nothing else."""
+"""Checks of a running robot, and what a description says against itself."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.pipeline_inputs import push
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, JointReading
 from inertial_estimation.simulation.config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
@@ -110,3 +113,42 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
     said = panda.feed(pipeline, opposed, shift_ns=13 * NANOSECONDS)
     assert len(calls) == 3, "the second one confirms it"
     assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
+
+
+LINKS, LENGTH, MASS, EFFORT = 6, 0.3, 3.0, 80.0
+
+
+def arm(link: int = 0, *, mass: float = MASS, moment: float = 0.03, effort: float = EFFORT) -> str:
+    """An arm of 18 kg about z, y, y, ..., the numbers of one link its own."""
+    parts, above = [link_xml("base")], "base"
+    for i in range(1, LINKS + 1):
+        m, moments, limit = (mass, moment, effort) if i == link else (MASS, 0.03, EFFORT)
+        axis, place = ("0 1 0", f"0 0 {LENGTH}") if i > 1 else ("0 0 1", "0 0 0")
+        parts.append(link_xml(f"link{i}", m, f"0 0 {0.5 * LENGTH}", 3 * [moments]))
+        parts.append(joint_xml(f"joint{i}", above, f"link{i}", axis, place, limit=(-2, 2, limit, 3)))
+        above = f"link{i}"
+    return robot_xml(*parts, name="arm")
+
+
+def doubts(urdf: str, *, floating: bool = False) -> list[str]:
+    return description_warnings(RobotModel.from_urdf(urdf, floating_base=floating), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_nothing_is_said_of_a_plausible_robot(floating: bool) -> None:
+    assert not doubts(arm(), floating=floating)
+
+
+@pytest.mark.parametrize(
+    ("urdf", "kind", "name"),
+    [
+        (arm(5, mass=42.9, effort=800.0), "heavier than all others", "link5"),
+        (arm(3, moment=30.0), "too large for the body", "link3"),
+        (arm(3, moment=3e-6), "denser than any metal", "link3"),
+        (arm(2, effort=8.0), "effort limits", "joint2"),
+    ],
+)
+def test_one_wrong_number_is_named(urdf: str, kind: str, name: str) -> None:
+    said = doubts(urdf)
+    assert any(kind in line and f"'{name}'" in line for line in said)
+    assert len([line for line in said if "effort limits" not in line]) == ("effort" not in kind)
