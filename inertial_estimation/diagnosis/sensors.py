@@ -25,7 +25,7 @@ SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to diff
 MANY = 20  # values, from which their equality, or their variety, says something
 STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times the median run
 MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
-STEPS, LIFTED = 6, 0.25  # times that each walking foot is put down or lifted; share of its usual load
+STEPS, LIFTED = 8, 0.25  # times that the others are put down or lifted; share of their usual load
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 FEWEST_JUMPS, LEAST_JUMP = 5, 0.1  # of positions, which are no spikes; share of the range of a joint
@@ -291,7 +291,7 @@ def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) 
 
 
 def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> Iterator[Finding]:
-    """Find contacts whose readings do not change while all others are put down and lifted for three steps."""
+    """Find contacts whose readings do not change while all others are put down and lifted more than once."""
     loads = {name: np.linalg.norm(stream.values[:, :3], axis=1) for name, stream in wrenches.items()}
     for name, stream in wrenches.items():
         begins, ends = _runs(stream.values)
@@ -304,7 +304,8 @@ def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> It
             load = load[(times >= first) & (times <= last)] / max(np.nanquantile(load, 0.9), 1e-9)  # impacts
             down = load[(load < LIFTED) | (load > 1.0 - LIFTED)] > 0.5
             steps.append(np.count_nonzero(np.diff(down)))
-        if lasts > SILENT_S and min(steps, default=0) >= STEPS:
+        # Of a foot between two of its steps, each other one is lifted and put down once.
+        if lasts > SILENT_S and min(steps, default=0) > 2 and sum(steps) >= STEPS:
             said = f"its readings do not change for {lasts:.3g} s, while all others are put down and lifted"
             yield Finding("stuck", f"{name}/wrench", Verdict.WRONG, lasts, "s", said, REPEATS)
             kept.setdefault(f"{name}/wrench", stream.values.copy())[begins[k] : ends[k]] = np.nan

@@ -96,7 +96,7 @@ def test_a_foot_of_a_slow_walk_whose_readings_stand_still_is_stuck_and_one_in_th
     rng = np.random.default_rng(1)
     feet = {}
     for k, name in enumerate(("lf", "rf", "lh", "rh")):
-        lifted = np.mod(t / 2.0 + 0.25 * k, 1.0) < 0.2
+        lifted = np.mod(t / 3.0 + 0.25 * k, 1.0) < 0.2
         force = np.where(lifted, 0.0, 60.0 + rng.standard_normal(len(t)))
         force[100] = 400.0  # an impact
         feet[name] = np.column_stack((np.zeros((len(t), 2)), force, np.zeros((len(t), 3))))
