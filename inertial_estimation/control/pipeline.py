@@ -118,7 +118,7 @@ class SensedState:
             return None
         last = fresh[-1]
         v = np.zeros(self.joint_states.columns.n)
-        for part in self.joint_states.parts:
+        for part in sorted(self.joint_states.parts, key=lambda part: part.stream.arrival_ns):
             v[part.joints] = _velocities(part)
         name = BASE_STATE if last.spec.name == BASE_STATE else JOINTS
         return last.drops.arrival_ns, f"{name}: {last.drops.summary}", v

@@ -68,7 +68,7 @@ class PositionTrack:
         """Forget all joint states."""
         self.remark = ""  # that an encoder has slipped
         self._in_turn = False  # whether it, and others that go on from it, come between those that are used
-        self._dropped = 0, np.zeros(0)  # time of the last one [ns], its positions and velocities
+        self._dropped: tuple[int, Array] | None = None  # time of the last one [ns], its state
 
     def fault(self, stored: Ring, time_ns: int, state: Array) -> Fault | None:
         """Return why positions and velocities, shape (2 m,), must not be used after those that are stored."""
@@ -80,9 +80,9 @@ class PositionTrack:
         if joint is None:
             return None
         name, positions = self._names[joint], f"{used[joint]:.3g} and {state[joint]:.3g} rad"
-        (before_ns, before), self._dropped = self._dropped, (time_ns, state.copy())
+        (before_ns, before), self._dropped = self._dropped or (time_ns, state), (time_ns, state.copy())
         step_ns = time_ns - before_ns
-        goes_on = step_ns <= self._gap_ns and self._jumping(step_ns, before, state) is None
+        goes_on = 0 < step_ns <= self._gap_ns and self._jumping(step_ns, before, state) is None
         if goes_on and time_ns - newest > self._wait_ns:
             self.remark = f"{name} jumped between {positions}, and stayed: has its encoder slipped?"
             return None
@@ -381,7 +381,7 @@ class JointInput:
         """Begin without a joint state."""
         n, effort = robot.n_joints, needs.efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
-        self._part = functools.partial(JointPart, robot, config, clocks, needs)
+        self._part, self._clocks = functools.partial(JointPart, robot, config, clocks, needs), clocks
         self._names, self._config = JointNames(robot, config.joint_names), config.inputs
         self._partial = needs.partial
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
@@ -485,9 +485,13 @@ class JointInput:
         return [note for note in notes if note]
 
     def reset(self) -> None:
-        """Forget all joint states."""
-        for part in {self._whole, *self.parts}:
-            part.reset()
+        """Forget all joint states, and which joints come together."""
+        for part in self.parts:
+            if part is not self._whole:
+                self._clocks.streams.remove(part.stream)
+        self._whole.reset()
+        self.parts, self._used, self._aligner = [], [], None
+        self._known.clear()
 
 
 def _measured(reading: JointReading) -> tuple[JointReading, str]:

@@ -133,6 +133,21 @@ def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, stat
     assert controller_health(talos, later).level is ie.HealthLevel.OK
 
 
+def test_an_impossible_reading_is_braked_also_after_a_position_was_once_missing(talos) -> None:
+    v, q = np.full(32, 0.1), home(talos)
+    answer(talos, 0, q=q, v=v)
+    missing = q.copy()
+    missing[3] = np.nan
+    push_state(talos, TICK_NS, missing, -v)
+    for tick in range(2, 60):
+        push_state(talos, tick * TICK_NS, q, v)
+        talos.tick(tick * TICK_NS)
+    assert talos.last.state is ControlState.CONTROL
+    tau = answer(talos, 60, q=np.where(np.arange(32) == 3, 1e30, q), v=v)
+    assert talos.last.state is ControlState.DAMPING
+    assert (tau[6:] < 0.0).all(), "as fast as the joints move"
+
+
 def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talos) -> None:
     def tilted(angle: float) -> np.ndarray:
         return quaternion_from_rotation(exp_so3(np.array([0.0, angle, 0.0])))

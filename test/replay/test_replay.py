@@ -79,7 +79,7 @@ class FakeInputs:
         if what == "imu":
             self.waiting.append(value.stamp_ns)
 
-    def push_orientation(self, name: str, value: Any, arrival_ns: int) -> None:
+    def push(self, name: str, value: Any, arrival_ns: int) -> None:
         self._push(INPUTS[name][0], value, arrival_ns, "")
 
     def connect(
