@@ -1,4 +1,4 @@
-"""What agrees, a line each, so that one knows what was looked at."""
+"""What agrees, a line each, so that one knows what was looked at; and efforts that are no torques."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,13 +9,14 @@ import numpy as np
 from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
-from inertial_estimation.diagnosis.parts import BEYOND, MOUNTED, Part, hangs, specific_force
-from inertial_estimation.diagnosis.table import Table
+from inertial_estimation.diagnosis.parts import BEYOND, MOUNTED, Part, hangs, specific_force, torque_columns
+from inertial_estimation.diagnosis.table import Table, rms
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
+EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
 SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
 WRENCHES = "contact wrenches"
 
@@ -134,3 +135,18 @@ def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
         unknown = ", or the contact forces are unknown" if table.robot.n_base else ""
         why = f"no predicted torque stands out from friction{unknown}: move the joints"
         yield cannot_tell("effort", JOINTS, why if np.isfinite(tau).any() else "no efforts are sent")
+
+
+def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
+    """Return the finding that efforts exceed by far all that weight, motion and friction can need."""
+    columns = torque_columns(table) if "torques" in parts else None
+    if columns is None:
+        return []
+    _y, X, _prior, joints, _rows, size = columns
+    largest, typical = float((rms(X[:, :, 0]) * size).max()), float(np.median(size))
+    if typical < EXCESS * largest or float(np.median(parts["torques"].left[joints])) < ABSENT:
+        return []
+    times = typical / max(largest, 1e-9)
+    said = f"all efforts ({typical:.3g} Nm rms) are {times:.2g} times the largest torque needed"
+    remedy = "percent of a servo, or a current? Expected Nm at the joint; set drive_gains"
+    return [Finding("effort unit", JOINTS, Verdict.WARN, times, "", said, remedy)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from inertial_estimation.diagnosis.agreement import agreements
+from inertial_estimation.diagnosis.agreement import agreements, excessive_efforts
 from inertial_estimation.diagnosis.delays import Delay, delay_findings
 from inertial_estimation.diagnosis.finding import Finding, cannot_tell
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings
@@ -73,7 +73,8 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     final = table.at(spread(table.size, WINDOWS))
     parts = judged(final)
     in_time = delay_findings(signals, diagnosis.delays, wrong)
-    found += [*agreements(final, parts, found), *in_time, *something_else(final, parts)]
+    excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
+    found += [*agreements(final, parts, found), *in_time, *excess, *something_else(final, parts)]
     diagnosis.mended = table
     silent = [
         one
@@ -83,7 +84,7 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
         or (one.check == "effort silent" and robot.n_base and not table.measures_wrenches)
     ]
     spoiled = [f"{one.check} of {one.subject}" for one in silent]
-    spoiled += [unsure] if unsure else []
+    spoiled += [unsure] if unsure else [f"{one.check} of {one.subject}" for one in excess]
     if spoiled:
         found.append(
             cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")
