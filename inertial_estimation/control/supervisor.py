@@ -115,15 +115,16 @@ class ControlSupervisor:
         Returns:
             Torques that are finite and within their limits.
         """
+        self.counts.steps += 1
         if h > GAP_S:  # meanwhile the drives did what they do without commands
             self.counts.gaps += 1
             self.controller.interrupted = True
             h = 0.0
         result = self._controlled(h, base, joints, forces)
         if isinstance(result, StateFault):
-            return self._count(self._answer_fault(result, joints))
+            return self._answer_fault(result, joints)
         self._fault, self._solution = None, (joints.stamp_ns, result.tau)
-        return self._count(result)
+        return result
 
     def refuse(self, stamp_ns: int, text: str, v: Array) -> ControlResult:
         """Return torques that damp the joints, as a reading was impossible.
@@ -134,11 +135,8 @@ class ControlSupervisor:
             v: Velocities of the joints as far as they are known [rad/s], shape (n_joints,).
         """
         joints = JointSample(stamp_ns, np.zeros(len(v)), v)
-        return self._count(self._answer_fault(StateFault(FaultCause.IMPOSSIBLE, text), joints))
-
-    def _count(self, result: ControlResult) -> ControlResult:
         self.counts.steps += 1
-        return result
+        return self._answer_fault(StateFault(FaultCause.IMPOSSIBLE, text), joints)
 
     def _controlled(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None]

@@ -35,10 +35,8 @@ LEVER_PRIOR = 0.01  # of the centre of mass of all that a joint moves [m]
 FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
 FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
 CREDIBLE = 3.0  # deviations of a prior beyond which nothing is
-ORDER, UNMODELLED = (
-    4,
-    9.0,
-)  # of the polynomials of a spring; log odds against a joint that has one, or the like
+ORDER = 4  # of the polynomials of a spring
+UNMODELLED = 9.0  # log odds against a joint that has a spring or another friction
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
 STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
@@ -435,15 +433,15 @@ def torque_fit(table: Table) -> TorqueFit | None:
     # Predictions for a robot that is quiet are as noisy as its efforts, and a constant explains these better.
     # Where predictions are right as they are, they need no coefficients.
     exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
-    usual = _dissipating(y, X, EXPECTED, prior, dq)
+    tolerant = _dissipating(y, X, EXPECTED, prior, dq)
     most = np.repeat(np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size)[:, None], own.shape[2], axis=1)
     wide = np.hstack((prior, most))
     wide[:, 1:4] = np.maximum(prior[:, 1:4], most[:, :3])
     zeros = np.zeros(own.shape[2])
     springs = _dissipating(y, np.concatenate((X, own), axis=2), np.append(EXPECTED, zeros), wide, dq)
     found = TorqueFit(*np.zeros((2, table.signals.q.shape[1])))
-    found.left[joints] = np.minimum(np.where(exact.log > usual.log, exact.left, usual.left), 2.0)
-    found.logs[joints] = np.logaddexp.reduce([exact.log, usual.log, springs.log - UNMODELLED])
+    found.left[joints] = np.minimum(np.where(exact.log > tolerant.log, exact.left, tolerant.left), 2.0)
+    found.logs[joints] = np.logaddexp.reduce([exact.log, tolerant.log, springs.log - UNMODELLED])
     return found
 
 

@@ -40,12 +40,8 @@ TOGETHER = 5.0  # log odds within which others are alike, too
 OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
 UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
-SURE = {
-    "rotation": 0.7,
-    "wrenches": 0.3,
-    "whole body": 0.3,
-    "torques": 0.5,
-}  # most that a certain cause leaves
+# Most that a certain cause leaves of them.
+SURE = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.3, "torques": 0.5}
 SAYS = {
     "positions": "positions and limits",
     "velocities": "velocities and slopes of the positions",

@@ -235,7 +235,7 @@ class Supervisor:
         self.loads, self._event = Loads(), Event()
         self._bank.carried[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
-        self.verdict: CauseProbabilities | None = None
+        self.verdict: CauseProbabilities | None = None  # on the blocks that wait; None where they are calm
 
     @property
     def table(self) -> CauseTable:
@@ -278,6 +278,7 @@ class Supervisor:
             self.progress.events += 1
             self._hold(block)
         else:
+            self.verdict = None
             self._learn_old()
 
     def _judged(self, held_s: float) -> CauseProbabilities:

@@ -337,11 +337,12 @@ class JointPart:
         for k, values in enumerate((reading.position, reading.velocity, reading.effort)):
             if values is not None and k * m < len(row):
                 values.take(order.places, out=row[k * m : (k + 1) * m])
-        if len(self._needed) and np.isnan(row[self._needed]).all():
+        needed = self._needed
+        if len(needed) and math.isnan(row[needed[0]]) and np.isnan(row[needed]).all():
             return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
         row *= self._scale
         row[:m] += self._offset
-        if len(self._unneeded):
+        if len(self._unneeded) and not np.isfinite(row[self._unneeded]).all():
             row[self._unneeded] = np.nan_to_num(row[self._unneeded], posinf=0.0, neginf=0.0)
         return self.stream.push(reading.stamp_ns, row, arrival_ns)
 
@@ -352,10 +353,11 @@ class JointPart:
         if len(turning) and len(ring):  # angles follow those before, without whole turns
             q[turning] -= math.tau * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / math.tau)
         if not self._with_velocities:
-            v[~(np.abs(v) < UNLIMITED)] = math.nan
+            if not v.dot(v) < UNLIMITED**2:
+                v[~(np.abs(v) < UNLIMITED)] = math.nan
             return None
         fault = self.track.fault(ring, time_ns, row[: 2 * m]) or self.velocities.complete(time_ns, q, v)
-        if fault is None and np.isnan(v).any():
+        if fault is None and math.isnan(v.dot(v)):
             name = self.names[int(np.isnan(v).argmax())]
             return DropReason.NOT_FINITE, f"velocity of {name}: {NO_VELOCITY}"
         return fault
@@ -496,8 +498,10 @@ class JointInput:
 
 def _measured(reading: JointReading) -> tuple[JointReading, str]:
     """Return the joints of a message whose positions are not NaN, and the name of another one."""
+    if not math.isnan(reading.position.dot(reading.position)):
+        return reading, ""
     absent = np.isnan(reading.position)
-    if not absent.any() or absent.all():
+    if absent.all():
         return reading, ""
     names = tuple(name for name, none in zip(reading.names, absent, strict=True) if not none)
     velocity, effort = (x if x is None else x[~absent] for x in (reading.velocity, reading.effort))
