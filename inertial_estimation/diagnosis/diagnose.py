@@ -56,7 +56,7 @@ def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig)
         return diagnosis
     signals = Signals.of(cleaned, robot.setup)
     if signals.size < FEWEST:
-        why = f"fewer than {FEWEST * STEP_S:g} s of joint states without gaps"
+        why = f"fewer than {FEWEST * STEP_S:g} s of joint states of all joints without gaps"
         diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
         return diagnosis
     diagnosis.recorded = signals

@@ -49,58 +49,31 @@ FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times th
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
 
-class PositionTrack:
-    """Tells a position that jumps once, an encoder that slips and a second publisher apart.
+def contradiction(stored: Ring, time_ns: int, state: Array, longest_ns: int) -> int | None:
+    """Return the joint whose position does not go on from the last one that is used; None where all do.
 
-    A joint state goes on from another one a time h before if, for every joint,
-    |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2. One that does not go on from the last one that is
-    used is dropped. Where the next ones go on from it, they are used once the others have been silent for the
-    time that a step waits: an encoder has slipped. Where these come, too, two publishers contradict.
+    It goes on after a time h if |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2, where |.| are sizes,
+    not after more than a time: of two publishers the first one is used, and an encoder that has slipped is
+    used again after this time.
+
+    Args:
+        stored: Rows of the last ones, which begin with positions and velocities.
+        time_ns: Time of the next one [ns].
+        state: Its positions [rad, m] and velocities [rad/s, m/s], NaN where not measured, shape (2 m,).
+        longest_ns: Time after which it need not go on [ns].
     """
-
-    def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
-        """Begin without a joint state of the joints of these names."""
-        self._names, self._gap_ns = names, round(NANOSECONDS * config.timeout)
-        self._wait_ns = WAIT_SHARE * self._gap_ns
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all joint states."""
-        self.remark = ""  # that an encoder has slipped
-        self._in_turn = False  # whether it, and others that go on from it, come between those that are used
-        self._dropped: tuple[int, Array] | None = None  # time of the last one [ns], its state
-
-    def fault(self, stored: Ring, time_ns: int, state: Array) -> Fault | None:
-        """Return why positions and velocities, shape (2 m,), must not be used after those that are stored."""
-        newest = stored.newest_ns
-        if newest is None or not 0 < time_ns - newest <= self._gap_ns:
-            return None
-        used = stored.rows[stored.end - 1, : len(state)]
-        joint = self._jumping(time_ns - newest, used, state)
-        if joint is None:
-            return None
-        name, positions = self._names[joint], f"{used[joint]:.3g} and {state[joint]:.3g} rad"
-        (before_ns, before), self._dropped = self._dropped or (time_ns, state), (time_ns, state.copy())
-        step_ns = time_ns - before_ns
-        goes_on = 0 < step_ns <= self._gap_ns and self._jumping(step_ns, before, state) is None
-        if goes_on and time_ns - newest > self._wait_ns:
-            self.remark = f"{name} jumped between {positions}, and stayed: has its encoder slipped?"
-            return None
-        self._in_turn = goes_on and (self._in_turn or before_ns < newest)
-        how = "in turn: two publishers?" if self._in_turn else "from one reading to the next"
-        return DropReason.CONTRADICTION, f"position of {name} is {positions} {how}"
-
-    def _jumping(self, step_ns: int, before: Array, state: Array) -> int | None:
-        """Return the joint that jumps most between two states, which are apart by a time [ns]; None: none."""
-        m, h = len(self._names), seconds(step_ns)
-        change, twice_mean = state[:m] - before[:m], before[m:] + state[m:]
-        off = change - 0.5 * h * twice_mean
-        if off.dot(off) <= JUMP * JUMP:
-            return None
-        v_before, v = np.nan_to_num(before[m:]), np.nan_to_num(state[m:])
-        off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
-        worst = int(off.argmax())
-        return worst if off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h else None
+    newest, m = stored.newest_ns, len(state) // 2
+    if newest is None or not 0 < time_ns - newest <= longest_ns:
+        return None
+    before, h = stored.rows[stored.end - 1], seconds(time_ns - newest)
+    change = state[:m] - before[:m]
+    off = change - 0.5 * h * (before[m : 2 * m] + state[m:])
+    if off.dot(off) <= JUMP * JUMP:
+        return None
+    v_before, v = np.nan_to_num(before[m : 2 * m]), np.nan_to_num(state[m:])
+    off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
+    worst = int(off.argmax())
+    return worst if off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h else None
 
 
 class JointVelocities:
@@ -287,8 +260,9 @@ class JointNeeds(NamedTuple):
     """What rows of joint states have besides positions."""
 
     velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
-    efforts: bool | Collection[int] = False  # of all joints; or finite ones of some indices, others zero
-    partial: bool = False  # whether joints may be NaN of which no messages come, and efforts that none has
+    efforts: bool | Collection[int] = False  # as sent; or finite ones of some indices, others zero
+    joints: Collection[int] | None = None  # indices without which there is no row; None: all
+    partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
 
 
 class JointPart:
@@ -310,13 +284,12 @@ class JointPart:
         self.names = tuple(robot.joint_names[j] for j in joints)
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
-        self.track = PositionTrack(self.names, config.inputs)
         self.velocities = JointVelocities(self.names, config.inputs)
         plausible = joint_range(robot, list(joints), velocity=needs.velocities, effort=effort)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
-        self.stream.finish = self._finish
+        self.stream.finish, self._gap_ns = self._finish, round(NANOSECONDS * config.inputs.timeout)
         self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
         self._with_velocities = needs.velocities
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
@@ -326,10 +299,11 @@ class JointPart:
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        needed = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
+        finite = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
+        needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
         # Columns of efforts that need not be finite, and of those without which there is nothing.
-        self._unneeded = 2 * m + np.flatnonzero(~needed)
-        self._needed = 2 * m + np.flatnonzero(needed & effort & (not needs.partial))
+        self._unneeded = 2 * m + np.flatnonzero(~finite)
+        self._needed = 2 * m + np.flatnonzero(finite & needed & effort & (not needs.partial))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
@@ -356,7 +330,12 @@ class JointPart:
             if not v.dot(v) < UNLIMITED**2:
                 v[~(np.abs(v) < UNLIMITED)] = math.nan
             return None
-        fault = self.track.fault(ring, time_ns, row[: 2 * m]) or self.velocities.complete(time_ns, q, v)
+        jumps = contradiction(ring, time_ns, row[: 2 * m], self._gap_ns)
+        if jumps is not None:
+            values = f"{ring.rows[ring.end - 1, jumps]:.3g} and then {q[jumps]:.3g} rad"
+            jumped = f"position of {self.names[jumps]} is {values}: two publishers, or an encoder that slips?"
+            return DropReason.CONTRADICTION, jumped
+        fault = self.velocities.complete(time_ns, q, v)
         if fault is None and math.isnan(v.dot(v)):
             name = self.names[int(np.isnan(v).argmax())]
             return DropReason.NOT_FINITE, f"velocity of {name}: {NO_VELOCITY}"
@@ -364,8 +343,8 @@ class JointPart:
 
     def reset(self) -> None:
         """Forget all joint states."""
-        for one in (self.stream, self.track, self.velocities):
-            one.reset()
+        self.stream.reset()
+        self.velocities.reset()
 
 
 class JointInput:
@@ -374,7 +353,7 @@ class JointInput:
     Messages with all joints of the model give the rows as they are. Messages with some of them are parts:
     each has its own times, and a row is made at each time of the largest part, with the others interpolated
     there. A joint whose position is NaN is not in a message. Of a joint that several sets of messages have,
-    the value is that of the largest set that arrives.
+    the value is that of the largest set that arrives. Of joints that are not needed none is waited for.
     """
 
     def __init__(
@@ -385,13 +364,16 @@ class JointInput:
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
         self._part, self._clocks = functools.partial(JointPart, robot, config, clocks, needs), clocks
         self._names, self._config = JointNames(robot, config.joint_names), config.inputs
-        self._partial = needs.partial
+        self._needed, self._partial = (
+            sorted(range(n) if needs.joints is None else needs.joints),
+            needs.partial,
+        )
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
-        # Parts with joints that no part before has, of which the first gives the times, and what aligns them;
-        # None: the rows are those of the whole part.
-        self._used = list[JointPart]()
+        # Which parts have ended; those with joints that no part before has, of which the first gives the
+        # times; and what aligns these. None: the rows are those of the whole part.
+        self._ended, self._used = list[bool](), list[JointPart]()
         self._aligner: Aligner | None = None
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
@@ -433,24 +415,15 @@ class JointInput:
         return order, part
 
     def _join(self, arrival_ns: int) -> None:
-        """Append the rows that have become ready to those of all joints.
-
-        Parts that arrive are used before those that ended, larger ones first, as they came.
-        """
+        """Append the rows that have become ready to those of all joints."""
         lost_ns = (1.0 + WAIT_SHARE) * NANOSECONDS * self._config.timeout
-        ended = {part: 0 < part.stream.arrival_ns < arrival_ns - lost_ns for part in self.parts}
-        used, had = list[JointPart](), set[int]()
-        for part in sorted(self.parts, key=lambda part: (ended[part], -len(part.joints))):
-            used += [] if had.issuperset(part.joints.tolist()) else [part]
-            had.update(part.joints.tolist())
-        if used != self._used:
-            first, *others = (part.stream for part in used)
-            joined = used != [self._whole]
-            self._aligner = Aligner(first, others, self._config, Steps(first.spec.name)) if joined else None
-        self._used = used
+        ended = [0 < part.stream.arrival_ns < arrival_ns - lost_ns for part in self.parts]
+        if ended != self._ended:
+            self._ended = ended
+            self._choose()
         for sample in self._aligner.ready() if self._aligner is not None else ():
             row, rows = np.full(self.stream.spec.width, math.nan), [sample.driver, *sample.rows.values()]
-            for part, own in zip(reversed(used), reversed(rows), strict=True):
+            for part, own in zip(reversed(self._used), reversed(rows), strict=True):
                 if own is not None:
                     row[part.places] = own
             if self._whole not in self.parts:  # else these count its own messages
@@ -458,10 +431,24 @@ class JointInput:
             newest = self.stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
                 continue  # it was joined before the parts were ordered anew
-            if self._partial or not np.isnan(row[self.columns.q]).any():
+            if self._partial or not np.isnan(row[self._needed]).any():
                 self.stream.ring.append(sample.time_ns, sample.stamp_ns, row)
-            elif any(ended.values()):
+            elif any(ended):
                 self.stream.drop(DropReason.UNFIT, "some joints have no messages any more")
+
+    def _choose(self) -> None:
+        """Use parts that arrive before those that ended, larger ones first, as they came."""
+        needed, ended = set(self._needed), dict(zip(self.parts, self._ended, strict=True))
+        used, lacking = list[JointPart](), needed
+        sizes = {part: len(needed.intersection(part.joints.tolist())) for part in self.parts}
+        for part in sorted(self.parts, key=lambda part: (ended[part], -sizes[part])):
+            used += [] if lacking.isdisjoint(part.joints.tolist()) else [part]
+            lacking = lacking.difference(part.joints.tolist())
+        if used != self._used:
+            self._used, self._aligner = used, None
+            if used and used != [self._whole]:
+                first, *others = (part.stream for part in used)
+                self._aligner = Aligner(first, others, self._config, Steps(first.spec.name))
 
     @property
     def velocity_source(self) -> str:
@@ -470,10 +457,9 @@ class JointInput:
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
         """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
-        notes = [part.track.remark for part in self.parts]
-        notes += [_rivals(*pair) for pair in itertools.combinations(self.parts, 2)]
+        notes = [_rivals(*pair) for pair in itertools.combinations(self.parts, 2)]
         had = {name for part in self.parts for name in part.names}
-        lacking = [name for name in self._whole.names if name not in had]
+        lacking = [name for j in self._needed if (name := self._whole.names[j]) not in had]
         if self.parts and lacking:
             remedy = "lock them if they are still (locked_joints), or add their topic to joint_states.topics"
             notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
@@ -492,7 +478,7 @@ class JointInput:
             if part is not self._whole:
                 self._clocks.streams.remove(part.stream)
         self._whole.reset()
-        self.parts, self._used, self._aligner = [], [], None
+        self.parts, self._ended, self._used, self._aligner = [], [], [], None
         self._known.clear()
 
 

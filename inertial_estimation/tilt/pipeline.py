@@ -110,13 +110,15 @@ class TiltPipeline(TakesReadings):
         self.setup = setup = robot_from_config(robot, urdf)
         sources = contact_sources(config.contact.source, setup.contact_names)
         self.config, self.estimator = config, BaseEstimator(config, setup, urdf, sources)
-        with_joints = bool(setup.contacts) or self.estimator.feet.view.imu_moves
         by_torques = self.estimator.feet.shares.by_torques
+        frames = [robot.imu_frame, *(contact.frame for contact in setup.contacts)]
+        moving = setup.robot.joints_to(*frames)
+        needs = JointNeeds(by_torques, moving if by_torques else False, joints=moving)
         self.inputs = RobotInputs(
             setup,
             robot,
             Steps(IMU, config.rate),
-            JointNeeds(velocities=by_torques, efforts=by_torques) if with_joints else None,
+            needs if moving or setup.contacts else None,
             sources=sources,
             yaw_reference=True,
         )

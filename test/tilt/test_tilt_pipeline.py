@@ -108,6 +108,30 @@ def test_without_joints_or_feet_it_goes_on_less_certain_and_says_so(lost, told):
     assert told not in run.health().message
 
 
+@pytest.mark.parametrize("source", ["wrench", "joint_torques"])
+def test_joints_that_move_neither_imu_nor_contacts_are_not_needed(source):
+    names, estimates, levels = Stance(1).joints(0, 0.6).names, [], set()
+    for known in (names, tuple(name for name in names if name != "elbow")):
+        stance, pipeline = Stance(1, size=0.5), tilt_pipeline(**{"contact.source": source})
+        for k in range(100, 400):
+            stamp = k * PERIOD_NS
+            whole = stance.joints(stamp, 1e-9 * stamp)
+            kept = [name in known for name in whole.names]
+            values = whole.position[kept], whole.velocity[kept], np.ones(sum(kept))
+            pipeline.push_joints(ie.JointReading(stamp, known, *values))
+            pipeline.push_wrench("left", stance.wrench(stamp, 400.0))
+            pipeline.push_wrench("right", ie.WrenchSample(stamp, np.zeros(6)))
+            pipeline.push_imu(stance.imu(stamp, 1e-9 * stamp))
+            estimates += pipeline.tick(stamp)
+        levels |= {(one.name, one.level) for one in pipeline.health(stamp)}
+    assert ("joint_states", ie.HealthLevel.OK) in levels
+    assert len(levels) == len(dict(levels)), "both say the same"
+    half = len(estimates) // 2
+    assert half > 200
+    for one, other in zip(estimates[:half], estimates[half:], strict=True):
+        np.testing.assert_array_equal(one.tilt_B, other.tilt_B)
+
+
 @pytest.mark.parametrize("gap", [0.06, 0.5, 3.0])
 def test_after_a_gap_it_is_right_again(gap):
     run = Run().go(0.5, 3.0).go(3.0 + gap, 6.0 + gap)
