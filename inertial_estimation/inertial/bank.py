@@ -16,7 +16,8 @@ that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss /
 """
 
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr
@@ -50,36 +51,24 @@ SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
 
 @dataclass(eq=False)
 class BankBlock:
-    """A block of equations with the columns of its causes, whitened by the noise known when it comes.
+    """A block of equations that may be judged.
 
     Attributes:
         rows: The equations.
-        columns: Columns of all causes.
         equation: The measurement that the rows are of.
-        deviation: Innovation of each row over its standard deviation, shape (m,).
-        noise: Noise as known now.
-        before: The block before; None for the first one.
-        scale: s_g of each row then, shape (m,).
-        rho: Correlation of each row with that of the block before, shape (m,).
-        alone: Whitened columns of all causes, of the regressor, and the value, one after the other, (k, m).
-        after: The same less what the block before tells of the rows, (w_k - rho w_k-1) / sqrt(1 - rho^2).
+        deviation: Innovation of each row over its standard deviation when it came, shape (m,).
+        table: The causes.
     """
 
     rows: RowBlock
-    columns: CauseColumns
     equation: LinearEquation
     deviation: Array
-    noise: InitVar[NoiseScale]
-    before: InitVar["BankBlock | None"]
+    table: CauseTable
 
-    def __post_init__(self, noise: NoiseScale, before: "BankBlock | None") -> None:
-        W = linear_algebra.inv(linear_algebra.cholesky(noise.scaled(self.rows.noise)))
-        self.alone: Array = np.concatenate((self.columns.stacked, self.rows.A.T, self.rows.value[None])) @ W.T
-        self.rho: Array = noise.correlation[noise.groups]
-        self.scale: Array = np.sqrt(noise.variance)[noise.groups]
-        self.after: Array = self.alone
-        if before is not None:
-            self.after = (self.alone - self.rho * before.alone) / np.sqrt(1.0 - self.rho**2)
+    @cached_property
+    def columns(self) -> CauseColumns:
+        """Columns of all causes."""
+        return self.table.columns(self.equation, at_rest=self.rows.at_rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,26 +143,29 @@ class _Window:
         self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float
     ) -> None:
         self.noise_uncertainty = noise.uncertainty(at_rest=blocks[-1].rows.at_rest)
-        rho = np.array([block.rho for block in blocks])
+        W = linear_algebra.inv(
+            linear_algebra.cholesky(noise.scaled(np.array([b.rows.noise for b in blocks])))
+        )
+        parts = [np.concatenate((b.columns.stacked, b.rows.A.T, b.rows.value[None])) for b in blocks]
+        alone: Array = np.matmul(parts, W.swapaxes(1, 2))
+        rho = np.tile(noise.correlation[noise.groups], (len(blocks), 1))
         rho[0] = 0.0
-        root, alone = np.sqrt(1.0 - rho**2), [block.alone for block in blocks]
-        after = [alone[0], *(block.after for block in blocks[1:])]
-        rescaled = np.array([block.scale for block in blocks]) / np.sqrt(noise.variance)[noise.groups]
-        self._alone, self._to_new = alone, (rescaled / root)[:, None]
+        root = np.sqrt(1.0 - rho**2)[:, None]
+        self._new = alone / root  # of what is new in each block
+        after = self._new.copy()
+        after[1:] -= rho[1:, None] / root[1:] * alone[:-1]
         self._places = blocks[-1].columns.places
         self.columns: dict[CauseRow, Array] = {}
         for row in TABLE:
             place, n, d = self._places[row.columns]
             if n and row.after_s <= held_s:
-                whole = np.array([one[place] for one in (after if row.constant else alone)])
-                whole *= rescaled[:, None] if row.constant else self._to_new
+                whole = (after if row.constant else self._new)[:, place]
                 self.columns[row] = whole.reshape(len(blocks), n, d, -1)
         at = posterior.at
-        equations = rescaled[:, None] * np.array([one[-len(at.phi) - 1 :] for one in after])
-        A = equations[:, :-1].swapaxes(1, 2)
-        self.r = equations[:, -1] - A @ at.phi
+        A = after[:, -len(at.phi) - 1 : -1].swapaxes(1, 2)
+        self.r = after[:, -1] - A @ at.phi
         K, m, n = A.shape
-        constant = (1.0 - rho) / root
+        constant = (1.0 - rho) / root[:, 0]
         self.offset = OFFSET * constant / np.sqrt(1.0 + OFFSET**2 * (constant**2).sum(axis=0))
         H = A.reshape(K * m, n) @ at.D
         if K * m < n:
@@ -207,7 +199,7 @@ class _Window:
         if h.row.constant:
             place, _n, d = self._places[h.row.columns]
             first = place.start + d * h.index
-            found[onset] = self._alone[onset][first : first + d] * self._to_new[onset]
+            found[onset] = self._new[onset, first : first + d]
         found[:onset] = 0.0
         return np.asarray(found.swapaxes(1, 2))
 

@@ -257,10 +257,8 @@ class InertialEstimator:
         holding = Decision.PUSHED if self.located is not None else Decision.FROZEN
         learning = self.supervisor.phase is Phase.LEARNING
         outcome = self._outcome(block, Decision.ACCEPTED if learning else holding)
-        columns = self.supervisor.table.columns(equation, at_rest=block.at_rest)
         deviation = outcome.innovation / np.sqrt(outcome.variance)
-        before = self.supervisor.waiting[-1] if self.supervisor.waiting else None
-        self.supervisor.feed(BankBlock(block, columns, equation, deviation, self.noise, before))
+        self.supervisor.feed(BankBlock(block, equation, deviation, self.supervisor.table))
         return outcome
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
@@ -355,12 +353,9 @@ class InertialEstimator:
         self.model = self.model.with_link(published)
         self.filter.add_body(self.model.unknowns)
         self._note_bodies()
-        waiting, before = self.supervisor.waiting, None
-        for i, old in enumerate(list(waiting)):
-            equation = self.model.measurement.equation(old.equation.state, self.believed())
-            rows = self.model.block(equation, self.believed(), old.rows.dt, old.rows.time_ns)
-            before = BankBlock(rows, old.columns, equation, old.deviation, self.noise, before)
-            waiting[i] = before
+        for old in self.supervisor.waiting:
+            old.equation = self.model.measurement.equation(old.equation.state, self.believed())
+            old.rows = self.model.block(old.equation, self.believed(), old.rows.dt, old.rows.time_ns)
         return True
 
     def _note_bodies(self) -> None:

@@ -157,7 +157,7 @@ class NoiseScale:
         """Return a stated covariance at the scale in use.
 
         Args:
-            noise: Shape (m, m).
+            noise: Shape (..., m, m).
             variance: Another scale s_g^2, shape (count,).
         """
         s = np.sqrt(self.variance if variance is None else variance)[self.groups]

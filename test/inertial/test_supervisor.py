@@ -29,14 +29,12 @@ class Watched:
 
     def feed(self, change=None):
         block, equation = self.scene.block()
-        columns = self.supervisor.table.columns(equation, at_rest=False)
         if change is not None:
+            columns = self.supervisor.table.columns(equation, at_rest=False)
             block = replace(block, value=block.value + change(columns))
         variance = self.filter.noise.scaled(block.noise).diagonal() + self.filter.predicted_variance(block)
         deviation = self.filter.innovation(block) / np.sqrt(variance)
-        before = self.supervisor.waiting[-1] if self.supervisor.waiting else None
-        noise = self.filter.noise
-        self.supervisor.feed(BankBlock(block, columns, equation, deviation, noise, before))
+        self.supervisor.feed(BankBlock(block, equation, deviation, self.supervisor.table))
 
     @property
     def mass(self):
