@@ -42,19 +42,20 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Array = 
     """
     n, c = X.shape[1:]
     mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
-    r = y - np.einsum("ijc,jc->ij", X, mean)
-    G, b = INDEPENDENT * np.einsum("ija,ijb->jab", X, X), INDEPENDENT * np.einsum("ija,ij->ja", X, r)
+    r, own = y - np.einsum("ijc,jc->ij", X, mean), np.moveaxis(X * prior, 1, 0)  # coefficients of size one
+    across = own.transpose(0, 2, 1)
+    information, U = linear_algebra.eigh(INDEPENDENT * across @ own)
+    b = INDEPENDENT * (U.transpose(0, 2, 1) @ across @ r.T[:, :, None])[..., 0]
     power, variances = INDEPENDENT * np.sum(r**2, axis=0), np.square(sizes)[:, None]
-    A = G / variances[:, :, None, None] + np.eye(c) * (prior**-2.0)[:, None, :]
-    x = linear_algebra.solve(A, (b / variances[:, :, None])[..., None])[..., 0]
-    factor = np.diagonal(linear_algebra.cholesky(A), axis1=2, axis2=3)
-    log_det = 2.0 * (np.log(factor).sum(axis=2) + np.log(prior).sum(axis=1))
-    explained = np.einsum("ja,sja->sj", b, x)
-    log = -0.5 * (INDEPENDENT * len(y) * np.log(variances) + log_det + (power - explained) / variances)
+    seen = 1.0 + np.maximum(information, 0.0) / variances[:, :, None]
+    explained = np.sum(b**2 / seen, axis=2) / variances
+    log = -0.5 * INDEPENDENT * len(y) * np.log(variances) - 0.5 * np.log(seen).sum(axis=2)
+    log -= 0.5 * (power - explained) / variances
     best, every = np.argmax(log, axis=0), np.arange(n)
-    taken = x[best, every]
-    left = np.sqrt(np.mean((r - np.einsum("ijc,jc->ij", X, taken)) ** 2, axis=0))
-    return Fit(log[best, every], left, taken + mean, linear_algebra.inv(A[best, every]))
+    U, size = prior[:, :, None] * U, 1.0 / seen[best, every]  # of the priors, along each axis
+    x = (U @ (b * size / variances[best])[..., None])[..., 0]
+    left = np.sqrt(np.mean((r - np.einsum("ijc,jc->ij", X, x)) ** 2, axis=0))
+    return Fit(log[best, every], left, x + mean, (U * size[:, None]) @ U.transpose(0, 2, 1))
 
 
 def peak(below: float, at: float, above: float) -> float:

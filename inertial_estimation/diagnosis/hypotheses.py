@@ -18,13 +18,13 @@ from inertial_estimation.diagnosis.causes import Kind, Problem, fit_forces
 from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.parts import (
+    AGREES,
     BEYOND,
     EXPECTED,
     STRONG,
     STRONG_UNLIMITED,
     WholeBody,
     torque_columns,
-    torque_fit,
     whole_body_rows,
 )
 from inertial_estimation.diagnosis.table import Change, Load, Robot, Table, diagonal, exchange, rms
@@ -70,11 +70,11 @@ class Hypothesis:
     exact: bool = True  # whether masses can be judged after it
     rough: bool = False  # whether it is a guess of efforts, after which they tell nothing more
     leaves: float = HALF  # share of the disagreement that it may leave where it is true
-    least: float = 0.15  # share of what efforts show from which it may be a cause; friction leaves less
+    least: float = AGREES  # share of what efforts show from which it may be a cause; friction leaves less
 
 
-def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis]:
-    """Yield units, turns, signs and, if asked for, exchanged names of joint positions."""
+def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
+    """Yield units, turns and signs of joint positions, and exchanged names of joints that are odd."""
     robot, q = table.robot, table.signals.q
     n, names = q.shape[1], robot.names
     low, high = np.quantile(q, (0.02, 0.98), axis=0)
@@ -104,8 +104,8 @@ def position_hypotheses(table: Table, *, exchanges: bool) -> Iterator[Hypothesis
             said, change = f"'{names[j]}' had the other sign", Change(position=opposite, velocity=opposite)
             remedy = "correct its sign in the driver, or the axis of the joint in the description"
             yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
-    yield from _exchanged_limbs(table) if exchanges else ()
-    for i, j in itertools.combinations(range(n), 2) if exchanges else ():
+    yield from _exchanged_limbs(table) if odd.any() else ()
+    for i, j in itertools.combinations(np.flatnonzero(odd).tolist(), 2):
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
         if fits and rms(q[:, i] - q[:, j], None) > AWAY:
             E, said = exchange(n, i, j), f"'{names[i]}' and '{names[j]}' were exchanged"
@@ -224,9 +224,12 @@ def _scaled(
     )
 
 
-def effort_hypotheses(table: Table) -> Iterator[Hypothesis]:
-    """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them."""
-    names, n = table.robot.names, len(table.robot.names)
+def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
+    """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them.
+
+    Of single efforts, and of two that are exchanged, all are odd: they do not agree as they are.
+    """
+    names, n, unlike = table.robot.names, len(table.robot.names), np.flatnonzero(odd).tolist()
     yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
     found = factors_of_efforts(table)
     common = _common_factor(found)
@@ -235,11 +238,12 @@ def effort_hypotheses(table: Table) -> Iterator[Hypothesis]:
         near = abs(math.log(abs(common) / factor)) < SAME or found is None  # else masses cannot be judged
         gains = np.full(n, 1.0 / factor)
         yield _scaled(table, JOINTS, f"all efforts were {unit}", gains, 1.0, factor, exact=near)
-    for j, one in enumerate(np.eye(n)):
+    for j in unlike:
         words = f"the effort of '{names[j]}' had the other sign"
-        yield _scaled(table, names[j], words, 1.0 - 2.0 * one, 2.0, -1.0)
+        yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
+        yield _single_factor(table, j, 1e3)
     yield from _factors(table, found)
-    for i, j in _exchangeable_efforts(table):
+    for i, j in itertools.combinations(unlike, 2):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
         remedy = "check the order of names and efforts in the driver"
         change = Change(effort=exchange(n, i, j))
@@ -250,23 +254,6 @@ def effort_hypotheses(table: Table) -> Iterator[Hypothesis]:
     yield Hypothesis(
         "efforts without gravity", JOINTS, words, remedy, change, 3.0, parts=OF_EFFORTS, exact=False
     )
-
-
-def _exchangeable_efforts(table: Table) -> list[tuple[int, int]]:
-    """Return the pairs of joints whose efforts may be exchanged: each is more probable as the other's.
-
-    Efforts that are shifted by s joints show how probable each is as that of the joint s places on.
-    """
-    n, fit = len(table.robot.names), torque_fit(table)
-    if fit is None:
-        return list(itertools.combinations(range(n), 2))
-    logs = np.diag(fit.logs)
-    for s in range(1, n):
-        shifted = torque_fit(table.changed(Change(effort=np.roll(np.eye(n), s, axis=1))))
-        logs[np.arange(n), (np.arange(n) + s) % n] = -np.inf if shifted is None else shifted.logs
-    own = np.diag(logs)
-    gains = logs + logs.T - own - own[:, None]
-    return [(i, j) for i, j in itertools.combinations(range(n), 2) if gains[i, j] > 0.0]
 
 
 def _certain(found: Factors) -> Mask:
@@ -314,8 +301,8 @@ def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
         yield every(
             words, 1.0 / np.where(known, k, common), 3.0 * int(known.sum()), common, remedy, exact=False
         )
-    for j in np.flatnonzero(certain).tolist():
-        yield from _single_factor(table, j, float(k[j]))
+    for j in np.flatnonzero(certain & _unexpected(k)).tolist():
+        yield _single_factor(table, j, float(k[j]))
 
 
 def _single_factors(table: Table, rows: WholeBody) -> Iterator[Hypothesis]:
@@ -323,15 +310,21 @@ def _single_factors(table: Table, rows: WholeBody) -> Iterator[Hypothesis]:
     tau = rows.torques * rows.tau[:, None]
     left = rows.needed[..., None] - rows.acted[..., None] + tau
     gains = np.sum(left * tau, axis=(0, 1)) / np.maximum(np.sum(tau**2, axis=(0, 1)), 1e-12)
-    for j in np.flatnonzero(gains).tolist():
-        yield from _single_factor(table, j, 1.0 / float(gains[j]))
+    factors = 1.0 / np.where(gains == 0.0, np.nan, gains)
+    for j in np.flatnonzero(_unexpected(factors)).tolist():
+        yield _single_factor(table, j, float(factors[j]))
 
 
-def _single_factor(table: Table, j: int, k: float) -> Iterator[Hypothesis]:
-    """Yield that an effort is k times too large, where no load explains that."""
-    name = table.robot.names[j]
-    if abs(k) > 0.0 and not 1.0 / LARGEST_FACTOR < abs(k) < LARGEST_FACTOR:
-        gains, words = np.ones(len(table.robot.names)), f"the effort of '{name}' were {k:.3g} times too large"
-        gains[j] = 1.0 / k
-        remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
-        yield _scaled(table, name, words, gains, 4.0, k, remedy, exact=False)
+def _unexpected(k: Array) -> Mask:
+    """Return which factors of efforts no load explains."""
+    size = np.abs(k)
+    return (size > LARGEST_FACTOR) | ((size > 0.0) & (size < 1.0 / LARGEST_FACTOR))
+
+
+def _single_factor(table: Table, j: int, k: float) -> Hypothesis:
+    """Return that an effort is k times too large."""
+    name, gains = table.robot.names[j], np.ones(len(table.robot.names))
+    gains[j] = 1.0 / k
+    words = f"the effort of '{name}' were {k:.3g} times too large"
+    remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
+    return _scaled(table, name, words, gains, 4.0, k, remedy, exact=False)

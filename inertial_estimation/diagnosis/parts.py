@@ -38,6 +38,7 @@ CREDIBLE = 3.0  # deviations of a prior beyond which nothing is
 ORDER = 4  # of the polynomials of a spring
 UNMODELLED = 9.0  # log odds against a joint that has a spring or another friction
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
+AGREES = 0.15  # share of an effort that may be left, where neither a spring nor an error is looked for
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
 STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
 STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
@@ -429,19 +430,25 @@ def torque_fit(table: Table) -> TorqueFit | None:
     if columns is None:
         return None
     y, X, prior, joints, rows, size = columns
-    own, dq = _own_functions(table, rows, joints), table.signals.dq[np.ix_(rows, joints)]
+    dq = table.signals.dq[np.ix_(rows, joints)]
     # Predictions for a robot that is quiet are as noisy as its efforts, and a constant explains these better.
     # Where predictions are right as they are, they need no coefficients.
     exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
     tolerant = _dissipating(y, X, EXPECTED, prior, dq)
-    most = np.repeat(np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size)[:, None], own.shape[2], axis=1)
-    wide = np.hstack((prior, most))
-    wide[:, 1:4] = np.maximum(prior[:, 1:4], most[:, :3])
-    zeros = np.zeros(own.shape[2])
-    springs = _dissipating(y, np.concatenate((X, own), axis=2), np.append(EXPECTED, zeros), wide, dq)
+    logs, left = (
+        np.logaddexp(exact.log, tolerant.log),
+        np.where(exact.log > tolerant.log, exact.left, tolerant.left),
+    )
+    if (odd := left > AGREES).any():
+        own, zeros = _own_functions(table, rows, joints[odd]), np.zeros(ORDER + 1)
+        carried = np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size[odd])[:, None]
+        wide = np.hstack((prior[odd], np.repeat(carried, ORDER + 1, axis=1)))
+        wide[:, 1:4] = np.maximum(wide[:, 1:4], carried)
+        X = np.concatenate((X[:, odd], own), axis=2)
+        springs = _dissipating(y[:, odd], X, np.append(EXPECTED, zeros), wide, dq[:, odd])
+        logs[odd] = np.logaddexp(logs[odd], springs.log - UNMODELLED)
     found = TorqueFit(*np.zeros((2, table.signals.q.shape[1])))
-    found.left[joints] = np.minimum(np.where(exact.log > tolerant.log, exact.left, tolerant.left), 2.0)
-    found.logs[joints] = np.logaddexp.reduce([exact.log, tolerant.log, springs.log - UNMODELLED])
+    found.logs[joints], found.left[joints] = logs, np.minimum(left, 2.0)
     return found
 
 

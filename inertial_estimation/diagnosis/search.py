@@ -19,7 +19,6 @@ from inertial_estimation.diagnosis.finding import MOST_NAMED, Finding, Verdict, 
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
     OF_EFFORTS,
-    UNLIKE,
     Hypothesis,
     effort_hypotheses,
     fitted_hypotheses,
@@ -27,7 +26,7 @@ from inertial_estimation.diagnosis.hypotheses import (
     velocity_hypotheses,
 )
 from inertial_estimation.diagnosis.load_change import load_hypotheses
-from inertial_estimation.diagnosis.parts import BALANCE_FLOOR, BEYOND, PARTS, Part, judged
+from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
 from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
@@ -108,9 +107,13 @@ def _hypotheses(
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
     unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
+    odd = np.ones(
+        len(table.robot.names), dtype=bool
+    )  # joints that an error of one or two joints may be about
+    if "torques" in parts:
+        odd = (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
     if wired or unlike or worst["positions"] > BEYOND:
-        exchanges = max(forces, worst["positions"]) > UNLIKE or worst["wrenches"] > 4.0 * BALANCE_FLOOR
-        yield from position_hypotheses(table, exchanges=exchanges)
+        yield from position_hypotheses(table, odd & (wired or unlike))
     if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
         of = problem(rows, table.robot)
         yield from fitted_hypotheses(of, table.robot)
@@ -118,7 +121,7 @@ def _hypotheses(
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
-        yield from effort_hypotheses(table)
+        yield from effort_hypotheses(table, odd)
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
