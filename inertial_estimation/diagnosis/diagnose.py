@@ -1,6 +1,7 @@
 """The order of inference: streams, sensors and loads, masses; what is wrong is mended at once."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -30,9 +31,14 @@ class Diagnosis:
     streams: RobotStreams  # the inputs as they are
     robot: Robot  # the robot
     recorded: Signals | None = None  # the signals as they are sent; None where there were too few
-    mended: Table | None = None  # the same with everything mended that was found, and predictions
+    corrected: Signals | None = None  # the same with everything mended that was found
     delays: dict[str, Delay] = field(default_factory=dict)  # what is left of them in the mended signals
     masses: MassReport | None = None  # what the forces say; None where they were not judged
+
+    @cached_property
+    def mended(self) -> Table | None:
+        """The corrected signals with predictions at all their times."""
+        return None if self.corrected is None else self.robot.table(self.corrected)
 
     @property
     def duration_s(self) -> float:
@@ -69,19 +75,18 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     robot, found = diagnosis.robot, diagnosis.findings
     wrong, signals, diagnosis.delays, unsure = search(signals, robot, config)
     found += wrong
-    table = robot.table(signals)
-    final = table.at(spread(table.size, WINDOWS))
+    diagnosis.corrected = signals
+    final = robot.table(signals.at(spread(signals.size, WINDOWS)))
     parts = judged(final)
     in_time = delay_findings(signals, diagnosis.delays, wrong)
     excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
     found += [*agreements(final, parts, found), *in_time, *excess, *something_else(final, parts)]
-    diagnosis.mended = table
     silent = [
         one
         for one in found
         if one.check == "silent"
         or (one.check == "accelerometer size" and one.value < 0.5)
-        or (one.check == "effort silent" and robot.n_base and not table.measures_wrenches)
+        or (one.check == "effort silent" and robot.n_base and not final.measures_wrenches)
     ]
     spoiled = [f"{one.check} of {one.subject}" for one in silent]
     spoiled += [unsure] if unsure else [f"{one.check} of {one.subject}" for one in excess]
@@ -90,6 +95,6 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
             cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")
         )
         return
-    said, diagnosis.masses = mass_findings(table.at(np.arange(0, table.size, APART)), config)
+    said, diagnosis.masses = mass_findings(robot.table(signals.at(np.arange(0, signals.size, APART))), config)
     already = {one.subject for one in found if one.failed}
     found += [one for one in said if one.check not in REFINED or one.subject not in already]

@@ -39,9 +39,8 @@ TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits 
 AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
 GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
-COMMON, MOST_COMMON = 1.6, 3000.0  # factors of all efforts
+COMMON = 1.6  # of all efforts, too
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
-GUESSES = 15  # of these, where friction is all that efforts show
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
 HALF = math.sqrt(0.5)  # rms of what is left where half of the power is explained
@@ -67,8 +66,7 @@ class Hypothesis:
     parts: tuple[str, ...] = ()  # parts of the table that it may change; empty: all
     fix: Fix = NO_FIX  # parameters that mend it
     mild: bool = False  # whether it is only unusual
-    exact: bool = True  # whether masses can be judged after it
-    rough: bool = False  # whether it is a guess of efforts, after which they tell nothing more
+    exact: bool = True  # whether masses, and efforts if it is about these, can be judged after it
     leaves: float = HALF  # share of the disagreement that it may leave where it is true
     least: float = AGREES  # share of what efforts show from which it may be a cause; friction leaves less
 
@@ -241,7 +239,7 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
     for j in unlike:
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
-        yield _single_factor(table, j, 1e3)
+        yield _single_factor(table, j, 1e3, fitted=False)
     yield from _factors(table, found)
     for i, j in itertools.combinations(unlike, 2):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
@@ -272,37 +270,19 @@ def _common_factor(found: Factors | None) -> float:
 
 
 def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
-    """Yield factors that no load explains: of one effort, of all, of each its own."""
-    n, limit = len(table.robot.names), table.robot.effort
-    every = partial(_scaled, table, JOINTS)
-    if np.isfinite(limit).all():
-        words = f"all efforts were in percent of their limits (up to {limit.max() / 100.0:.3g} Nm each)"
-        yield every(words, limit / 100.0, 2.0, 100.0 / float(limit.max()), CURRENT)
-    none, guesses = np.zeros(n, dtype=bool), np.zeros(0)
-    k, _sigma, strong = (np.zeros(n), np.ones(n), none) if found is None else found
-    certain, common = none if found is None else _certain(found), _common_factor(found)
-    if found is not None and not certain.any():
-        guesses = np.geomspace(LARGEST_FACTOR, MOST_COMMON, GUESSES)
-    elif found is None and (rows := whole_body_rows(table)) is not None:
+    """Yield factors that no load explains: of one effort, and of all."""
+    n, common = len(table.robot.names), _common_factor(found)
+    if found is None and (rows := whole_body_rows(table)) is not None:
         yield from _single_factors(table, rows)
         common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
     if not 1.0 / COMMON < common < COMMON:
         sign = " and of the other sign" if common < 0.0 else ""
         words = f"all efforts were {abs(common):.3g} times too large{sign}"
-        yield every(words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
-    for guess in guesses.tolist():
-        words = f"all efforts were about {guess:.2g} times too large"
-        yield every(words, np.full(n, 1.0 / guess), 4.0, guess, CURRENT, exact=False, rough=True)
-    known = certain & strong
-    low, high = (float(np.abs(k[known]).min()), float(np.abs(k[known]).max())) if known.any() else (1.0, 1.0)
-    if (low > LARGEST_FACTOR or high < 1.0 / LARGEST_FACTOR) and high > GEAR * low:
-        words = f"each effort had a factor of its own, {low:.3g} to {high:.3g}"
-        remedy = "currents, or torques before the gears? Expected Nm at the joint; set drive_gains"
-        yield every(
-            words, 1.0 / np.where(known, k, common), 3.0 * int(known.sum()), common, remedy, exact=False
-        )
-    for j in np.flatnonzero(certain & _unexpected(k)).tolist():
-        yield _single_factor(table, j, float(k[j]))
+        yield _scaled(table, JOINTS, words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
+    if found is not None:
+        k = found[0]
+        for j in np.flatnonzero(_certain(found) & _unexpected(k)).tolist():
+            yield _single_factor(table, j, float(k[j]))
 
 
 def _single_factors(table: Table, rows: WholeBody) -> Iterator[Hypothesis]:
@@ -321,10 +301,10 @@ def _unexpected(k: Array) -> Mask:
     return (size > LARGEST_FACTOR) | ((size > 0.0) & (size < 1.0 / LARGEST_FACTOR))
 
 
-def _single_factor(table: Table, j: int, k: float) -> Hypothesis:
+def _single_factor(table: Table, j: int, k: float, *, fitted: bool = True) -> Hypothesis:
     """Return that an effort is k times too large."""
     name, gains = table.robot.names[j], np.ones(len(table.robot.names))
     gains[j] = 1.0 / k
     words = f"the effort of '{name}' were {k:.3g} times too large"
     remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
-    return _scaled(table, name, words, gains, 4.0, k, remedy, exact=False)
+    return _scaled(table, name, words, gains, 4.0 if fitted else 2.0, k, remedy, exact=not fitted)

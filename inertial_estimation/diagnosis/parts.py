@@ -125,21 +125,6 @@ def rate_rows(table: Table) -> RateRows | None:
     return RateRows(y[known], A[known], rows[known], weight)
 
 
-def rotation_over_feet(table: Table) -> Array | None:
-    """Return what a gyroscope should read by the standing feet [rad/s], shape (N, 3), NaN where unknown."""
-    rows = rate_rows(table)
-    if rows is None:
-        return None
-    M, b = np.zeros((table.size, 3, 3)), np.zeros((table.size, 3))
-    np.add.at(M, rows.rows, np.einsum("rki,rkj->rij", rows.A, rows.A))
-    np.add.at(b, rows.rows, np.einsum("rki,rk->ri", rows.A, rows.y))
-    values = linear_algebra.eigvalsh(M)
-    full = values[:, 0] > 1e-2 * np.maximum(values[:, 2], 1e-9)
-    found = np.full((table.size, 3), np.nan)
-    found[full] = linear_algebra.solve(M[full], b[full][..., None])[..., 0]
-    return found
-
-
 def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
     turn, sizes = table.sliding[:, :, 3:], np.linalg.norm(table.signals.wrenches[:, :, :3], axis=2)
     if loads is not None:

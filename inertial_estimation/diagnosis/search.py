@@ -32,7 +32,7 @@ from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypothese
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
-MOST_LIKELY, FAMILIES = 24, 25  # hypotheses that are compared closely; kinds of errors
+MOST_LIKELY, FAMILIES = 12, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
 MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER = 5.0  # log odds within which others are alike, too
@@ -76,12 +76,12 @@ class Found(NamedTuple):
 def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found:
     """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it."""
     found: list[Finding] = []
-    delays, unsure, rough = delays_of(signals, robot), "", False
+    delays, unsure = delays_of(signals, robot), ""
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
         before = judged(table)
         tried = _tried(table, before, delays, config)
-        if rough:
+        if "effort" in unsure:  # which is only about right
             tried = [one for one in tried if "effort" not in one.hypothesis.check]
         if not tried:
             break
@@ -92,7 +92,6 @@ def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found
             break
         found.append(_named(best, alike, before))
         unsure = unsure if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
-        rough = rough or best.hypothesis.rough
         signals = best.hypothesis.change.of(signals)
         delays = delays_of(signals, robot)
     return Found(found, signals, delays, unsure)

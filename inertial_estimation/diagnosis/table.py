@@ -358,6 +358,7 @@ class Robot:
                 force = force + columns[:, : len(load.parameters)] @ np.array(load.parameters)
         R_BI, w_BI = np.eye(3), np.zeros(3)
         telling = not self.n_base or np.isfinite(signals.wrenches[i]).all()  # where torques are predicted
+        telling &= bool(np.isfinite(signals.tau[i]).any())
         if base is not None and self.setup.imu is not None:
             R_BI, w_BI = self._forces.frame_motion(self.setup.imu.frame_id, base[1])
         return (
@@ -470,12 +471,6 @@ class Table:
     def f_B(self) -> Array:
         """Specific force in base axes, shape (N, 3)."""
         turned: Array = np.einsum("nij,nj->ni", self.R_BI, self.signals.f)
-        return turned
-
-    @cached_property
-    def forces_B(self) -> Array:
-        """Forces at the contacts in base axes, shape (N, k, 3)."""
-        turned: Array = np.einsum("nkij,nkj->nki", self.rotations_BF, self.signals.wrenches[:, :, :3])
         return turned
 
     @cached_property

@@ -11,9 +11,12 @@ from inertial_estimation.diagnosis.delays import SHIFTS_S
 from inertial_estimation.diagnosis.diagnose import Diagnosis
 from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_first
 from inertial_estimation.diagnosis.masses import MassReport
-from inertial_estimation.diagnosis.parts import rotation_over_feet
+from inertial_estimation.diagnosis.parts import rate_rows
+from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.figures import INK, MOST_ROWS, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, Page, Section, write_page
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 MOST_JOINTS = 4  # that are drawn
 LEAST_ODDS = -100.0  # that are drawn
@@ -37,7 +40,7 @@ def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:
     recorded, table = diagnosis.recorded, diagnosis.mended
     if recorded is None or table is None:
         return
-    mended, expected = table.signals, rotation_over_feet(table)
+    mended, expected = table.signals, _rotation_over_feet(table)
     if not np.isfinite(recorded.w).any() or expected is None:
         return
     corrected = not np.array_equal(recorded.w, mended.w, equal_nan=True)
@@ -49,6 +52,21 @@ def panels_of_gyroscope(diagnosis: Diagnosis) -> Iterator[Panel]:
         yield Panel(f"Angular rate of the IMU, {name}", TIME_LABEL, "[rad/s]", lines)
 
 
+def _rotation_over_feet(table: Table) -> Array | None:
+    """Return what a gyroscope should read by the standing feet [rad/s], shape (N, 3), NaN where unknown."""
+    rows = rate_rows(table)
+    if rows is None:
+        return None
+    M, b = np.zeros((table.size, 3, 3)), np.zeros((table.size, 3))
+    np.add.at(M, rows.rows, np.einsum("rki,rkj->rij", rows.A, rows.A))
+    np.add.at(b, rows.rows, np.einsum("rki,rk->ri", rows.A, rows.y))
+    values = linear_algebra.eigvalsh(M)
+    full = values[:, 0] > 1e-2 * np.maximum(values[:, 2], 1e-9)
+    found = np.full((table.size, 3), np.nan)
+    found[full] = linear_algebra.solve(M[full], b[full][..., None])[..., 0]
+    return found
+
+
 def panels_of_contact_forces(diagnosis: Diagnosis) -> Iterator[Panel]:
     """Yield the force of every contact, their sum and what the motion needs, along gravity."""
     table = diagnosis.mended
@@ -58,7 +76,8 @@ def panels_of_contact_forces(diagnosis: Diagnosis) -> Iterator[Panel]:
     needed = np.linalg.norm(table.force[:, :3], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         up = table.force[:, :3] / needed[:, None]
-    along = np.einsum("nki,ni->nk", table.forces_B, up)
+    forces_B = np.einsum("nkij,nkj->nki", table.rotations_BF, table.signals.wrenches[:, :, :3])
+    along = np.einsum("nki,ni->nk", forces_B, up)
     names = diagnosis.robot.setup.contact_names
     lines = [Series(name, times, along[:, k], "thin", colour=2 + k % 4) for k, name in enumerate(names)]
     lines.append(Series("sum", times, along.sum(axis=1), colour=INK))
