@@ -129,11 +129,6 @@ class Cause:
         return float(part.max()) if self.kind in (*VECTORS, Kind.WRENCH_ZERO) else float(self.sigmas[0])
 
     @property
-    def price(self) -> float:
-        """Squares of the amplitudes over their priors, halved: what they cost in logarithms."""
-        return 0.5 * float(np.sum((self.amplitude / self.block.prior) ** 2))
-
-    @property
     def moment(self) -> tuple[float, float]:
         """Change of a link's first moment about its nominal centre of mass, and its deviation [kg m]."""
         largest = 1 + int(np.argmax(np.abs(self.amplitude[1:])))

@@ -14,7 +14,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.diagnosis.causes import Kind, Problem, fit_forces
 from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.parts import (
@@ -27,7 +26,7 @@ from inertial_estimation.diagnosis.parts import (
     torque_columns,
     whole_body_rows,
 )
-from inertial_estimation.diagnosis.table import Change, Load, Robot, Table, diagonal, exchange, rms
+from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
 from inertial_estimation.inputs.config import JOINT_UNITS
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.signals import Array
@@ -42,12 +41,9 @@ GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no t
 COMMON = 1.6  # of all efforts, too
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
-LEAST_OFFSET, MOST_OFFSET = 0.05, 0.4  # of a zero that is off, within which it is looked for here [rad]
 HALF = math.sqrt(0.5)  # rms of what is left where half of the power is explained
 OF_FORCES = ("wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
-OFFSET = "calibrate it (command calibrate), and set joint_offsets of it"
-INERTIA = "correct it in the URDF, or use identified.urdf of identify; or does a simulator add it?"
 CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
 
 
@@ -110,24 +106,6 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
             remedy = "check the order of names and values in the driver of joint_states"
             change = Change(position=E, velocity=E, effort=E)
             yield Hypothesis("joint order", names[i], said, remedy, change, 3.0)
-
-
-def fitted_hypotheses(of: Problem, robot: Robot) -> Iterator[Hypothesis]:
-    """Yield zeros of joints and rotational inertias that are off, each as it explains the forces best."""
-    for cause in fit_forces(of).causes:
-        size, subject = cause.size, cause.subject
-        if cause.kind is Kind.SPIN and cause.evidence > 0.0 and size > cause.block.matters:
-            words = f"{size:.2g} kg m^2 were added to the rotational inertia of '{subject}'"
-            change = Change(load=Load(subject, (0.0,) * 4 + tuple(cause.amplitude.tolist())))
-            about = ("link inertia", subject, words, INERTIA, change, cause.price, size, "kg m^2", OF_FORCES)
-            yield Hypothesis(*about, mild=True)
-        if cause.kind is Kind.OFFSET and cause.evidence > 0.0 and LEAST_OFFSET < abs(size) < MOST_OFFSET:
-            words = f"'{subject}' had an offset of {size * DEGREES:+.1f} deg"
-            change = Change(offset=size * np.eye(len(robot.names))[robot.names.index(subject)])
-            yield Hypothesis(
-                *("joint offset", subject, words, OFFSET, change, cause.price, size * DEGREES, "deg"),
-                fix=Fix(joint_offsets={subject: round(size, 4)}),
-            )
 
 
 def _exchanged_limbs(table: Table) -> Iterator[Hypothesis]:

@@ -23,7 +23,6 @@ from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.frames import added_frame
-from inertial_estimation.diagnosis.hypotheses import INERTIA, OFFSET
 from inertial_estimation.diagnosis.parts import GRAVITY
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.errors import listing
@@ -43,8 +42,8 @@ EXPLAINS = {Kind.LINK: 0.03, Kind.OFFSET: 0.2, Kind.SPIN: 0.2}
 EXPLAINS_ELSE = 0.05
 MOST_ANGLE = 0.3  # of an offset or a rotation, up to which slopes describe it [rad]
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
-MOST_CAUSES = 2
-SECOND, MUCH = 0.3, 0.4  # of a further cause: shares of the first one's evidence, and of the rest
+OFFSET = "calibrate it (command calibrate), and set joint_offsets of it"
+INERTIA = "correct it in the URDF, or use identified.urdf of identify; or does a simulator add it?"
 OF_ALL = {Kind.WHOLE: "description", Kind.WRENCH: "contact wrenches", Kind.EFFORT: "joint_states"}
 
 
@@ -98,18 +97,18 @@ class _Group(NamedTuple):
 
 
 def _name(of: Problem, named: list[_Group]) -> tuple[ForceFit, str]:
-    """Add causes while they are certain; return the last fit, and why none can be named."""
+    """Add the cause that is certain; return the last fit, and why none can be named.
+
+    What is left after it may be that the cause is not described exactly. The equation is linear in rotational
+    inertias, which leave nothing: after these another one is sought.
+    """
     while True:
         assumed = [group.causes[0] for group in named]
         fit = fit_forces(of, assumed)
-        unsure, before = _absurd(fit), _inexact(named)
-        group = () if unsure or len(before) == MOST_CAUSES else _group(fit, of.rows)
+        unsure = _absurd(fit)
+        group = () if unsure or _inexact(named) else _group(fit, of.rows)
         if not group or not _matters(group[0], of.rows):
             return fit, unsure
-        if (before and group[0].evidence < SECOND * before[0].evidence) or (
-            before and group[0].explained < MUCH
-        ):
-            return fit, unsure  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
             return (
@@ -119,9 +118,9 @@ def _name(of: Problem, named: list[_Group]) -> tuple[ForceFit, str]:
         named.append(_Group(group, rivalled(group[0], fit, of, assumed) < CERTAIN))
 
 
-def _inexact(named: Sequence[_Group]) -> list[Cause]:
-    """Return the causes that are named; the equation is linear in inertias, which leave nothing."""
-    return [group.causes[0] for group in named if group.causes[0].kind is not Kind.SPIN]
+def _inexact(named: Sequence[_Group]) -> bool:
+    """Return whether a cause is named that may leave something."""
+    return any(group.causes[0].kind is not Kind.SPIN for group in named)
 
 
 def _absurd(fit: ForceFit) -> str:

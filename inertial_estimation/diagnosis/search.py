@@ -21,7 +21,6 @@ from inertial_estimation.diagnosis.hypotheses import (
     OF_EFFORTS,
     Hypothesis,
     effort_hypotheses,
-    fitted_hypotheses,
     position_hypotheses,
     velocity_hypotheses,
 )
@@ -114,9 +113,7 @@ def _hypotheses(
     if wired or unlike or worst["positions"] > BEYOND:
         yield from position_hypotheses(table, odd & (wired or unlike))
     if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
-        of = problem(rows, table.robot)
-        yield from fitted_hypotheses(of, table.robot)
-        yield from load_hypotheses(of)
+        yield from load_hypotheses(problem(rows, table.robot))
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
