@@ -105,9 +105,7 @@ def _hypotheses(
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
     unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
-    odd = np.ones(
-        len(table.robot.names), dtype=bool
-    )  # joints that an error of one or two joints may be about
+    odd = np.ones(len(table.robot.names), dtype=bool)  # what an error of one or two joints may be about
     if "torques" in parts:
         odd = (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
     if wired or unlike or worst["positions"] > BEYOND:
