@@ -22,7 +22,7 @@ from inertial_estimation.signals import Array
 MARGIN, MARGIN_SHARE = 0.05, 0.1  # kept from a position limit: at most so much, and so much of the range
 HEIGHTS = (0.93, 0.85, 0.75)  # over the largest: on soles the first is the best, on points the last
 TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
-REGULARISATION, SYMMETRY = 0.01, 0.3  # weights of the distance from rest [1/rad] and of mirrored joints
+REGULARISATION, SYMMETRY = 0.001, 0.03  # weights of the distance from rest [1/rad] and of mirrored joints
 STARTS, EVALUATIONS = 4, 60
 BEND = 0.6  # largest change of a joint at the start of a search [rad]
 
@@ -108,6 +108,9 @@ class _Legs:
         self.hips = max(float(chain[0, 2]) for chain in origins)  # above the base [m]
         self._forward = [_along(R) for R in R_BF]
         pairs = _mirrored_pairs(self._home)
+        for i, j in pairs:  # zero need not be the same posture left and right
+            self._home[i] = 0.5 * (self._home[i] + self._home[j] @ S)
+            self._home[j] = self._home[i] @ S
         self._pairs = [(i, j) for i, j in pairs if len(self._chains[i]) == len(self._chains[j])]
 
     def stand_below(self, x: Array) -> None:

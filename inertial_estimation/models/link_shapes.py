@@ -56,7 +56,8 @@ def link_shapes(urdf: str, links: Collection[str], folders: Sequence[str | Path]
                 model, text, geometry_type, None, [str(f) for f in folders]
             )
         except (ValueError, RuntimeError) as error:
-            notes.append(f"{kind} shapes cannot be read: {one_line(error, limit=160)}")
+            reason = str(error).rpartition("message:")[2]  # before it, places in the reader's source
+            notes.append(f"{kind} shapes cannot be read: {one_line(reason, limit=160)}")
             continue
         points, radii = _outlines(model, geometry)
         if points:

@@ -20,6 +20,8 @@ LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
 NEAR_SOLE, NEAR_POINT = 0.015, 0.05  # from a frame of the URDF to where the shape touches the ground [m]
 EDGE = 0.9  # of half a sole, from which a frame counts as one of its edge
 LEAST_SOLE = 0.02  # shortest side of a sole [m]
+SIMPLEX = 4  # points that a body has at least
+FACING_DOWN, WIDER = -0.5, 2.0  # height of a normal of a sole; its area over that of the level one
 FOOT_LENGTH, FOOT_WIDTH, ANKLE_HEIGHT = 0.28, 0.1, 0.08  # of a person, over the length of the leg
 
 
@@ -93,19 +95,20 @@ class _Foot:
         self._leg = leg
 
     def sole(self, name: str) -> FootContact:
-        """Return the rectangle around the lowest points, its frame in the middle, level and forward."""
+        """Return the rectangle around the points that the foot rests on, its frame in the middle."""
         if not self._points:
             return self._guessed_sole(name)
-        points = np.concatenate(self._points)
-        bottoms = points - np.concatenate(self._radii)[:, None] * [0.0, 0.0, 1.0]
+        points, radii = np.concatenate(self._points), np.concatenate(self._radii)[:, None]
+        R = _resting(points, radii)  # of the sole in the base
+        bottoms = points @ R - radii * [0.0, 0.0, 1.0]
         ground = float(bottoms[:, 2].min())
         flat = bottoms[bottoms[:, 2] < ground + FLAT]
         low, high = flat.min(0), flat.max(0)
         half = 0.5 * (high - low)[:2] * _fill(flat[:, :2])
         half = np.maximum(half, 0.5 * LEAST_SOLE)
-        middle = np.array([*(0.5 * (low + high))[:2], ground])
+        middle = R @ np.array([*(0.5 * (low + high))[:2], ground])
         said = f"lowest points of the {self._kind} shapes"
-        return self._new(name, middle, (-half[0], half[0], -half[1], half[1]), said)
+        return self._new(name, middle, (-half[0], half[0], -half[1], half[1]), said, R)
 
     def point(self, name: str) -> FootContact:
         """Return the lowest point of the foot."""
@@ -175,14 +178,43 @@ class _Foot:
         place: Array = p + R @ np.array(contact.pose[:3])
         return place
 
-    def _new(self, name: str, place: Array, sole: Sequence[float], source: str) -> FootContact:
-        """Return a contact with a frame of its own, whose axes are those of the level base."""
+    def _new(
+        self, name: str, place: Array, sole: Sequence[float], source: str, R_BC: Array | None = None
+    ) -> FootContact:
+        """Return a contact with a frame of its own, whose axes are those of the level base by default."""
         link = self._leg.end
         R, p = self._poses[link]
-        numbers = (*(R.T @ (place - p)), *_roll_pitch_yaw(R.T))
+        numbers = (*(R.T @ (place - p)), *_roll_pitch_yaw(R.T if R_BC is None else R.T @ R_BC))
         pose = tuple(round(float(x), 4) + 0.0 for x in numbers)
         frame = f"{name}_sole" if sole else f"{name}_point"
         return FootContact(name, link, frame, pose, tuple(round(float(x), 4) for x in sole), source)
+
+
+def _resting(points: Array, radii: Array) -> Array:
+    """Return the axes of a sole in the base: level, or where a foot is not level that of its widest side.
+
+    A foot need not be level while its joints are at zero. Of the sides of the hull that face downwards, it
+    rests on the one on which the points within `FLAT` span the largest area.
+    """
+    sides = [np.array([0.0, 0.0, -1.0])]
+    if len(points) > SIMPLEX and np.ptp(points, axis=0).min() > FLAT:
+        normals = ConvexHull(points).equations[:, :3]
+        normals = normals[normals[:, 2] < FACING_DOWN]
+        sides += [*normals[np.unique(np.round(normals, 1), axis=0, return_index=True)[1]]]
+
+    def axes(side: Array) -> Array:
+        z = -side / np.linalg.norm(side)
+        x = np.array([z[2], 0.0, -z[0]]) / np.hypot(z[0], z[2])
+        return np.column_stack((x, np.cross(z, x), z))
+
+    def area(R: Array) -> float:
+        bottoms = points @ R - radii * [0.0, 0.0, 1.0]
+        flat = bottoms[bottoms[:, 2] < bottoms[:, 2].min() + FLAT][:, :2]
+        return float(np.prod(np.ptp(flat, axis=0))) * _fill(flat) ** 2
+
+    level, *others = (axes(side) for side in sides)
+    widest = max(others, key=area, default=level)
+    return widest if area(widest) > WIDER * area(level) else level
 
 
 def _at_edge(away: Array, sole: Sequence[float]) -> bool:

@@ -1,6 +1,6 @@
 """Values of the parameters that depend on a robot's size, by node."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inertial_estimation.configuration.node_names import (
@@ -13,7 +13,7 @@ from inertial_estimation.configuration.node_names import (
 )
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
-from inertial_estimation.models.measurement_rows import FULL_SIZE, MeasurementNoise
+from inertial_estimation.models.measurement_rows import DEFAULTS, FULL_SIZE, STRONG, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey
 from inertial_estimation.simulation.config import REALISTIC
@@ -70,20 +70,22 @@ def _tilt(survey: Survey) -> tuple[Entry, ...]:
 
 
 def _inertial(survey: Survey) -> tuple[Entry, ...]:
-    noise = MeasurementNoise().for_robot(survey.robot)
-    named = ["torque", *(["base_force", "base_moment", "contact_force"] * survey.legged)]
-    derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
-    of, why = "the largest effort limit", "the last link, with what the arm holds"
-    if survey.legged:
-        forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
-        of, why = "the weight", f"the trunk with its load{forearms}"
-    entries = [
-        Entry("rate", RATE_HZ),
-        Entry("links", list(survey.links), why),
-        Entry("# noise", None, f"from {of}, adapts by a factor of 10: {derived} (N, Nm)"),
-    ]
+    entries = [Entry("rate", RATE_HZ)]
+    noise = _noise(survey)
     if not survey.legged:
-        return (*entries, Entry("contact_wrenches", "none"))
+        return (
+            *entries,
+            Entry("links", list(survey.links), "the last link, with what the arm holds"),
+            Entry("noise", {"torque": _rounded(noise.torque)}, "of efforts, from what the weight needs"),
+            Entry("contact_wrenches", "none"),
+        )
+    forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
+    named = ("torque", "base_force", "base_moment", "contact_force")
+    derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
+    entries += [
+        Entry("links", list(survey.links), f"the trunk with its load{forearms}"),
+        Entry("# noise", None, f"from the weight, adapts by a factor of 10: {derived} (N, Nm)"),
+    ]
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
         equations = WRENCH_JOINTS + survey.robot.n_joints  # of a base and its joints
@@ -99,10 +101,18 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     return (*entries, Entry("contact_wrenches", "measured", said))
 
 
+def _noise(survey: Survey) -> MeasurementNoise:
+    """Return the noise of the measurement: of an arm by what its weight needs, if its limits are larger."""
+    noise = MeasurementNoise().for_robot(survey.robot)
+    if survey.legged:
+        return noise
+    return replace(noise, torque=min(noise.torque, DEFAULTS["torque"] * survey.effort / STRONG))
+
+
 def _simulator(survey: Survey) -> tuple[Entry, ...]:
     share = min(survey.robot.total_mass / FULL_SIZE, 1.0)
-    ratio = MeasurementNoise().for_robot(survey.robot).torque / 0.5
-    effort = max(REALISTIC.effort * min(ratio, 1.0), LEAST_EFFORT_NOISE * survey.legged)
+    ratio = min(_noise(survey).torque / DEFAULTS["torque"], 1.0)
+    effort = max(REALISTIC.effort * ratio, LEAST_EFFORT_NOISE * survey.legged)
     force = max(REALISTIC.force * share, LEAST_FORCE_NOISE)
     sensors: dict[str, Any] = {
         "specific_force": REALISTIC.specific_force,

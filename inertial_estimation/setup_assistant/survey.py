@@ -12,11 +12,12 @@ from inertial_estimation.errors import ConfigurationError, ModelError, listing
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.bodies import has_usable_prior
 from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
-from inertial_estimation.models.imu import ImuMount
-from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuMount
+from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
 from inertial_estimation.models.limbs import (
     Limb,
     end_links,
+    gravity_torques,
     limbs_of,
     rest_posture,
     standing_posture,
@@ -112,6 +113,7 @@ def _names(legs: Sequence[Limb]) -> tuple[str, ...]:
 
 
 WHEELS, HANDS = "wheels and rotors", "grippers and hands"  # reasons to lock them
+CENTRED = 0.01  # distance of a wheel's centre of mass from its axis, at most [m]
 SMALL_HAND = 0.08  # of the robot's mass, up to which a branching end of a limb counts as a hand
 WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
 
@@ -178,11 +180,15 @@ def _behind_wrists(robot: RobotModel) -> list[str]:
 def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
     """Return the joints of rods beside feet, of wheels as feet, and behind the branching of a small hand.
 
-    A wheel is the one joint of a leg that turns without limits, the last.
+    A wheel is the one joint of a leg that turns without limits, the last, about its centre of mass.
     """
     masses, limits = subtree_masses(robot), urdf_limits(robot)
     endless = {n for n, low in zip(robot.joint_names, limits.lower, strict=True) if np.isinf(low)}
-    found = {leg.joints[-1]: WHEELS for leg in legs if endless & set(leg.joints) == {leg.joints[-1]}}
+    feet = [leg.joints[-1] for leg in legs if endless & set(leg.joints) == {leg.joints[-1]}]
+    turned = np.outer((0.0, 0.5 * np.pi), [name in feet for name in robot.joint_names])
+    torques = np.abs(gravity_torques(robot, turned)[:, robot.n_base :]).max(axis=0)
+    levers = dict(zip(robot.joint_names, torques / STANDARD_GRAVITY, strict=True))  # [kg m]
+    found = {name: WHEELS for name in feet if levers[name] < CENTRED * masses[name]}
     small = SMALL_HAND * robot.total_mass
     of_legs = {joint for leg in legs for joint in leg.joints}
     others = [limb for limb in limbs_of(robot) if limb.joints[-1] not in of_legs]
@@ -210,7 +216,6 @@ def _first_branching(limb: Limb, limbs: Sequence[Limb], masses: dict[str, float]
 LEAST_MASS = 0.002  # of the robot's mass: lighter bodies are no prior for a load
 ARM_JOINTS = 3
 WRISTED_ARM, WRIST_JOINTS = 6, 3  # joints of an arm that ends with a wrist; joints of the wrist
-MOST_LIMBS = 4
 
 
 def trunk_of(robot: RobotModel, described: Description, legs: Sequence[Limb]) -> str:
@@ -264,7 +269,7 @@ def links_to_estimate(
         if not usable:
             raise ModelError("no link that moves has a usable inertia, expected one to estimate")
         chosen = [max(usable, key=lambda link: float(robot.link_body(link).nominal_J.mass))]
-    return tuple(chosen[: MOST_LIMBS + 1])
+    return tuple(chosen)
 
 
 def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
@@ -319,6 +324,8 @@ def foot_sensors(
 
 
 SAME_SENSOR = 0.02  # between frames of one force sensor [m]
+POSTURES = 200  # that are drawn to see which of them an arm holds
+HELD = 0.7  # of the effort limits, up to which they hold a posture and move it
 
 
 @dataclass(frozen=True)
@@ -350,6 +357,7 @@ class Survey:
     wrench_frames: tuple[str, ...] = ()  # of the one force sensor of every foot; empty: the contact frames
     height: float = 0.0  # of the base above the ground [m]; zero of an arm
     trunk: str = ""  # link of the trunk; empty for an arm
+    effort: float = 0.0  # largest torque of an arm's joint that the weight needs [Nm]
 
     @property
     def legged(self) -> bool:
@@ -395,7 +403,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     described = describe(urdf)
     locked, free, decision = _locked(urdf, described, wishes)
     if decision.kind is Kind.ARM:
-        return _arm(urdf, described, locked, decision, wishes)
+        return _arm(urdf, described, locked, decision, wishes, rng)
     feet = find_feet(free, urdf, folders, decision.legs, rng, wishes.soles)
     trunk = trunk_of(free, described, decision.legs)
     imu, reason = imu_frame(free, described, wishes.imu)
@@ -403,7 +411,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     return Survey(
         *(described, feet.robot, decision, locked, imu, reason, feet.posture),
         wishes.links or links_to_estimate(free, described, decision.legs, trunk),
-        (*_open_points(described, (imu, reason), locked, sensors), *feet.open_points),
+        (*decision.open_points, *_open_points(described, (imu, reason), locked, sensors), *feet.open_points),
         feet.contacts,
         tuple(of_foot[0] for of_foot in sensors) if all(len(of_foot) == 1 for of_foot in sensors) else (),
         feet.height,
@@ -462,15 +470,28 @@ def _arm(
     locked: Mapping[str, str],
     decision: KindDecision,
     wishes: Wishes,
+    rng: Generator,
 ) -> Survey:
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=list(locked))
     if wishes.imu:
         robot.frame_id(wishes.imu)
     still = ": estimate while its wheels stand still" if WHEELS in locked.values() else ""
+    posture, effort = _held_posture(robot, rng)
     return Survey(
         *(described, robot, decision, locked, wishes.imu),
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
-        rest_posture(robot, room=0.4, share=0.3),  # with room to move [rad]
+        posture,
         wishes.links or links_to_estimate(robot, described, (), ""),
-        (decision.open_point,) if decision.open_point else (),
+        decision.open_points,
+        effort=effort,
     )
+
+
+def _held_posture(robot: RobotModel, rng: Generator) -> tuple[Array, float]:
+    """Return the posture nearest to zero that the efforts hold, and the largest torque of the weight [Nm]."""
+    rest, limits = rest_posture(robot, room=0.4, share=0.3), joint_limits(robot)  # with room to move [rad]
+    postures = np.vstack((rest, rng.uniform(limits.lower, limits.upper, size=(POSTURES, robot.n_joints))))
+    torques = np.abs(gravity_torques(robot, postures))
+    held = postures[(torques < HELD * urdf_limits(robot).effort).all(axis=1)]
+    nearest = min(held, key=lambda q: float(np.linalg.norm(q - rest)), default=rest)
+    return nearest, float(torques[:, robot.turning_joints].max(initial=0.0))

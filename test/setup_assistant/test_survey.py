@@ -106,6 +106,9 @@ LEG = (  # joint, its type, link, mass, place in the link before
 )
 
 
+FOOT = '_foot"><inertial><mass value="0.3"/>'
+
+
 def inertial(mass: float) -> str:
     return f'<inertial><mass value="{mass}"/>{MOMENTS}</inertial>'
 
@@ -167,14 +170,17 @@ def test_a_description_without_masses_is_refused_with_what_it_lacks() -> None:
         survey_of(re.sub("<inertial>.*?</inertial>", "", biped()))
 
 
+def test_only_what_turns_about_its_centre_of_mass_is_a_wheel() -> None:
+    """A knee that no limit stops, with a shank whose mass is beside the axis, remains a joint of the leg."""
+    endless = re.sub('(name="[a-z]+_ankle" type=)"revolute"', r'\1"continuous"', biped())
+    assert set(survey_of(endless).locked) == {"left_ankle", "right_ankle"}
+    assert not survey_of(endless.replace(FOOT, FOOT.replace("<mass", '<origin xyz="0.05 0 0"/><mass'))).locked
+
+
 def test_a_rod_beside_a_foot_is_locked_and_the_foot_is_not() -> None:
     survey = survey_of(biped(rods=True))
     assert set(survey.locked) == {"left_spring", "right_spring"}
     assert [leg.end for leg in survey.decision.legs] == ["left_foot", "right_foot"]
-
-
-def test_feet_with_several_level_frames_are_mirror_images() -> None:
-    assert survey_of(biped(corners=True)).decision.kind.value == "humanoid"
 
 
 def test_legs_behind_a_waist_are_legs_and_the_waist_can_be_locked_though_a_link_has_its_name() -> None:
@@ -264,6 +270,32 @@ def test_legs_whose_joints_have_their_zero_elsewhere_are_legs() -> None:
     survey = survey_of(bent)
     assert survey.decision.kind.value == "humanoid"
     assert not any("feet miss" in open_point for open_point in survey.open_points)
+
+
+def test_a_foot_that_is_not_level_at_zero_stands_on_its_sole() -> None:
+    """A plate of 20 x 10 cm, turned by 0.4 rad about y in the foot."""
+    box = '<origin xyz="0 0 -0.05" rpy="0 0.4 0"/><geometry><box size="0.2 0.1 0.02"/></geometry>'
+    urdf = re.sub(f"({FOOT}.*?)</link>", rf"\1<collision>{box}</collision></link>", biped())
+    survey = survey_of(urdf)
+    for contact in survey.contacts:
+        np.testing.assert_allclose(contact.sole, (-0.1, 0.1, -0.05, 0.05), atol=1e-3)
+        np.testing.assert_allclose(contact.pose[3:], (0.0, 0.4, 0.0), atol=0.01)
+    assert not survey.open_points[1:]
+
+
+def test_an_arm_begins_where_its_efforts_hold_it() -> None:
+    """An arm that reaches forwards at zero, with torques for half of its weight."""
+    parts = [
+        ("joint_0", "base", "link_0", 1.0, 'xyz="0 0 0.3"'),
+        ("joint_1", "link_0", "link_1", 2.0, 'xyz="0.5 0 0"'),
+        ("joint_2", "link_1", "link_2", 1.0, 'xyz="0.5 0 0"'),
+    ]
+    survey = survey_of(joined(*parts).replace('effort="50"', 'effort="10"'))
+    torques = pin.computeGeneralizedGravity(
+        survey.robot.model, survey.robot.model.createData(), survey.posture
+    )
+    assert np.abs(torques).max() < 10.0
+    assert survey.effort == pytest.approx(9.81 * (2 * 0.5 + 1), rel=0.05)
 
 
 def test_a_robot_whose_base_frame_lies_at_its_feet_stands() -> None:
