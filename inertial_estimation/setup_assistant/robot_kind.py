@@ -52,7 +52,9 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     if wanted == Kind.ARM.value:
         return KindDecision(Kind.ARM, (), "as asked: the base is taken as fixed")
     if not wanted and len(legs) < HUMANOID_LEGS:
-        said = _no_legs(limbs, named)
+        which = f"only {limbs[named[0]].end}" if named else "none"
+        said = f"{which} of its {len(limbs)} limbs is named like a leg"
+        said = said if len(limbs) > 1 or named else "it has a single limb"
         doubtful = named or (len(jointed) > 1 and not any(armed))
         doubt = (f"kind: {said} (--kind says what it is)",) if doubtful else ()
         return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
@@ -97,13 +99,6 @@ def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
         links = tuple(link for body in bodies for link in robot.body_links(robot.link_body(body).joint_id))
         apart.append(replace(leg, joints=leg.joints[-own:], bodies=bodies, links=links))
     return tuple(apart)
-
-
-def _no_legs(limbs: Sequence[Limb], like_legs: Sequence[int]) -> str:
-    if like_legs:
-        return f"{limbs[like_legs[0]].end} looks like a leg, but it is the only one"
-    many = f"none of its {len(limbs)} limbs is named like a leg"
-    return many if len(limbs) > 1 else "it has a single limb"
 
 
 def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:

@@ -236,9 +236,7 @@ def trunk_of(robot: RobotModel, described: Description, legs: Sequence[Limb]) ->
     return max(links, key=lambda link: described.masses[link])
 
 
-def links_to_estimate(
-    robot: RobotModel, described: Description, legs: Sequence[Limb], trunk: str
-) -> tuple[str, ...]:
+def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tuple[str, ...]:
     """Return the trunk and the forearms of a legged robot, or the last link of an arm on a fixed base.
 
     Loads are carried there, and the torques of an arm's joints tell a load in the hand from one on the trunk.
@@ -262,7 +260,7 @@ def links_to_estimate(
         bodies = limb.bodies[len(limb.joints) - limb.own :][: len(own)]
         for joint, link in zip(reversed(own), reversed(bodies), strict=True):
             if masses[joint] > LEAST_MASS * robot.total_mass and has_usable_prior(robot, link):
-                chosen.append(_named(robot, described, robot.link_body(link).joint_id))
+                chosen.append(link)
                 break
     if not chosen:
         usable = [link for link in identifiable_links(robot) if has_usable_prior(robot, link)]
@@ -276,12 +274,6 @@ def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
     if count_of([*own, limb.end], HEAD):
         return False
     return fixed or count_of(own, ARM) >= count_of(own, LEG)
-
-
-def _named(robot: RobotModel, described: Description, joint: int) -> str:
-    """Return the first link of a body with a mass, after which the body is best called."""
-    links = robot.body_links(joint)
-    return next((link for link in links if described.masses.get(link, 0.0) > 0.0), links[0])
 
 
 NO_IMU = "the URDF names no IMU: taken to be in the axes of the base"
@@ -299,7 +291,7 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
         robot.frame_id(wanted)
         return wanted, AS_ASKED
     if not described.imus:
-        return _named(robot, described, robot.link_body(robot.base_link).joint_id), NO_IMU
+        return robot.base_link, NO_IMU
     distance = {link: len(ImuMount.on(robot, link).moving) for link in described.imus}
     best = min(described.imus, key=lambda link: (distance[link], not is_imu(link), "gyro" in link.lower()))
     others = [link for link in described.imus if link != best]
@@ -410,7 +402,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     sensors = foot_sensors(feet.robot, described, feet.contacts)
     return Survey(
         *(described, feet.robot, decision, locked, imu, reason, feet.posture),
-        wishes.links or links_to_estimate(free, described, decision.legs, trunk),
+        wishes.links or links_to_estimate(free, decision.legs, trunk),
         (*decision.open_points, *_open_points(described, (imu, reason), locked, sensors), *feet.open_points),
         feet.contacts,
         tuple(of_foot[0] for of_foot in sensors) if all(len(of_foot) == 1 for of_foot in sensors) else (),
@@ -481,7 +473,7 @@ def _arm(
         *(described, robot, decision, locked, wishes.imu),
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
         posture,
-        wishes.links or links_to_estimate(robot, described, (), ""),
+        wishes.links or links_to_estimate(robot, (), ""),
         decision.open_points,
         effort=effort,
     )
