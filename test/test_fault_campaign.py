@@ -1,7 +1,5 @@
 """The fault campaign: a seeded part of it holds, a case is repeatable, and the judge sees what is wrong."""
 
-import os
-
 import numpy as np
 import pytest
 from support.standing_robot import StandingHyq
@@ -11,7 +9,6 @@ from benchmarks.fault_campaign.__main__ import table
 from benchmarks.fault_campaign.campaign import all_cases, run_cases
 from benchmarks.fault_campaign.fault import Fault
 from benchmarks.fault_campaign.feed import HealthSample, Output, Record
-from benchmarks.fault_campaign.forked import EndedError, forked, in_parallel
 from benchmarks.fault_campaign.judge import errors_of, judge
 from benchmarks.fault_campaign.messages import Message
 from benchmarks.fault_campaign.pipelines import ADAPTERS
@@ -75,12 +72,6 @@ def test_faults_escape_from_no_pipeline_and_nothing_impossible_is_published(shor
     broken = {v.case: (v.failures, v.fault, v.escape, v.inconsistent) for v in verdicts}
     assert not {case: found for case, found in broken.items() if MUST_HOLD & set(found[0])}
     assert all(pipeline in table(verdicts) for pipeline in ADAPTERS)
-
-
-def test_children_return_what_they_found_and_a_dead_one_is_told_of():
-    assert sorted(in_parallel([lambda k=k: k * k for k in range(5)], 2)) == [0, 1, 4, 9, 16]
-    with pytest.raises(EndedError, match="SIGKILL"):
-        forked(lambda: os.kill(os.getpid(), 9))
 
 
 STEP_NS = 10_000_000

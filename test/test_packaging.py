@@ -10,14 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.installation import install_package
 from support.scripts import script
 
 import inertial_estimation
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
-ROBOTS = {"icub", "panda", "talos", "hyq"}
 
 
 def setup_arguments():
@@ -32,12 +29,6 @@ def setup_arguments():
         except ValueError:
             found[keyword.arg] = ast.unparse(keyword.value)
     return found
-
-
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    """Where the package is installed as colcon does it."""
-    return install_package(tmp_path_factory.mktemp("install"))
 
 
 def test_package_xml_and_setup_agree():
@@ -74,33 +65,6 @@ def test_every_ros_package_imported_is_a_dependency():
     foreign = imported - set(sys.stdlib_module_names) - {"inertial_estimation"}
     assert "rclpy" in foreign
     assert {known.get(name, name) for name in foreign} <= declared
-
-
-def test_an_installation_has_what_ros_looks_for(prefix):
-    share = prefix / "share" / "inertial_estimation"
-    assert {path.stem for path in (share / "config").glob("*.yaml")} >= ROBOTS
-    layouts = {path.name for path in (share / "config" / "layouts").iterdir()}
-    assert layouts == {"plotjuggler.xml", "foxglove.json", "rviz.rviz"}
-    launches = {path.name for path in (share / "launch").glob("*.py")}
-    files = {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
-    assert launches == {*files, "parameter_files.py", "topic_remappings.py"}
-    assert (share / "package.xml").is_file()
-    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
-    assert (index / "inertial_estimation").is_file()
-    executables = prefix / "lib" / "inertial_estimation"
-    for name in NODES | {"inertial-estimation"}:
-        assert os.access(executables / name, os.X_OK), f"no executable {name} in {executables}"
-
-
-def test_an_installed_executable_runs(prefix):
-    (packages,) = prefix.glob("lib*/python*/*-packages")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")]),
-    }
-    command = [str(prefix / "lib" / "inertial_estimation" / "inertial-estimation"), "--version"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, setup_arguments()["version"]), done.stderr
 
 
 def test_forwarders_of_a_wheel_cover_the_console_scripts():

@@ -101,20 +101,3 @@ def launch_arguments(file: str) -> set[str]:
         texts |= {value for value in constants if isinstance(value, str)}
         left |= {text for text in texts - read if text.endswith(".launch.py")}
     return texts
-
-
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.quick and block.page == "README.md"])
-def test_quick_commands_of_the_first_page_run(block, tmp_path: Path) -> None:
-    """Those of all pages are run by .ci/run, and every night the slow ones, too."""
-    pytest.importorskip("pinocchio")
-    outcome = page_commands.run_block(block, page_commands.prepared_folder(tmp_path))
-    assert outcome.result == "passed", outcome.said
-
-
-def test_a_block_that_fails_is_said_to(tmp_path: Path) -> None:
-    block = page_commands.Block("page.md", 1, "echo before\nfalse\necho after\n")
-    outcome = page_commands.run_block(block, page_commands.prepared_folder(tmp_path))
-    assert (outcome.result, outcome.said) == ("failed", "before")
-    assert fault_of(["inertial-estimation", "replay", "--no-such"]).startswith(
-        "inertial-estimation replay: no option"
-    )

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from inertial_estimation.commands import ros_domains
-from inertial_estimation.commands.main import Terminated, unwound_by_signals
-from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.commands.ros_domains import DOMAINS, claimed_domain, talk_apart
+from inertial_estimation.commands.main import unwound_by_signals
+from inertial_estimation.commands.ros_domains import DOMAINS, claimed_domain
 from inertial_estimation.errors import InertialEstimationError
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -109,48 +107,6 @@ def test_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_interrupted_wait_kills_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True)"
-    group = ProcessGroup(tmp_path, patience_s=60.0)
-    process = group.start("stubborn", [sys.executable, "-c", f"{code}; time.sleep(60)"])
-    assert wait_until(lambda: "up" in group.output())
-
-    def interrupt(_seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("inertial_estimation.commands.processes.time.sleep", interrupt)
-    with pytest.raises(KeyboardInterrupt), group:
-        pass
-    assert process.returncode == -signal.SIGKILL
-
-
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [(signal.SIGTERM, Terminated), (signal.SIGHUP, Terminated), (signal.SIGINT, KeyboardInterrupt)],
-)
-@pytest.mark.parametrize("converts", [True, False, None])
-def test_a_signal_prevails_over_code_that_converts_or_discards_its_exception(number, expected, converts):
-    """As numba does while it compiles; a second one does not break the way out."""
-    before, closed = signal.getsignal(number), []
-
-    def work():
-        try:
-            signal.raise_signal(number)
-        except BaseException as error:
-            if number != signal.SIGINT:
-                signal.raise_signal(number)
-            closed.append(True)
-            if converts:
-                raise RuntimeError("lowering failed") from error
-            if converts is None:
-                raise
-
-    with pytest.raises(expected), unwound_by_signals():
-        work()
-    assert closed == [True]
-    assert signal.getsignal(number) == before
-
-
 @pytest.mark.parametrize("command", ["monitor", "demo --no-adaptation"])
 def test_ctrl_c_while_rclpy_is_imported_ends_a_command_without_a_traceback(command, tmp_path):
     """Its modules in C convert what is raised while they are loaded."""
@@ -194,21 +150,6 @@ def test_what_is_claimed_nobody_else_gets():
         with pytest.raises(InertialEstimationError), claimed_domain(range(taken, taken + 1)):
             pass
     assert other_process("-c", code).stdout.strip() == str(taken), "free again"
-
-
-def test_a_process_talks_apart_until_it_ends_unless_a_domain_is_given(monkeypatch):
-    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
-    monkeypatch.setattr(ros_domains, "_kept", [])
-    monkeypatch.setenv("ROS_DOMAIN_ID", "73")
-    assert talk_apart() == 73
-    assert not ros_domains._kept, "nothing is locked: other processes are to talk there, too"
-    monkeypatch.delenv("ROS_DOMAIN_ID")
-    domain = talk_apart()
-    assert talk_apart() == domain
-    assert os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
-    with pytest.raises(InertialEstimationError), claimed_domain(range(domain, domain + 1)):
-        pass
-    ros_domains._kept.pop().close()
 
 
 def test_a_command_runs_on_a_domain_that_it_keeps_to_its_end(monkeypatch):

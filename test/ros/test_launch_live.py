@@ -13,7 +13,6 @@ pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_r
 
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
 from sensor_msgs.msg import JointState
-from support.installation import install_package
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.inputs.messages import stamp_from_msg
@@ -42,7 +41,23 @@ def installed(tmp_path_factory):
     """Where the package is installed as colcon does it; or the prefix in INERTIAL_ESTIMATION_PREFIX."""
     if given := os.environ.get("INERTIAL_ESTIMATION_PREFIX"):
         return Path(given)
-    return install_package(tmp_path_factory.mktemp("install"))
+    folder = tmp_path_factory.mktemp("install")
+    build = ["egg_info", "--egg-base", str(folder), "build", "--build-base", str(folder / "build")]
+    install = ["install", "--prefix", str(folder / "prefix"), "--single-version-externally-managed"]
+    install += ["--record", str(folder / "record.txt")]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "setup.py",
+        "-q",
+        *build,
+        *install,
+        "--record",
+        f"{folder}/record",
+    ]
+    subprocess.run(command, cwd=Path(__file__).resolve().parents[2], timeout=120, check=True)
+    return folder / "prefix"
 
 
 @pytest.fixture(scope="module")

@@ -186,25 +186,3 @@ def test_controller_sends_an_array_in_the_order_it_is_told(world, arm):
         assert list(msg.data) == pytest.approx([HOLDING["elbow"], HOLDING["shoulder"]], rel=1e-3)
     assert not by_name
     assert node.stop() == 0, node.output
-
-
-def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_over(world, arm):
-    controller = world.start("whole_body_controller", robot=arm, use_sim_time="true")
-    simulator = world.start("simulator", robot=arm, lockstep="true", lockstep_timeout="0.3", hoist="0.1")
-    joints = world.listen(JointState, "joint_states", 200)
-    commands = world.listen(JointState, "joint_torque_commands", 200)
-    assert world.run(lambda: len(commands) > 100, sensors=False)
-    controller.kill()
-    braked = "the joints are braked until one arrives"
-    assert world.run(lambda: braked in simulator.output, sensors=False)
-    sent, read = len(commands), len(joints)
-    assert world.run(lambda: len(joints) > read + 300, sensors=False), "time goes on"
-    assert len(commands) == sent
-    np.testing.assert_allclose(joints[-1].position, 0.0, atol=0.01)
-
-    successor = world.start("whole_body_controller", robot=arm, use_sim_time="true")
-    assert world.run(lambda: len(commands) > sent + 300, sensors=False), "without a reset of the simulator"
-    np.testing.assert_allclose(joints[-1].position, 0.0, atol=0.01)
-    assert "controls the robot" in successor.output
-    assert world.run(lambda: "the brakes are released" in simulator.output, sensors=False)
-    assert simulator.running

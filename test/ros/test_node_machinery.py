@@ -1,6 +1,5 @@
 """What a node does besides its estimator: start, counting, reading in time, long calls, garbage."""
 
-import gc
 import os
 import re
 import signal
@@ -15,7 +14,6 @@ import pytest
 
 from inertial_estimation import compilation
 from inertial_estimation.configuration.config_file import find_config
-from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.ros import node_runner
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.node_inputs import ReadingDelay
@@ -124,22 +122,6 @@ def test_a_long_call_is_executed_at_the_lowest_priority_and_here_if_that_fails()
         while (found := result()) is None and time.monotonic() < end:
             time.sleep(0.01)
         assert found == expected
-
-
-def test_garbage_is_collected_when_due_and_by_nobody_else(monkeypatch):
-    now, searches = [100.0], []
-    monkeypatch.setattr(node_runner.time, "monotonic", lambda: now[0])
-    try:
-        collector = node_runner.CycleCollector()
-        assert not gc.isenabled()
-        monkeypatch.setattr(gc, "collect", lambda: searches.append(now[0]))
-        for _ in range(100):
-            now[0] += 0.025 * node_runner.COLLECTION_PERIOD
-            collector.collect_when_due()
-        assert len(searches) == 2
-    finally:
-        gc.enable()
-        gc.unfreeze()
 
 
 def ticked(arrivals, begin):
@@ -262,15 +244,3 @@ def _catches(process):
             return True
         time.sleep(0.001)
     return False
-
-
-def test_nothing_stays_frozen_for_the_end_of_the_process(capsys):
-    """Python does not free frozen objects at exit, and ProxSuite reports its own as leaked."""
-
-    def build():
-        gc.freeze()
-        raise ConfigurationError("no such foot")
-
-    assert node_runner.run_node(build, []) == 2
-    assert gc.get_freeze_count() == 0
-    assert "no such foot" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
@@ -96,21 +97,15 @@ def test_sole_that_the_urdf_lacks_is_at_the_lowest_points_of_the_foot() -> None:
     assert 0.9 * 0.17 * 0.055 < (x1 - x0) * (y1 - y0) < 1.1 * 0.17 * 0.055
 
 
-MOMENTS = '<inertia ixx="1e-2" iyy="1e-2" izz="1e-2" ixy="0" ixz="0" iyz="0"/>'
-LEG = (  # joint, its type, link, mass, place in the link before
-    ("hip_yaw", "revolute", "pelvis", 1.0, "0 {side} 0"),
-    ("hip_roll", "revolute", "hip_rotor", 1.0, "0 0 0"),
-    ("hip", "revolute", "thigh", 1.0, "0 0 0"),
-    ("knee", "revolute", "shank", 0.5, "0 0 -0.4"),
-    ("ankle", "revolute", "foot", 0.3, "0 0 -0.4"),
+LIMIT = (-1, 1, 50, 9)
+SMALL = (0.01, 0.01, 0.01)  # [kg m^2]
+LEG = (  # joint, link, mass, place in the link before
+    ("hip_yaw", "pelvis", 1.0, "0 {side} 0"),
+    ("hip_roll", "hip_rotor", 1.0, "0 0 0"),
+    ("hip", "thigh", 1.0, "0 0 0"),
+    ("knee", "shank", 0.5, "0 0 -0.4"),
+    ("ankle", "foot", 0.3, "0 0 -0.4"),
 )
-
-
-FOOT = '_foot"><inertial><mass value="0.3"/>'
-
-
-def inertial(mass: float) -> str:
-    return f'<inertial><mass value="{mass}"/>{MOMENTS}</inertial>'
 
 
 def biped(
@@ -122,33 +117,28 @@ def biped(
     scans: bool = False,
 ) -> str:
     """A robot on two legs as exports of CAD have them."""
-    links, joints = [f'<link name="base">{inertial(8)}</link>'], []
+    parts = [link_xml("base", 8, moments=SMALL)]
 
-    def add(joint: str, kind: str, parent: str, link: str, mass: float, place: str) -> None:
-        body = inertial(mass) if mass else ""
-        links.append(f'<link name="{link}">{body}</link>')
-        limit = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="50" velocity="9"/>'
-        joints.append(
-            f'<joint name="{joint}" type="{kind}"><parent link="{parent}"/><child link="{link}"/>'
-            f'<origin xyz="{place}"/>{limit if kind != "fixed" else ""}</joint>'
-        )
+    def add(joint: str, parent: str, link: str, mass: float, place: str, kind: str = "revolute") -> None:
+        parts.append(link_xml(link, mass, moments=SMALL))
+        parts.append(joint_xml(joint, parent, link, xyz=place, kind=kind, limit=LIMIT))
 
     if waist:
-        add("middle", "revolute", "base", "middle", 3.0, "0 0 -0.1")
+        add("middle", "base", "middle", 3.0, "0 0 -0.1")
     if scans:
-        add("spindle", "continuous", "base", "top_lidar", 0.3, "0 0 0.3")
+        add("spindle", "base", "top_lidar", 0.3, "0 0 0.3", "continuous")
     for side, y in (("left", 0.1), ("right", -0.1)):
         parent = "middle" if waist else "base"
-        for joint, kind, link, mass, place in LEG:
-            add(f"{side}_{joint}", kind, parent, f"{side}_{link}", mass, place.format(side=y))
+        for joint, link, mass, place in LEG:
+            add(f"{side}_{joint}", parent, f"{side}_{link}", mass, place.format(side=y))
             parent = f"{side}_{link}"
         if rods:
-            add(f"{side}_spring", "revolute", f"{side}_shank", f"{side}_rod", 0.1, "0 0 0.1")
+            add(f"{side}_spring", f"{side}_shank", f"{side}_rod", 0.1, "0 0 0.1")
         if wheels:
-            add(f"{side}_disc", "continuous", parent, f"{side}_wheel_tire", 0.1, "0 0 0")
+            add(f"{side}_disc", parent, f"{side}_wheel_tire", 0.1, "0 0 0", "continuous")
         for n, corner in enumerate((0.06, -0.06)) if corners else ():
-            add(f"{side}_fix{n}", "fixed", parent, f"{side}_corner{n}", 0.0, f"0.1 {corner} -0.05")
-    return f'<robot name="biped">{"".join(links + joints)}</robot>'
+            add(f"{side}_fix{n}", parent, f"{side}_corner{n}", 0.0, f"0.1 {corner} -0.05", "fixed")
+    return robot_xml(*parts, name="biped")
 
 
 def survey_of(urdf: str, **wishes: object) -> Survey:
@@ -174,7 +164,9 @@ def test_only_what_turns_about_its_centre_of_mass_is_a_wheel() -> None:
     """A knee that no limit stops, with a shank whose mass is beside the axis, remains a joint of the leg."""
     endless = re.sub('(name="[a-z]+_ankle" type=)"revolute"', r'\1"continuous"', biped())
     assert set(survey_of(endless).locked) == {"left_ankle", "right_ankle"}
-    assert not survey_of(endless.replace(FOOT, FOOT.replace("<mass", '<origin xyz="0.05 0 0"/><mass'))).locked
+    assert not survey_of(
+        endless.replace('_foot"><inertial><origin xyz="0', '_foot"><inertial><origin xyz="0.05')
+    ).locked
 
 
 def test_a_rod_beside_a_foot_is_locked_and_the_foot_is_not() -> None:
@@ -208,27 +200,25 @@ def test_infinite_negative_and_missing_limits_are_none() -> None:
     assert counts == [1, 1, 2, 1]
 
 
-def joined(*parts: tuple[str, str, str, float, str]) -> str:
-    """A robot of revolute joints, each with its parent, child, mass of the child and origin."""
-    text = [f'<link name="base">{inertial(8)}</link>']
+def joined(*parts: tuple[str, str, str, float, str], effort: float = 50.0) -> str:
+    """A robot of revolute joints, each with its parent, child, mass of the child, and origin xyz/rpy."""
+    text = [link_xml("base", 8, moments=SMALL)]
     for name, parent, child, mass, origin in parts:
-        text.append(
-            f'<link name="{child}">{inertial(mass)}</link><joint name="{name}" type="revolute">'
-            f'<parent link="{parent}"/><child link="{child}"/><origin {origin}/><axis xyz="0 1 0"/>'
-            '<limit lower="-2" upper="2" effort="50" velocity="9"/></joint>'
-        )
-    return f'<robot name="joined">{"".join(text)}</robot>'
+        xyz, _, rpy = origin.partition("/")
+        text.append(link_xml(child, mass, moments=SMALL))
+        text.append(joint_xml(name, parent, child, xyz=xyz, rpy=rpy or "0 0 0", limit=(-2, 2, effort, 9)))
+    return robot_xml(*text, name="joined")
 
 
 def test_legs_all_around_the_base_are_legs() -> None:
     parts = []
     for k in range(6):
         yaw = 2.0 * np.pi * k / 6
-        hip = f'xyz="{0.2 * np.cos(yaw)} {0.2 * np.sin(yaw)} 0" rpy="0 0 {yaw}"'
+        place = f"{0.2 * np.cos(yaw)} {0.2 * np.sin(yaw)} 0/{np.pi / 2} 0 {yaw}"
         parts += [
-            (f"hip_yaw_{k}", "base", f"coxa_{k}", 0.3, hip.replace('rpy="0', f'rpy="{np.pi / 2}')),
-            (f"hip_{k}", f"coxa_{k}", f"thigh_{k}", 0.3, f'xyz="0 0 0" rpy="{-np.pi / 2} 0 0"'),
-            (f"knee_{k}", f"thigh_{k}", f"shank_{k}", 0.3, 'xyz="0.1 0 -0.2"'),
+            (f"hip_yaw_{k}", "base", f"coxa_{k}", 0.3, place),
+            (f"hip_{k}", f"coxa_{k}", f"thigh_{k}", 0.3, f"0 0 0/{-np.pi / 2} 0 0"),
+            (f"knee_{k}", f"thigh_{k}", f"shank_{k}", 0.3, "0.1 0 -0.2"),
         ]
     survey = survey_of(joined(*parts))
     assert survey.decision.kind.value == "quadruped"
@@ -238,14 +228,9 @@ def test_legs_all_around_the_base_are_legs() -> None:
 
 
 def test_all_that_branches_off_beside_a_thumb_is_a_hand_if_a_wrist_carries_it() -> None:
-    arm = [
-        (f"joint_{k}", f"link_{k}" if k else "base", f"link_{k + 1}", 1.0, 'xyz="0 0 0.3"') for k in range(5)
-    ]
+    arm = [(f"joint_{k}", f"link_{k}" if k else "base", f"link_{k + 1}", 1.0, "0 0 0.3") for k in range(5)]
     fingers = ("thumb", "index", "ring")
-    hand = [
-        (f"{name}_j", "link_5", f"{name}_tip", 0.4, f'xyz="0 {0.1 * n} 0.1"')
-        for n, name in enumerate(fingers)
-    ]
+    hand = [(f"{name}_j", "link_5", f"{name}_tip", 0.4, f"0 {0.1 * n} 0.1") for n, name in enumerate(fingers)]
     survey = survey_of(joined(*arm, *hand))
     assert set(survey.locked) == {"thumb_j", "index_j", "ring_j"}
     assert survey.links == ("link_5",)
@@ -254,9 +239,7 @@ def test_all_that_branches_off_beside_a_thumb_is_a_hand_if_a_wrist_carries_it() 
 
 
 def test_two_that_slide_at_one_end_are_a_gripper_whatever_their_names() -> None:
-    arm = [
-        (f"joint_{k}", f"link_{k}" if k else "base", f"link_{k + 1}", 1.0, 'xyz="0 0 0.3"') for k in range(7)
-    ]
+    arm = [(f"joint_{k}", f"link_{k}" if k else "base", f"link_{k + 1}", 1.0, "0 0 0.3") for k in range(7)]
     arm[6] = ("joint_6", "link_5", *arm[6][2:])
     survey = survey_of(re.sub('("joint_[56]" type=)"revolute"', r'\1"prismatic"', joined(*arm)))
     assert set(survey.locked) == {"joint_5", "joint_6"}
@@ -265,7 +248,7 @@ def test_two_that_slide_at_one_end_are_a_gripper_whatever_their_names() -> None:
 
 
 def test_legs_whose_joints_have_their_zero_elsewhere_are_legs() -> None:
-    bent = re.sub('(name="left_hip" .*?<origin )', r'\1rpy="0 1.2 0" ', biped())
+    bent = re.sub('(name="left_hip" .*?rpy=)"0 0 0"', r'\1"0 1.2 0"', biped())
     assert bent != biped()
     survey = survey_of(bent)
     assert survey.decision.kind.value == "humanoid"
@@ -275,7 +258,7 @@ def test_legs_whose_joints_have_their_zero_elsewhere_are_legs() -> None:
 def test_a_foot_that_is_not_level_at_zero_stands_on_its_sole() -> None:
     """A plate of 20 x 10 cm, turned by 0.4 rad about y in the foot."""
     box = '<origin xyz="0 0 -0.05" rpy="0 0.4 0"/><geometry><box size="0.2 0.1 0.02"/></geometry>'
-    urdf = re.sub(f"({FOOT}.*?)</link>", rf"\1<collision>{box}</collision></link>", biped())
+    urdf = re.sub('(_foot">.*?)</link>', rf"\1<collision>{box}</collision></link>", biped())
     survey = survey_of(urdf)
     for contact in survey.contacts:
         np.testing.assert_allclose(contact.sole, (-0.1, 0.1, -0.05, 0.05), atol=1e-3)
@@ -286,11 +269,11 @@ def test_a_foot_that_is_not_level_at_zero_stands_on_its_sole() -> None:
 def test_an_arm_begins_where_its_efforts_hold_it() -> None:
     """An arm that reaches forwards at zero, with torques for half of its weight."""
     parts = [
-        ("joint_0", "base", "link_0", 1.0, 'xyz="0 0 0.3"'),
-        ("joint_1", "link_0", "link_1", 2.0, 'xyz="0.5 0 0"'),
-        ("joint_2", "link_1", "link_2", 1.0, 'xyz="0.5 0 0"'),
+        ("joint_0", "base", "link_0", 1.0, "0 0 0.3"),
+        ("joint_1", "link_0", "link_1", 2.0, "0.5 0 0"),
+        ("joint_2", "link_1", "link_2", 1.0, "0.5 0 0"),
     ]
-    survey = survey_of(joined(*parts).replace('effort="50"', 'effort="10"'))
+    survey = survey_of(joined(*parts, effort=10.0))
     torques = pin.computeGeneralizedGravity(
         survey.robot.model, survey.robot.model.createData(), survey.posture
     )
@@ -299,7 +282,7 @@ def test_an_arm_begins_where_its_efforts_hold_it() -> None:
 
 
 def test_a_robot_whose_base_frame_lies_at_its_feet_stands() -> None:
-    survey = survey_of(re.sub(r'xyz="0 (-?0\.1) 0"', r'xyz="0 \1 0.8"', biped(corners=True)))
+    survey = survey_of(re.sub(r"0 (-?0\.1) 0", r"0 \1 0.8", biped(corners=True)))
     assert survey.height < 0.1
     assert 0.6 < survey.leg_height < 0.9
     assert not any("feet miss" in open_point for open_point in survey.open_points)

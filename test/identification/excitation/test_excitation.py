@@ -8,11 +8,11 @@ import pytest
 from support.design_scenes import arm_identification, arm_urdf
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.excitation.design_robot import DesignRows, design_robot
+from inertial_estimation.identification.excitation.design_robot import DesignSpace, design_robot
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.excitation.precision import covariance, objective, scaled_condition
-from inertial_estimation.identification.excitation.trajectory import MotionFamily
+from inertial_estimation.identification.excitation.trajectory import MotionFamily, TrajectoryProblem
 from inertial_estimation.identification.identifiability import BaseParameters, base_parameters
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.joint_limits import JointLimits, joint_limits
@@ -148,26 +148,22 @@ def test_torques_are_those_of_inverse_dynamics() -> None:
     np.testing.assert_allclose(design.rows.torques(q, v, a), expected, atol=1e-9)
 
 
-def test_gradient_by_states_against_differences() -> None:
-    rng = np.random.default_rng(0)
-    rows = DesignRows(design_robot(arm_identification(), arm_urdf()), rng, static=False)
-    states = [rng.normal(size=(3, 3)) for _ in range(3)]
-    G = rng.normal(size=(rows.parameters.E.shape[1],) * 2)
-    G = G + G.T
-
-    by_torque = rng.normal(size=(3, 3))
-
-    def total(states: list[np.ndarray]) -> float:
-        A = rows.stacked(*states)
-        return float(np.sum(G * (A.T @ A)) + np.sum(by_torque * rows.torques(*states)))
-
-    gradients = rows.gradient(*states, G, by_torque)
-    for which, gradient in enumerate(gradients):
-        for index in np.ndindex(3, 3):
-            up, down = ([s.copy() for s in states] for _ in range(2))
-            up[which][index] += 1e-5
-            down[which][index] -= 1e-5
-            assert gradient[index] == pytest.approx((total(up) - total(down)) / 2e-5, rel=2e-3, abs=0.05)
+@pytest.mark.parametrize("name", ["condition", "max-variance", "log-det"])
+def test_the_gradient_is_that_of_objective_and_penalties_by_every_number_of_a_motion(name: str) -> None:
+    """Torques beyond their limits and links nearer than they may come; distances differ by finite steps."""
+    urdf, given = arm_urdf(shapes=True, effort=10.0), config(objective=name, clearance=0.1, duration=4.0)
+    space = DesignSpace(design_robot(arm_identification(), urdf), given, urdf, [], np.random.default_rng(1))
+    problem = TrajectoryProblem(MotionFamily(given, space.limits), space)
+    z = problem.family.random(np.random.default_rng(5))
+    samples = problem.family.samples(z)
+    assert space.torque_share(*samples) > given.torque_share
+    assert space.clearance(samples.q) < given.clearance
+    gradient = problem.value_and_gradient(z, 0.3)[1]
+    steps = 1e-6 * np.eye(len(z))
+    numeric = [
+        np.subtract(*(problem.value_and_gradient(z + s * h, 0.3)[0] for s in (1, -1))) / 2e-6 for h in steps
+    ]
+    np.testing.assert_allclose(gradient, numeric, rtol=5e-3, atol=5e-3 * np.abs(numeric).max())
 
 
 def test_a_leg_of_a_hung_robot_moves_alone() -> None:
@@ -252,21 +248,6 @@ def test_samples_are_those_of_the_closed_form() -> None:
         np.testing.assert_allclose(sampled, closed, atol=1e-9)
 
 
-def test_chain_is_the_derivative_of_the_samples() -> None:
-    motions, rng = family(), np.random.default_rng(4)
-    z = motions.random(rng)
-    samples = motions.samples(z)
-    weights = [rng.normal(size=samples.q.shape) for _ in range(3)]
-
-    def total(z: np.ndarray) -> float:
-        s = motions.samples(z)
-        return sum(float((w * x).sum()) for w, x in zip(weights, (s.q, s.v, s.a), strict=True))
-
-    steps = 1e-6 * np.eye(motions.size)
-    numeric = [(total(z + step) - total(z - step)) / 2e-6 for step in steps]
-    np.testing.assert_allclose(motions.chain(z, *weights), numeric, rtol=1e-4, atol=1e-3)
-
-
 UNITS = np.array([1.0, 30.0, 0.01, 5.0, 1.0])
 
 
@@ -305,19 +286,6 @@ def test_log_det_is_the_determinant(base: BaseParameters) -> None:
     B = rows(6)[:, base.columns]
     A = rows(6)
     assert objective("log-det", A.T @ A, base)[0] == pytest.approx(-np.linalg.slogdet(B.T @ B)[1], rel=1e-9)
-
-
-@pytest.mark.parametrize("name", ["condition", "max-variance", "log-det"])
-@pytest.mark.parametrize("sharpness", [8.0, np.inf])
-def test_gradient_against_differences(base: BaseParameters, name: str, sharpness: float) -> None:
-    A, rng = rows(8), np.random.default_rng(9)
-    G = objective(name, A.T @ A, base, sharpness)[1]
-    for _ in range(5):
-        D = A @ np.diag(1e-6 * rng.normal(size=5))  # keeps the dependencies' zero column, not their size
-        D[:, 3] = 2.0 * D[:, 0] - 0.1 * D[:, 1]
-        up, down = (objective(name, (A + s * D).T @ (A + s * D), base, sharpness)[0] for s in (1.0, -1.0))
-        change = 2.0 * np.sum(G * (A.T @ D + D.T @ A))
-        assert up - down == pytest.approx(change, rel=1e-4, abs=1e-11)
 
 
 @pytest.mark.parametrize("name", ["condition", "max-variance"])
