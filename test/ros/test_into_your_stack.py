@@ -52,18 +52,6 @@ def test_the_nominal_inertia_of_a_body_leaves_the_model_as_it_was(model, link):
     assert model.inertias[frame.parentJoint].isApprox(nominal, 1e-12)
 
 
-def test_a_centre_of_mass_in_the_link_frame_gives_the_holding_torque(model):
-    """The hand lies 0.4 m out, turned by 90 deg: its y is minus the forearm's x; gravity pulls along -z."""
-    msg = InertiaStamped()
-    msg.header.frame_id = "hand"
-    msg.inertia.m = 3.0
-    msg.inertia.com.y = 0.1
-    msg.inertia.ixx = msg.inertia.iyy = msg.inertia.izz = 0.01
-    snippet("def take_inertia")["take_inertia"](model, msg)
-    (torque,) = pin.rnea(model, model.createData(), np.zeros(1), np.zeros(1), np.zeros(1))
-    assert torque == pytest.approx(-3.0 * 9.81 * (0.4 - 0.1), abs=1e-9)
-
-
 def test_a_controller_of_the_page_takes_what_is_published(world, model):
     import rclpy
     from rclpy.executors import SingleThreadedExecutor

@@ -7,7 +7,6 @@ from geometry_msgs.msg import QuaternionStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
-from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from inertial_estimation.configuration.config_file import load_config_file
@@ -45,24 +44,6 @@ def test_a_node_in_a_namespace_publishes_and_reads_the_same_as_a_plain_one(build
     plain = {(end, topic if topic in common else f"/robot1{topic}", kind) for end, topic, kind in topics()}
     assert len(plain) > 10
     assert topics(*IN_ROBOT1) == plain
-
-
-def test_simulations_in_two_namespaces_have_two_times(world, arm):
-    """As simulation.launch.py starts them; the nodes of each follow its own."""
-    robot, clocks = {**arm, "hoist": "0.0"}, {}
-    for name in ("one", "two"):
-        renamed = ("-r", f"__ns:=/{name}", "-r", "/clock:=clock")
-        world.start("simulator", *renamed, described=False, robot=robot)
-        clocks[name] = world.listen(Clock, f"/{name}/clock")
-    shared = world.listen(Clock, "/clock")
-    assert world.run(lambda: all(len(heard) > 20 for heard in clocks.values()), sensors=False)
-    for heard in clocks.values():
-        times = [stamp_from_msg(msg.clock) for msg in heard]
-        assert times == sorted(times)
-    assert not shared
-    follower = world.start("tilt_observer", *IN_ROBOT1, "-r", "/clock:=clock", use_sim_time="true")
-    assert world.run(lambda: "waiting for" in follower.output, sensors=False)
-    assert "/robot1/clock" in follower.output
 
 
 MANAGED = {"managed": "true"}
