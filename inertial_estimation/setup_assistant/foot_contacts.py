@@ -18,6 +18,7 @@ from inertial_estimation.spatial.rotations import roll_pitch_of, yaw_of
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
 NEAR_SOLE, NEAR_POINT = 0.015, 0.05  # from a frame of the URDF to where the shape touches the ground [m]
+EDGE = 0.9  # of half a sole, from which a frame counts as one of its edge
 LEAST_SOLE = 0.02  # shortest side of a sole [m]
 SIMPLEX = 4  # points that a body has at least
 FACING_DOWN, WIDER = -0.5, 2.0  # height of a normal of a sole; its area over that of the level one
@@ -143,7 +144,7 @@ class _Foot:
         place = self._place(contact)
         best, least = "", np.inf
         for link, (R, p) in self._poses.items():
-            if is_imu(link):
+            if is_imu(link) or (contact.sole and not contact.guessed and _at_edge(p - place, contact.sole)):
                 continue
             away = float(abs(p[2] - place[2]) if contact.sole else np.linalg.norm(p - place))
             near = NEAR_SOLE if contact.sole else NEAR_POINT
@@ -214,6 +215,11 @@ def _resting(points: Array, radii: Array) -> Array:
     level, *others = (axes(side) for side in sides)
     widest = max(others, key=area, default=level)
     return widest if area(widest) > WIDER * area(level) else level
+
+
+def _at_edge(away: Array, sole: Sequence[float]) -> bool:
+    """Return whether a frame is a corner of a sole, or beyond: the robot does not stand over it."""
+    return bool((np.abs(away[:2]) > EDGE * np.array([sole[1], sole[3]])).any())
 
 
 def _fill(points: Array) -> float:

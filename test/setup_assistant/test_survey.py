@@ -264,6 +264,9 @@ def test_a_foot_that_is_not_level_at_zero_stands_on_its_sole() -> None:
         np.testing.assert_allclose(contact.sole, (-0.1, 0.1, -0.05, 0.05), atol=1e-3)
         np.testing.assert_allclose(contact.pose[3:], (0.0, 0.4, 0.0), atol=0.01)
     assert not survey.open_points[1:]
+    corners = re.sub('(_foot">.*?)</link>', rf"\1<collision>{box}</collision></link>", biped(corners=True))
+    level = survey_of(corners.replace("0 0.4 0", "0 0 0").replace("0.02", "0.002"))
+    assert all(contact.pose for contact in level.contacts), "it does not stand over a corner of its sole"
 
 
 def test_an_arm_begins_where_its_efforts_hold_it() -> None:
