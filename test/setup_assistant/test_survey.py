@@ -141,6 +141,7 @@ def biped(
     return robot_xml(*parts, name="biped")
 
 
+@cache
 def survey_of(urdf: str, **wishes: object) -> Survey:
     return survey_robot(urdf, [], Wishes(**wishes), np.random.default_rng(0))  # type: ignore[arg-type]
 
