@@ -243,11 +243,10 @@ class InertialEstimator:
                 "the measurement equation is not finite: readings are beyond any sensor's range"
             )
         dt, self._since = min(self._since + step.dt, self.config.window), 0.0
-        block = self.model.block(equation, self.believed(), dt, step.time_ns)
+        block = self._block(equation, dt, step.time_ns)
         if self.bias.active:
             residual = self.filter.innovation(block)
             return self._outcome(block, self.bias.feed(residual, dt, at_rest=block.at_rest))
-        block = replace(block, value=block.value - self.bias.bias)
         if not self.learning:
             return self._outcome(block, Decision.DISABLED)
         if isinstance(self.filter, LogCholeskyEkf):
@@ -260,6 +259,11 @@ class InertialEstimator:
         deviation = outcome.innovation / np.sqrt(outcome.variance)
         self.supervisor.feed(BankBlock(block, equation, deviation, self.supervisor.table))
         return outcome
+
+    def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> RowBlock:
+        """Return the rows of a measurement that stands for dt seconds, without their bias."""
+        block = self.model.block(equation, self.believed(), dt, time_ns)
+        return replace(block, value=block.value - self.bias.bias)
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y, noise, supervised = self.filter.innovation(block), self.noise, self.supervisor is not None
@@ -355,7 +359,7 @@ class InertialEstimator:
         self._note_bodies()
         for old in self.supervisor.waiting:
             old.equation = self.model.measurement.equation(old.equation.state, self.believed())
-            old.rows = self.model.block(old.equation, self.believed(), old.rows.dt, old.rows.time_ns)
+            old.rows = self._block(old.equation, old.rows.dt, old.rows.time_ns)
         return True
 
     def _note_bodies(self) -> None:

@@ -13,10 +13,11 @@ import numpy as np
 
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.config import JUMP_NS, WAIT_SHARE, InputConfig
-from inertial_estimation.inputs.stream import DropReason, Stream
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.inputs.stream import PERIODIC, DropReason, Stream
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 DUE = 0.9  # share of the period after which a step is due, against jitter of the stamps
+LATELY, OFTEN = 0.02, 0.1  # weight of a step among the last ones; share of them that lack an input
 SIXTH = 6  # a window may lack its end by a sixth of the time between two rows, by which stamps jitter
 
 
@@ -38,11 +39,6 @@ class AlignedSample(NamedTuple):
     rows: Mapping[str, Array | None]
     continuity: Continuity  # relation to the sample before
     reduced: Any = None  # result of `RobotInputs.reduce` on the windows around it, when it was complete
-
-    @property
-    def complete(self) -> bool:
-        """Whether every stream has a row."""
-        return not [row for row in self.rows.values() if row is None]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -83,6 +79,8 @@ class Aligner:
         if steps.max_gap is not None:
             self._limits = self._limits._replace(gap=round(NANOSECONDS * steps.max_gap))
         self._mean = np.zeros(driver.spec.width)
+        # Share of the last steps that had no row of each stream.
+        self._lacking = {stream.spec.name: 0.0 for stream in self._required}
         self._begin(Continuity.RESTARTED)
 
     def set_timeout(self, timeout: float) -> None:
@@ -169,6 +167,8 @@ class Aligner:
         if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
+        for name, own in rows.items():
+            self._lacking[name] += LATELY * ((own is None) - self._lacking[name])
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
@@ -184,6 +184,21 @@ class Aligner:
         oldest = now_ns - self.timeout * NANOSECONDS
         streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
         return [s.spec.name for s, t in streams if t is None or (t < oldest and not s.spec.holds)]
+
+    def late(self) -> dict[str, str]:
+        """Say of streams that come, but too late for many steps, what mends it, by their names."""
+        newest, found = self.driver.ring.newest_ns or 0, dict[str, str]()
+        for name, share in self._lacking.items():
+            times, _rows = self.streams[name].ring.newest(PERIODIC)
+            if share < OFTEN or len(times) < PERIODIC:
+                continue
+            period, behind = seconds(times[-1] - times[0]) / (PERIODIC - 1), seconds(newest - times[-1])
+            if behind <= self.timeout + period:
+                comes = f"comes every {period:.2g} s, at last {behind:.2g} s behind {self.driver.spec.name}"
+                waits = f"whose steps wait for half of inputs.timeout of {self.timeout:g} s"
+                enough = 0.1 + 0.1 * (20.0 * (period + behind) // 1.0)
+                found[name] = f"{comes}, {waits}: set it to {enough:.2g}"
+        return found
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
         """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""

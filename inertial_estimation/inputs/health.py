@@ -32,9 +32,6 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == PERIODIC else 0.0
     if clock.unset:
         remarks.append(UNSET)
-    if period > timeout and awaited:
-        every = f"comes every {period:.2f} s, longer than inputs.timeout of {timeout:g} s"
-        remarks.append(f"{every}, over which nothing is interpolated: set it to {3.0 * period:.1g}")
     age, message, level = 0.0 if newest is None else seconds(now_ns - newest), "", HealthLevel.OK
     if newest is None:
         level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK

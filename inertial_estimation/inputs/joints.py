@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
-from inertial_estimation.inputs.alignment import Aligner, Steps
+from inertial_estimation.inputs.alignment import Aligner, Continuity, Steps
 from inertial_estimation.inputs.config import (
     JOINT_UNITS,
     WAIT_SHARE,
@@ -371,9 +371,9 @@ class JointInput:
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
-        # Which parts have ended; those with joints that no part before has, of which the first gives the
+        # Parts that have ended; those with joints that no part before has, of which the first gives the
         # times; and what aligns these. None: the rows are those of the whole part.
-        self._ended, self._used = list[bool](), list[JointPart]()
+        self._ended, self._used = set[JointPart](), list[JointPart]()
         self._aligner: Aligner | None = None
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
@@ -412,12 +412,13 @@ class JointInput:
             part.stream.drops, part.stream.remarks = self.stream.drops, self.stream.remarks
         part.source = source
         self.parts.append(part)
+        self._choose()
         return order, part
 
     def _join(self, arrival_ns: int) -> None:
         """Append the rows that have become ready to those of all joints."""
         lost_ns = (1.0 + WAIT_SHARE) * NANOSECONDS * self._config.timeout
-        ended = [0 < part.stream.arrival_ns < arrival_ns - lost_ns for part in self.parts]
+        ended = {part for part in self.parts if 0 < part.stream.arrival_ns < arrival_ns - lost_ns}
         if ended != self._ended:
             self._ended = ended
             self._choose()
@@ -430,18 +431,18 @@ class JointInput:
                 self.stream.received, self.stream.arrival_ns = self.stream.received + 1, arrival_ns
             newest = self.stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
-                continue  # it was joined before the parts were ordered anew
+                if sample.continuity is not Continuity.AFTER_GAP:
+                    continue  # it was joined before the parts were ordered anew
+                self.stream.ring.clear()  # the clock of the first part was ahead
             if self._partial or not np.isnan(row[self._needed]).any():
                 self.stream.ring.append(sample.time_ns, sample.stamp_ns, row)
-            elif any(ended):
+            elif not ended.isdisjoint(self._used):
                 self.stream.drop(DropReason.UNFIT, "some joints have no messages any more")
 
     def _choose(self) -> None:
         """Use parts that arrive before those that ended, larger ones first, as they came."""
-        needed, ended = set(self._needed), dict(zip(self.parts, self._ended, strict=True))
-        used, lacking = list[JointPart](), needed
-        sizes = {part: len(needed.intersection(part.joints.tolist())) for part in self.parts}
-        for part in sorted(self.parts, key=lambda part: (ended[part], -sizes[part])):
+        used, lacking = list[JointPart](), set(self._needed)
+        for part in self._in_order():
             used += [] if lacking.isdisjoint(part.joints.tolist()) else [part]
             lacking = lacking.difference(part.joints.tolist())
         if used != self._used:
@@ -450,21 +451,29 @@ class JointInput:
                 first, *others = (part.stream for part in used)
                 self._aligner = Aligner(first, others, self._config, Steps(first.spec.name))
 
+    def _in_order(self) -> list[JointPart]:
+        """Return the parts in the order in which they are used."""
+        sizes = {part: (np.isin(self._needed, part.joints).sum(), len(part.joints)) for part in self.parts}
+        return sorted(self.parts, key=lambda part: (part not in self._ended, *sizes[part]), reverse=True)
+
     @property
     def velocity_source(self) -> str:
         """Where the velocities of the last joint states come from, for people."""
         return "; ".join(dict.fromkeys(part.velocities.source for part in self.parts)) or "not known yet"
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
-        """Say what is odd: joints that no message has, parts that ended before a timeout [s], rivals."""
-        notes = [_rivals(*pair) for pair in itertools.combinations(self.parts, 2)]
+        """Say what is odd: rivals, parts that are late or ended before a timeout [s], joints without any."""
+        ages = {part: seconds(now_ns - part.stream.arrival_ns) for part in self._in_order()}
+        arrive = [part for part, age in ages.items() if age <= timeout]
+        notes = [_rivals(*pair) for pair in itertools.combinations(arrive, 2)]
+        late = {} if self._aligner is None else self._aligner.late()
+        notes += [f"{name} {sentence}" for name, sentence in late.items()]
         had = {name for part in self.parts for name in part.names}
         lacking = [name for j in self._needed if (name := self._whole.names[j]) not in had]
         if self.parts and lacking:
             remedy = "lock them if they are still (locked_joints), or add their topic to joint_states.topics"
             notes.append(f"no message has {listing(lacking, limit=6)}: {remedy}")
-        ages = {part: seconds(now_ns - part.stream.arrival_ns) for part in self.parts}
-        arriving = {name for part in self.parts for name in part.names if ages[part] <= timeout}
+        arriving = {name for part in arrive for name in part.names}
         for part, age in ages.items() if arriving else ():
             ended = [name for name in part.names if name not in arriving]
             if ended:
@@ -478,13 +487,13 @@ class JointInput:
             if part is not self._whole:
                 self._clocks.streams.remove(part.stream)
         self._whole.reset()
-        self.parts, self._ended, self._used, self._aligner = [], [], [], None
+        self.parts, self._ended, self._used, self._aligner = [], set(), [], None
         self._known.clear()
 
 
 def _measured(reading: JointReading) -> tuple[JointReading, str]:
     """Return the joints of a message whose positions are not NaN, and the name of another one."""
-    if not math.isnan(reading.position.dot(reading.position)):
+    if not math.isnan(np.vdot(reading.position, reading.position)):  # which overflows without a warning
         return reading, ""
     absent = np.isnan(reading.position)
     if absent.all():
@@ -495,19 +504,18 @@ def _measured(reading: JointReading) -> tuple[JointReading, str]:
     return measured, reading.names[int(absent.argmax())]
 
 
-def _rivals(one: JointPart, other: JointPart) -> str:
+def _rivals(used: JointPart, other: JointPart) -> str:
     """Name a joint of which two parts have different values at the same time, both as they came."""
-    joints, a, b = np.intersect1d(one.joints, other.joints, return_indices=True)
-    newest = min(part.stream.ring.newest_ns or 0 for part in (one, other))
-    first, second = (part.stream.ring.at(newest, RIVAL_AGE_NS) for part in (one, other))
+    joints, a, b = np.intersect1d(used.joints, other.joints, return_indices=True)
+    newest = min(part.stream.ring.newest_ns or 0 for part in (used, other))
+    first, second = (part.stream.ring.at(newest, RIVAL_AGE_NS) for part in (used, other))
     if not len(joints) or first is None or second is None:
         return ""
-    worst = int(np.abs(first[a] - second[b]).argmax())
-    values = (one, float(first[a[worst]])), (other, float(second[b[worst]]))
-    if abs(values[0][1] - values[1][1]) <= JUMP:
+    worst = int(np.nan_to_num(np.abs(first[a] - second[b])).argmax())
+    if not abs(first[a[worst]] - second[b[worst]]) > JUMP:
         return ""
-    used, not_used = (
-        f"{x:.3g} rad by {part.source} ({len(part.joints)} joints)"
-        for part, x in sorted(values, key=lambda value: -len(value[0].joints))
+    by, not_by = (
+        f"{row[k[worst]]:.3g} rad by {part.source} ({len(part.joints)} joints)"
+        for part, row, k in ((used, first, a), (other, second, b))
     )
-    return f"{one.names[a[worst]]} has two publishers that differ: {used}, which is used, and {not_used}"
+    return f"{used.names[a[worst]]} has two publishers that differ: {by}, which is used, and {not_by}"

@@ -243,6 +243,8 @@ class RobotInputs:
         """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
         timeout = self.aligner.timeout
         notes = {name: [sentence] for name, sentence in self.units().items()}
+        for name, sentence in self.aligner.late().items():
+            notes.setdefault(name, []).append(sentence)
         if self.joints is not None:
             notes.setdefault(JOINTS, []).extend(self.joints.notes(now_ns, timeout))
         quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}

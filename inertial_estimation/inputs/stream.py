@@ -256,6 +256,9 @@ class Stream:
         """Store a row whose stamp is right; return whether it is stored, as its values may be wrong."""
         clock = self.clock
         time_ns = clock.time_of(stamp_ns, arrival_ns)
+        newest = self.ring.newest_ns
+        if newest is not None and time_ns <= newest:  # of joints in parts, or a clock that drifts
+            return self.drop(DropReason.BACKWARD_STAMP)
         fault = None if self.finish is None else self.finish(time_ns, row)
         if fault is None:
             self.ring.append(time_ns, stamp_ns + clock.offset_ns - clock.delay_ns, row)

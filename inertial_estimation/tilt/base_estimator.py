@@ -362,7 +362,7 @@ class BaseEstimator:
             The estimate; None while the vertical at the start is determined.
         """
         self.steps += 1
-        self.incomplete_steps += not sample.complete
+        self.incomplete_steps += bool(sample.missing)
         if h > LONGEST_INTERVAL:  # too long to integrate over
             self.restart()
             h = 0.0

@@ -118,11 +118,12 @@ class TiltPipeline(TakesReadings):
             setup,
             robot,
             Steps(IMU, config.rate),
-            needs if moving or setup.contacts else None,
+            needs if moving else None,
             sources=sources,
             yaw_reference=True,
         )
         self.checks = LiveChecks(setup, robot, self.inputs) if self.inputs.joints is not None else None
+        self._still = np.zeros(setup.robot.n_joints)
         self._stepper = Stepper(
             self.inputs,
             on_step=self._step,
@@ -163,7 +164,8 @@ class TiltPipeline(TakesReadings):
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
-        missing, failed = self.inputs.aligner.missing(now_ns), self._stepper.health_note(now_ns)
+        aligner, failed = self.inputs.aligner, self._stepper.health_note(now_ns)
+        missing = aligner.missing(now_ns) or list(aligner.late())
         checked = [] if self.checks is None else [self.checks.health()]
         return [*self.inputs.health(now_ns), *checked, estimator_health(self.estimator, missing, failed)]
 
@@ -207,7 +209,9 @@ class TiltPipeline(TakesReadings):
 
     def _joints(self, rows: Mapping[str, Array | None]) -> tuple[Array, Array, Array | None] | None:
         row = rows.get(JOINTS)
-        if row is None or self.inputs.joints is None:
+        if self.inputs.joints is None:  # none moves IMU or contacts
+            return self._still, self._still, None
+        if row is None:
             return None
         columns = self.inputs.joints.columns
         return row[columns.q], row[columns.v], None if columns.tau is None else row[columns.tau]

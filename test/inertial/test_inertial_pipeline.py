@@ -196,6 +196,21 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
     assert np.all(pipeline.estimator.bias.bias == 0.0)
 
 
+def test_a_link_that_is_estimated_from_now_on_leaves_what_waits_as_it_was(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    pipeline = panda_pipeline(links=("panda_link7", "auto"))
+    estimator = pipeline.estimator
+    estimator.bias.bias = np.linspace(-2.0, 2.0, 7)  # as calibrated
+    run(pipeline, stream[:300])
+    waiting = list(estimator.supervisor.waiting)
+    before = [estimator.filter.innovation(block.rows) for block in waiting]
+    candidate = estimator.supervisor.table.candidates.links.index("panda_link5")
+    assert estimator._switch_on(candidate)
+    after = [estimator.filter.innovation(block.rows) for block in waiting]
+    assert len(waiting) > 1
+    np.testing.assert_allclose(after, before, atol=1e-6)
+
+
 def test_exported_urdf_carries_the_estimate(panda_learned):
     pipeline, last = panda_learned
     estimate = last.links[0].estimate

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, setup, swing
 
@@ -341,3 +341,54 @@ def test_another_publisher_takes_over_the_joints_of_one_that_has_ended():
     samples = robot.ready()
     assert not samples[50].missing
     assert not samples[-1].missing
+
+
+PUBLISHER = st.tuples(
+    st.sampled_from([JOINTS_OF, LEFT, RIGHT, JOINTS_OF[:3], JOINTS_OF[1:]]),
+    st.sampled_from([50, 100, 250]),  # rate [Hz]
+    st.sampled_from([0.0, 0.003, 0.02]),  # lag [s]
+    st.sampled_from([(0.0, 9.0, 9.0), (0.3, 9.0, 9.0), (0.0, 0.4, 9.0), (0.0, 0.3, 0.7)]),  # begin, end, back
+)
+
+
+@given(st.lists(PUBLISHER, min_size=1, max_size=4), st.sampled_from([None, (0, 1), (2,)]))
+@example([(RIGHT, 250, 0.0, (0.0, 9.0, 9.0)), (JOINTS_OF, 100, 0.02, (0.3, 9.0, 9.0))], (2,))
+@settings(max_examples=25, deadline=None)
+def test_joint_states_that_begin_end_and_overlap_make_right_rows_in_order(publishers, needed):
+    robot, events = inputs(needs=JointNeeds(joints=needed)), [(0.005 * k, None, 0.0) for k in range(280)]
+    for number, (_names, rate, lag, (begin, end, again)) in enumerate(publishers):
+        times = [k / rate for k in range(int(1.4 * rate))]
+        events += [(t + lag, number, t) for t in times if begin <= t < end or t >= again]
+    ring, samples = robot.joints.stream.ring, []
+    for arrival, number, t in sorted(events, key=lambda event: event[0]):
+        at_ns, stamp = START + round(1e9 * arrival), START + round(1e9 * t)
+        if number is None:
+            robot.push(IMU, imu(at_ns), at_ns)
+        else:
+            names = publishers[number][0]
+            q, v = at(t)[:, [JOINTS_OF.index(name) for name in names]]
+            robot.push(JOINTS, JointReading(stamp, names, q, v), at_ns, "", f"driver {number}")
+        samples += robot.ready()
+    assert (np.diff(ring.times[ring.begin : ring.end]) > 0).all()
+    wanted, lasting = list(range(4) if needed is None else needed), set()
+    for names, _rate, _lag, (_begin, end, again) in publishers:
+        lasting |= {JOINTS_OF.index(name) for name in names} if end > 2.0 or again < 1.0 else set()
+    last = [sample for sample in samples if sample.time_ns > START + 1000 * MS]
+    assert last
+    if lasting.issuperset(wanted):
+        assert not any(sample.missing for sample in last)
+    for sample in last if not last[-1].missing else ():
+        true = at(1e-9 * (sample.time_ns - START))[0]
+        np.testing.assert_allclose(sample.rows[JOINTS][wanted], true[wanted], atol=2e-3)
+
+
+def test_joints_go_on_after_the_clock_of_their_part_has_been_ahead():
+    robot = inputs(needs=JointNeeds(joints=(0, 1)))
+    for k in range(500):
+        stamp = START + 5 * MS * k
+        robot.push(IMU, imu(stamp), stamp)
+        robot.push(JOINTS, joints(stamp, names=RIGHT), stamp, "", "right")
+        ahead = 2000 * MS if k > 100 else 0
+        robot.push(JOINTS, joints(stamp + ahead, names=LEFT), stamp, "", "left")
+    missing = [sample for sample in robot.ready() if sample.missing]
+    assert len(missing) < 80, "0.3 s"

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, wrench
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, wrench
 
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE
@@ -57,17 +57,30 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
     assert health["r_foot/wrench"].message == "waiting for the first reading"
 
 
-def test_an_input_slower_than_its_timeout_is_named_with_the_remedy():
-    robot = inputs()
-    for k in range(25 * 22):
-        stamp = START + 5 * MS * k
-        robot.push(IMU, imu(stamp, rate=[0.0, 0.0, 0.01 * (k % 3)]), stamp)
-        if k % 22 == 0:
-            robot.push(JOINTS, joints(stamp, [1e-3 * k] * 4, [0.2] * 4), stamp)
-    said = next(h for h in robot.health(START + 25 * 22 * 5 * MS) if h.name == JOINTS)
-    assert "comes every 0.11 s" in said.message
-    assert "inputs.timeout of 0.1 s" in said.message
-    assert "set it to 0.3" in said.message
+@pytest.mark.parametrize(
+    ("every", "late", "said"),
+    [(22, 0, "comes every 0.11 s"), (1, 12, "0.06 s behind imu/data"), (12, 4, "comes every 0.06 s")],
+)
+def test_an_input_that_comes_too_late_for_steps_is_named_with_the_remedy_that_mends_it(every, late, said):
+    timeout = 0.1
+    for timeout_is_set in (False, True):
+        robot, samples = inputs(parameters(inputs__timeout=timeout)), []
+        for k in range(500):
+            stamp = START + 5 * MS * k
+            robot.push(IMU, imu(stamp, rate=[0.0, 0.0, 0.01 * (k % 3)]), stamp)
+            if k % every == 0:
+                sent = joints(stamp - late * 5 * MS, [1e-3 * (k - late)] * 4, [0.2] * 4)
+                robot.push(JOINTS, sent, stamp)
+            samples += robot.ready()
+        message = next(h for h in robot.health(stamp) if h.name == JOINTS).message
+        lacking = np.mean([bool(sample.missing) for sample in samples[60:]])
+        if timeout_is_set:
+            assert message == "arriving"
+            assert lacking == 0.0
+        else:
+            assert said in message
+            assert lacking > 0.1
+            timeout = float(message.rpartition("set it to ")[2])
 
 
 class Pipeline:

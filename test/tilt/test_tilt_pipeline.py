@@ -172,6 +172,18 @@ def test_an_imu_alone_has_a_tilt():
     assert names == {"imu/data", "yaw_reference", "estimator"}
 
 
+def test_contacts_on_the_base_need_no_joint_states():
+    def push(pipeline, _stance, stamp, t):
+        pipeline.push_wrench("pivot", ie.WrenchSample(stamp, [0, 0, 300.0 + 10.0 * np.sin(9.0 * t), 0, 0, 0]))
+        body.push(pipeline, _stance, stamp, t)
+
+    body, robot = Turning(), {"imu_frame": "base", "contacts": ("pivot",), "contact_frames": ("base",)}
+    run = Run(body, **robot).go(0.0, 6.0, push)
+    assert run.between(SOON, 6.0).max() < 0.5
+    assert run.health().level is ie.HealthLevel.OK
+    assert run.pipeline.estimator.feet.shares.use.names == ("pivot",)
+
+
 def test_the_yaw_follows_a_reference_and_goes_on_without_it():
     def push(pipeline, stance, stamp, t, *, referenced):
         if referenced:
