@@ -9,7 +9,7 @@ from pathlib import Path
 
 from inertial_estimation.errors import ModelError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text, resolved_path
-from inertial_estimation.models.urdf import check_urdf, plain_numbers
+from inertial_estimation.models.urdf import check_urdf, plain_urdf
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
@@ -41,7 +41,7 @@ def read_urdf(source: str, *, folder: Path | None = None) -> str:
 
 
 def _checked(text: str, where: str) -> str:
-    text = plain_numbers(text)
+    text = plain_urdf(text)
     check_urdf(text, where)
     return text
 

@@ -10,7 +10,7 @@ from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, JOINT_UNITS, Ro
 from inertial_estimation.inputs.sensors import FORCE, RATE
 from inertial_estimation.inputs.stream import PERIODIC, REPORTED_NS, Stream
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, seconds
 
@@ -132,8 +132,8 @@ class UnitDetector:
             return ""
         known = self._limits.of(joints.tolist())
         angles = np.isin(joints, self._turning) & np.isfinite(known.lower)
-        low, high, unit, limits = known.lower - BEYOND, known.upper + BEYOND, 1.0, known.effort
-        outside = [((s * q < low) | (s * q > high))[:, angles] for s in (1.0, DEGREE)]
+        (low, high), unit, limits = with_another_turn(known.lower, known.upper), 1.0, known.effort
+        outside = [((s * q < low - BEYOND) | (s * q > high + BEYOND))[:, angles] for s in (1.0, DEGREE)]
         if outside[0].sum() > MANY * outside[0].size and not outside[1].any() and "position" in self._si:
             unit, found["deg"] = DEGREE, f"positions in deg (up to {np.abs(q).max():.0f})"
         ratio = _speed_ratio(times_ns, unit * q, v)

@@ -102,7 +102,7 @@ class ChainKinematics:
             for f, frame in enumerate(ids):
                 R_B[k, f], p_B[k, f] = data.oMf[frame].rotation, data.oMf[frame].translation
                 J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
-                J_B[k, f] = J[:, self._columns]
+                J_B[k, f] = J.reshape(6, -1)[:, self._columns]
         return _relative(R_B, p_B, J_B)
 
 

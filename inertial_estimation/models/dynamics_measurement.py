@@ -180,7 +180,8 @@ class EquationTerms:
         """Return the Jacobians of the contacts in the axes of their wrench frames, shape (n_wrenches, nv)."""
         J = np.empty((self.n_wrenches, self._model.nv))
         for i, frame in enumerate(self._frames):
-            J[6 * i : 6 * i + 6] = pin.getFrameJacobian(self._model, self._data, frame, pin.LOCAL)
+            of_frame = pin.getFrameJacobian(self._model, self._data, frame, pin.LOCAL)
+            J[6 * i : 6 * i + 6] = of_frame.reshape(6, -1)  # of one joint it is a vector
         return J
 
     @property

@@ -57,7 +57,8 @@ class PredictedForces:
         pin.computeJointJacobians(model, data, pin.neutral(model))
         self._joints = range(model.njoints - robot.n_joints, model.njoints)
         axes = [
-            pin.getJointJacobian(model, data, j, pin.LOCAL)[3:, model.joints[j].idx_v] for j in self._joints
+            pin.getJointJacobian(model, data, j, pin.LOCAL).reshape(6, -1)[3:, model.joints[j].idx_v]
+            for j in self._joints
         ]
         moved = np.array([data.mass[j] for j in self._joints])
         self._across = -moved[:, None, None] * skews(np.reshape(axes, (-1, 3)))  # f x axis = -axis x f
@@ -86,7 +87,7 @@ class PredictedForces:
         for i, frame in enumerate(self._frames):
             placed = pin.updateFramePlacement(model, data, frame)
             points[i], rotations[i] = placed.translation, placed.rotation
-            jacobians[i] = pin.getFrameJacobian(model, data, frame, pin.LOCAL)
+            jacobians[i] = pin.getFrameJacobian(model, data, frame, pin.LOCAL).reshape(6, -1)
         com = np.zeros(3)
         if self._has_mass:
             com = np.array(pin.centerOfMass(model, data, pin.POSITION, False))
@@ -124,7 +125,7 @@ def gravity_columns(robot: RobotModel, q: Array) -> Array:
         q: Joint positions [rad], shape (n_joints,).
     """
     data = robot.model.createData()
-    J = pin.jacobianCenterOfMass(robot.model, data, robot.configuration(q))
+    J = pin.jacobianCenterOfMass(robot.model, data, robot.configuration(q)).reshape(3, -1)
     columns: Array = -data.mass[0] * J.T
     return columns
 

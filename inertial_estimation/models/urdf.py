@@ -35,9 +35,8 @@ _NEGATIVE_LIMIT = re.compile(r"""\b(effort|velocity)(\s*=\s*)(["'])\s*-[^"']*\3"
 _INFINITE_LIMIT = re.compile(
     r"""\b(lower|upper|effort|velocity)(\s*=\s*)(["'])\s*([+-]?)inf(?:inity)?\s*\3""", re.IGNORECASE
 )
-
-
 _LIMIT = re.compile(r"<limit\b([^>]*?)(\s*/?>)")
+_WORLD = r"""<{}\b[^>]*\b{}\s*=\s*["']world["']"""
 
 
 @dataclass(frozen=True)
@@ -145,13 +144,16 @@ def parse_xml(text: str, where: str) -> Element:
     return XmlDocument.parsed(text, where, comments=False).root
 
 
-def plain_numbers(urdf: str) -> str:
-    """Return a URDF whose numbers parsers take as they are meant.
+def plain_urdf(urdf: str) -> str:
+    """Return a URDF that parsers take as it is meant.
 
     Exporters write infinite limits (``lower="-Inf"``), which become huge ones, efforts and speeds of -1 for
     none, which become zero, limits without an effort or a speed, which the parser refuses, and blanks behind
-    a number, for which it drops the whole inertia.
+    a number, for which it drops the whole inertia. For Drake the link "world" need not be written.
     """
+    of_world, world = (_WORLD.format(*names) for names in (("parent", "link"), ("link", "name")))
+    if re.search(of_world, urdf) and not re.search(world, urdf):
+        urdf = re.sub(r"(<robot\b[^>]*>)", r'\1<link name="world"/>', urdf, count=1)
     text = _INFINITE_LIMIT.sub(rf"\1\2\3\g<4>{NO_LIMIT}\3", _PADDED.sub(r"=\1\2\1", urdf))
     return _LIMIT.sub(_completed, _NEGATIVE_LIMIT.sub(r"\1\2\g<3>0\3", text))
 

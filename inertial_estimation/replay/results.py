@@ -58,6 +58,7 @@ BASE_ERRORS = (  # name in metrics.json, quantity, unit
 )
 LONGEST_BREAK_NS = round(0.2 * NANOSECONDS)  # within which a cause that is found again is the same
 MASS_FACTOR = 2.0  # a load of the robot's own weight is not carried; half of the mass is not taken off
+CERTAIN = 3.0  # standard deviations by which a mass is beyond that for certain
 NOISE_BAND = 1.7  # factor between the noise seen and that used within which they are called consistent
 INTERVAL = 0.95
 
@@ -399,8 +400,10 @@ def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict
         nominal_mass: Sum of the masses of the description [kg].
     """
     found = {}
-    mass = metrics.get("total_mass_kg")
-    if mass is not None and not nominal_mass / MASS_FACTOR < mass < nominal_mass * MASS_FACTOR:
+    mass, links = metrics.get("total_mass_kg"), metrics.get("links", {}).values()
+    unsure = CERTAIN * sum(link["mass_sigma_kg"] for link in links)  # of masses that nothing has measured
+    least, most = nominal_mass / MASS_FACTOR - unsure, nominal_mass * MASS_FACTOR + unsure
+    if mass is not None and not least < mass < most:
         found["total_mass_kg"] = f"{mass:.4g} kg, the description has {nominal_mass:.4g} kg"
     error = metrics.get("torque_error_relative")
     if error is not None and not error < 1.0:

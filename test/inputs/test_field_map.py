@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 import yaml
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, parameters, swing
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.inputs.field_map import FieldMap
+from inertial_estimation.inputs.health import UnitDetector
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import JointReading
 
 MAPS = Path(__file__).resolve().parents[2] / "config" / "maps"
@@ -168,6 +171,17 @@ def test_units_of_the_imu_are_named_at_once_with_the_parameter_that_mends_them(f
 
 def test_specific_force_without_gravity_is_named():
     assert "without gravity" in play(force=0.02).units()[IMU]
+
+
+def test_a_joint_whose_limits_are_a_turn_may_turn_further():
+    limit, times = (-3.1416, 3.1416, 40, 20), START + 4 * MS * np.arange(500)
+    swings = joint_xml("swing", "base", "arm", limit=limit)
+    robot = RobotModel.from_urdf(
+        robot_xml(link_xml("base"), link_xml("arm", 1.0), swings), floating_base=False
+    )
+    q, v = swing(np.linspace(0.0, 2.0, 500))
+    rows = np.column_stack((q + 4.0, v, np.zeros(500)))
+    assert UnitDetector(robot, parameters()).joints(np.array([0]), times, rows) == ""
 
 
 @pytest.mark.parametrize(

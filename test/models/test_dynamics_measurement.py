@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.bodies import estimated_bodies
@@ -21,6 +22,8 @@ from inertial_estimation.models.dynamics_measurement import (
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount, ImuToBase
 from inertial_estimation.models.measurement_rows import MeasurementNoise, RowsConfig
+from inertial_estimation.models.predicted_forces import GeometrySlopes, PredictedForces, gravity_columns
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -398,3 +401,20 @@ def test_noise_that_is_not_stated_follows_from_the_robot_and_stated_noise_does_n
     assert MeasurementNoise().for_robot(arm).torque == 0.5  # 150 Nm at its shoulder
     stated = MeasurementNoise(0.1, 0.0, 0.3, 0.0, 0.0)
     assert stated.for_robot(light) == stated.for_robot(arm) == stated
+
+
+def test_a_robot_of_one_joint_has_forces_levers_and_slopes():
+    arm = link_xml("arm", 2.0, com="0 0 -0.5")
+    robot = RobotModel.from_urdf(
+        robot_xml(link_xml("base"), arm, joint_xml("swing", "base", "arm")), floating_base=False
+    )
+    forces, angle, zero = PredictedForces(robot), np.array([0.7]), np.zeros(1)
+    state = forces.at(angle, zero, zero, None)
+    g = -robot.model.gravity.linear[2]
+    np.testing.assert_allclose(state.force, [2.0 * g * 0.5 * np.sin(0.7)], rtol=1e-9)
+    along = gravity_columns(robot, angle)
+    np.testing.assert_allclose(along @ [0.0, 0.0, -g], state.force, rtol=1e-9)
+    assert forces.levers().shape == (1, 3)
+    slopes = GeometrySlopes(RobotSetup(robot, (), None))
+    slope = slopes.at((angle, zero, zero), (np.zeros(3),) * 3, np.zeros((0, 6)))
+    np.testing.assert_allclose(slope, [[2.0 * g * 0.5 * np.cos(0.7)]], rtol=1e-9)

@@ -10,7 +10,7 @@ from inertial_estimation.configuration.urdf_source import mesh_folders, read_urd
 from inertial_estimation.errors import InconsistentInertiaError, ModelError
 from inertial_estimation.models.bodies import BodyReference, check_priors
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf import check_urdf, urdf_warnings
+from inertial_estimation.models.urdf import check_urdf, plain_urdf, urdf_warnings
 from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bodies, urdf_with_load
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -94,6 +94,13 @@ def test_a_joint_that_mimics_none_is_a_warning() -> None:
     (warning,) = urdf_warnings(text)
     assert "elsewhere" in warning
     assert urdf_warnings(GOOD) == []
+
+
+@pytest.mark.parametrize("declared", ["", '<link drake_ignore="true" name="world"/>'])
+def test_the_world_need_not_be_declared(declared: str) -> None:
+    weld = '<joint name="weld" type="fixed"><parent link="world"/><child link="base"/></joint></robot>'
+    text = GOOD.replace("</robot>", declared + weld)
+    assert len(check_urdf(plain_urdf(text)).findall("link")) == len(check_urdf(GOOD).findall("link")) + 1
 
 
 def test_a_rounded_inertia_is_repaired() -> None:

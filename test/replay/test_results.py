@@ -124,6 +124,8 @@ def test_a_replay_lists_every_push_once_with_its_median_force():
         ({"total_mass_kg": 90.0, "torque_error_relative": 0.3}, set()),
         ({"total_mass_kg": 278.0, "torque_error_relative": 0.3}, {"total_mass_kg"}),
         ({"total_mass_kg": -1.0}, {"total_mass_kg"}),
+        ({"total_mass_kg": 278.0, "links": {"arm": {"mass_sigma_kg": 90.0}}}, set()),
+        ({"total_mass_kg": 278.0, "links": {"arm": {"mass_sigma_kg": 9.0}}}, {"total_mass_kg"}),
         (
             {"total_mass_kg": float("nan"), "torque_error_relative": 3417.36},
             {"total_mass_kg", "torque_error_relative"},

@@ -15,7 +15,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.joint_limits import urdf_limits
-from inertial_estimation.models.urdf import plain_numbers
+from inertial_estimation.models.urdf import plain_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
@@ -196,7 +196,7 @@ def test_joints_are_locked_and_kept_as_asked() -> None:
 def test_infinite_negative_and_missing_limits_are_none() -> None:
     urdf = biped().replace('lower="-1" upper="1" effort="50"', 'lower="-Inf" upper="+inf" effort="-1"', 1)
     urdf = urdf.replace('effort="50" velocity="9"/>', "/>", 1)
-    limits = urdf_limits(survey_of(plain_numbers(urdf)).robot)
+    limits = urdf_limits(survey_of(plain_urdf(urdf)).robot)
     counts = [np.isinf(one).sum() for one in (limits.lower, limits.upper, limits.effort, limits.velocity)]
     assert counts == [1, 1, 2, 1]
 
