@@ -105,10 +105,9 @@ def _name(of: Problem, named: list[_Group]) -> tuple[ForceFit, str]:
     while True:
         assumed = [group.causes[0] for group in named]
         fit = fit_forces(of, assumed)
-        unsure = _absurd(fit)
-        group = () if unsure or _inexact(named) else _group(fit, of.rows)
+        group = () if _inexact(named) else _group(fit, of.rows)
         if not group or not _matters(group[0], of.rows):
-            return fit, unsure
+            return fit, ""
         remains = fit.unexplained * math.sqrt(max(1.0 - group[0].explained, 0.0))
         if group[0].worsens or (remains > UNEXPLAINED and group[0].explained < MOSTLY):
             return (
@@ -121,19 +120,6 @@ def _name(of: Problem, named: list[_Group]) -> tuple[ForceFit, str]:
 def _inexact(named: Sequence[_Group]) -> bool:
     """Return whether a cause is named that may leave something."""
     return any(group.causes[0].kind is not Kind.SPIN for group in named)
-
-
-def _absurd(fit: ForceFit) -> str:
-    """Return why nothing is named where the most probable scale is none that units and weight allow."""
-    best = max((cause.evidence for cause in fit.causes), default=0.0)
-    absurd = [
-        c for c in fit.causes if c.kind.is_scale and c.size > -1.0 and not LEAST_SCALE < c.size < MOST_SCALE
-    ]
-    if not any(cause.evidence > max(_certain(fit), best - TOGETHER) for cause in absurd):
-        return ""
-    what = words_of(max(absurd, key=lambda cause: cause.evidence))
-    size = f"{fit.unexplained:.2g} times their noise"
-    return f"the forces do not balance by {size}, and what explains it best, {what}, is no error of masses"
 
 
 def _group(fit: ForceFit, rows: ForceRows) -> tuple[Cause, ...]:

@@ -201,30 +201,6 @@ def _bias(y: Array, A: Array, w: Array) -> Array:
     return bias
 
 
-def turn_of_gravity(table: Table) -> Part | None:
-    """Change of the specific force, and the angular rate: f' = -w x f, but for accelerations."""
-    s = table.signals
-    known = np.isfinite(s.f).all(axis=1) & np.isfinite(s.w).all(axis=1)
-    f, w, t = s.f[known], s.w[known], s.times_s[known]
-    if not table.robot.n_base or len(f) < 4 * FEWEST:
-        return None
-    size = float(np.median(np.linalg.norm(f, axis=1)))
-    h = np.diff(t)
-    near = (h > 0.0) & (h < 0.3)
-    if not size > 0.0 or near.sum() < 4 * FEWEST:
-        return None
-    slope = np.diff(f, axis=0)[near] / h[near, None] / size
-    mean_f, mean_w = 0.5 * (f[1:] + f[:-1])[near] / size, 0.5 * (w[1:] + w[:-1])[near]
-    turned = -np.cross(mean_w, mean_f)
-    a, b = float(rms(slope, None)), float(rms(turned, None))
-    if max(a, b) < RATE_BIAS:
-        return None
-    left = float(rms(slope - turned, None))
-    # Accelerations change the force more than rotations: only a rate that is far too large stands out.
-    share = min(left / max(math.hypot(a, b), 1e-12), 2.0)
-    return one(log_share(left / max(a, RATE_BIAS), float(near.sum()), 0.3), share)
-
-
 def gravity_size(table: Table) -> Part | None:
     """Size of the specific force."""
     size = specific_force(table)
@@ -552,7 +528,6 @@ PARTS: Mapping[str, Callable[[Table], Part | None]] = {
     "velocities": velocities,
     "size of gravity": gravity_size,
     "direction of gravity": gravity_direction,
-    "turn of gravity": turn_of_gravity,
     "rotation": rotation,
     "heights of the feet": level,
     "wrenches": balance,

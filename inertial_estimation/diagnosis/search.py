@@ -45,7 +45,6 @@ SAYS = {
     "velocities": "velocities and slopes of the positions",
     "size of gravity": "specific force and gravity",
     "direction of gravity": "specific force and ground under the feet",
-    "turn of gravity": "angular rate and turn of gravity",
     "rotation": "angular rate and rotation over the feet",
     "heights of the feet": "heights of the standing feet",
     "wrenches": "contact wrenches, weight and motion",
@@ -119,7 +118,7 @@ def _hypotheses(
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
-        turned = worst["rotation"] > SMALL or worst["whole body"] > OFF or worst["turn of gravity"] > 1.0
+        turned = worst["rotation"] > SMALL or worst["whole body"] > OFF
         if tilted or turned or wired:
             yield from imu_hypotheses(table, config)
     if wired:
