@@ -71,16 +71,15 @@ class Aligner:
         """Take the driver, whose rows are the steps, and the other streams."""
         self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
-        self._required = [stream for stream in others if stream.spec.required]
-        self._waited_for = [stream for stream in self._required if not stream.spec.holds]  # the latest first
+        # Streams that a step has a row of, each with the share of the last steps that had none.
+        self._lacking = {stream: 0.0 for stream in others if stream.spec.required}
+        self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # the latest first
         period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
         self._limits = Limits(period_ns, 0, 0, round(NANOSECONDS * steps.half_window))
         self.set_timeout(config.timeout)
         if steps.max_gap is not None:
             self._limits = self._limits._replace(gap=round(NANOSECONDS * steps.max_gap))
         self._mean = np.zeros(driver.spec.width)
-        # Share of the last steps that had no row of each stream.
-        self._lacking = {stream.spec.name: 0.0 for stream in self._required}
         self._begin(Continuity.RESTARTED)
 
     def set_timeout(self, timeout: float) -> None:
@@ -163,12 +162,12 @@ class Aligner:
         if self._averaged:
             row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
-        rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._required}
+        rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._lacking}
         if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
-        for name, own in rows.items():
-            self._lacking[name] += LATELY * ((own is None) - self._lacking[name])
+        for stream, own in zip(self._lacking, rows.values(), strict=True):
+            self._lacking[stream] += LATELY * ((own is None) - self._lacking[stream])
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
@@ -182,14 +181,14 @@ class Aligner:
     def missing(self, now_ns: int) -> list[str]:
         """Name the driver and required streams that never arrived or are lost at a time [ns]."""
         oldest = now_ns - self.timeout * NANOSECONDS
-        streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._required)]
+        streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._lacking)]
         return [s.spec.name for s, t in streams if t is None or (t < oldest and not s.spec.holds)]
 
     def late(self) -> dict[str, str]:
         """Say of streams that come, but too late for many steps, what mends it, by their names."""
         newest, found = self.driver.ring.newest_ns or 0, dict[str, str]()
-        for name, share in self._lacking.items():
-            times, _rows = self.streams[name].ring.newest(PERIODIC)
+        for stream, share in self._lacking.items():
+            times, _rows = stream.ring.newest(PERIODIC)
             if share < OFTEN or len(times) < PERIODIC:
                 continue
             period, behind = seconds(times[-1] - times[0]) / (PERIODIC - 1), seconds(newest - times[-1])
@@ -197,7 +196,7 @@ class Aligner:
                 comes = f"comes every {period:.2g} s, at last {behind:.2g} s behind {self.driver.spec.name}"
                 waits = f"whose steps wait for half of inputs.timeout of {self.timeout:g} s"
                 enough = 0.1 + 0.1 * (20.0 * (period + behind) // 1.0)
-                found[name] = f"{comes}, {waits}: set it to {enough:.2g}"
+                found[stream.spec.name] = f"{comes}, {waits}: set it to {enough:.2g}"
         return found
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
