@@ -234,11 +234,13 @@ class JointRow(NamedTuple):
     tau: slice | None
 
 
-def joint_range(robot: RobotModel, joints: Sequence[int], *, velocity: bool, effort: bool) -> RowRange:
+def joint_range(
+    robot: RobotModel, joints: Sequence[int], needed: NDArray[np.bool_], *, velocity: bool, effort: bool
+) -> RowRange:
     """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
 
-    Velocities that are not needed may be anything. A joint whose limits allow a whole turn may go one turn
-    beyond them, as its limits are those of software.
+    What is not needed may be anything: joints, shape (m,), or velocities. A joint whose limits allow a whole
+    turn may go one turn beyond them, as its limits are those of software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
@@ -252,8 +254,11 @@ def joint_range(robot: RobotModel, joints: Sequence[int], *, velocity: bool, eff
     parts += [("effort", "Nm", -strength, strength)] if effort else []
     names = [f"{what} of {robot.joint_names[j]}" for what, _unit, _low, _high in parts for j in joints]
     units = [unit for _what, unit, _low, _high in parts for _ in joints]
+    free = np.tile(~needed, len(parts))
     low, high = (np.concatenate([part[end] for part in parts]) for end in (2, 3))
-    return RowRange(low, high, names, units, slice(len(joints), 2 * len(joints)))
+    low, high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
+    free[len(joints) : 2 * len(joints)] = True
+    return RowRange(low, high, names, units, np.flatnonzero(free))
 
 
 class JointNeeds(NamedTuple):
@@ -285,7 +290,8 @@ class JointPart:
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocities = JointVelocities(self.names, config.inputs)
-        plausible = joint_range(robot, list(joints), velocity=needs.velocities, effort=effort)
+        needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
+        plausible = joint_range(robot, list(joints), needed, velocity=needs.velocities, effort=effort)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
@@ -300,7 +306,6 @@ class JointPart:
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
         finite = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
-        needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
         # Columns of efforts that need not be finite, and of those without which there is nothing.
         self._unneeded = 2 * m + np.flatnonzero(~finite)
         self._needed = 2 * m + np.flatnonzero(finite & needed & effort & (not needs.partial))

@@ -10,15 +10,18 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.inputs.clocks import BLOCK_NS, OddStamps, StreamClock, Times
 from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
-NONE = slice(0)  # of the numbers of a row
+Columns: TypeAlias = slice | NDArray[np.int64]  # of the numbers of a row
+NONE = slice(0)
 CAPACITY = 2048  # rows that are kept, possible ones and impossible ones
 PERIODIC = 20  # readings without a gap, from which on others are expected at their rate
 
@@ -77,7 +80,7 @@ class RowRange:
     """Smallest and largest possible value of each number of a row, and what the numbers are."""
 
     def __init__(
-        self, low: Array, high: Array, names: list[str], units: list[str], lack: slice = NONE
+        self, low: Array, high: Array, names: list[str], units: list[str], lack: Columns = NONE
     ) -> None:
         """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
         self._lower, self._upper, self._names, self._units = low, high, names, units
