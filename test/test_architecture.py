@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
 FOUNDATION = {"compilation", "errors", "figures", "files", "located_cause"}
 FOUNDATION |= {"parallel", "parameters", "signals", "telemetry"}
 BASE = FOUNDATION | {"spatial", "models", "inputs"}
-CHECKED = BASE | {"diagnosis"}
+STEPPED = BASE | {"pipeline"}
+CHECKED = STEPPED | {"diagnosis"}
 ONLINE = {"payload", "inertial", "tilt", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
 ESTIMATION = {"spatial", "models", "inputs", "diagnosis"} | ONLINE | OFFLINE
@@ -29,11 +30,12 @@ MAY_IMPORT = {
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
     "inputs": FOUNDATION | {"spatial", "models"},
+    "pipeline": BASE,
     "diagnosis": BASE,
     "inertial": CHECKED,
     "payload": CHECKED | {"inertial"},
     "tilt": CHECKED,
-    "control": BASE,
+    "control": STEPPED,
     "simulation": BASE,
     "identification": CHECKED,
     "calibration": BASE,

@@ -16,13 +16,14 @@ from inertial_estimation.control.supervisor import HOLD_S, ControlSupervisor
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.alignment import DUE, AlignedSample, Continuity, Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds, JointPart
-from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, TakesReadings
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import ContactInput, ContactSource
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.pipeline import TakesReadings
 from inertial_estimation.signals import (
     NANOSECONDS,
     Array,

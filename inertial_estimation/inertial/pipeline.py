@@ -13,11 +13,12 @@ from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.supervisor import Phase
 from inertial_estimation.inertial.windows import Between, NeededInputs, StateWindows
 from inertial_estimation.inputs.alignment import AlignedSample
-from inertial_estimation.inputs.robot_inputs import BASE_STATE, Stepper, TakesReadings
+from inertial_estimation.inputs.robot_inputs import BASE_STATE
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.pipeline import Stepper, TakesReadings
 from inertial_estimation.signals import (
     BaseState,
     Health,

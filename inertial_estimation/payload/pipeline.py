@@ -8,7 +8,7 @@ from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
-from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs, Stepper, TakesReadings
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
@@ -20,6 +20,7 @@ from inertial_estimation.payload.report import payload_health
 from inertial_estimation.payload.rest import WINDOW_S, MeanState, StateWindow, has_lasted
 from inertial_estimation.payload.statics import FEWEST_FEET, TrunkMeasurer, TrunkObservation, TrunkStatics
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
+from inertial_estimation.pipeline import Stepper, TakesReadings
 from inertial_estimation.signals import BaseState, Health, seconds
 
 OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data

@@ -8,11 +8,12 @@ from inertial_estimation.diagnosis.live import LiveChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
-from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs, Stepper, TakesReadings
+from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs
 from inertial_estimation.inputs.sensors import IMU, contact_sources
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.pipeline import Stepper, TakesReadings
 from inertial_estimation.signals import (
     Array,
     BaseEstimate,

@@ -4,9 +4,9 @@ from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, para
 
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE
-from inertial_estimation.inputs.robot_inputs import Stepper
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import DropReason
+from inertial_estimation.pipeline import Stepper
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}

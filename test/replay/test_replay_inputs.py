@@ -11,8 +11,8 @@ from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import BOOL_TYPE, IMU_TYPE, JOINT_STATE_TYPE
-from inertial_estimation.inputs.robot_inputs import Stepper
 from inertial_estimation.inputs.sensors import ContactSource
+from inertial_estimation.pipeline import Stepper
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
