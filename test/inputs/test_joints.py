@@ -307,30 +307,6 @@ def test_of_two_publishers_on_one_topic_the_first_is_used_and_this_is_said(every
     assert "two publishers" in said
 
 
-@pytest.mark.parametrize("sent", ["none", "nan", "impossible", "another topic that ends"])
-def test_joints_that_are_not_needed_may_be_missing(sent):
-    robot, legs = inputs(needs=JointNeeds(joints=(0, 1))), JOINTS_OF[:2]
-    for k in range(200):
-        stamp = START + 5 * MS * k
-        robot.push(IMU, imu(stamp), stamp)
-        if sent in ("nan", "impossible"):
-            other = np.nan if sent == "nan" else 255.0
-            robot.push(JOINTS, joints(stamp, [0.1, 0.2, other, other]), stamp)
-            continue
-        if sent != "none" and k < 100:
-            rest = JointReading(stamp - MS, JOINTS_OF[2:], [0.3, 0.4], [0.0, 0.0])
-            robot.push(JOINTS, rest, stamp - MS, "", "other")
-        robot.push(JOINTS, JointReading(stamp, legs, [0.1, 0.2], [0.0, 0.0]), stamp)
-    rows = [sample.rows[JOINTS] for sample in robot.ready()[1:]]
-    assert len(rows) > 180
-    assert all(row is not None for row in rows)
-    np.testing.assert_allclose([row[:2] for row in rows], np.tile([0.1, 0.2], (len(rows), 1)))
-    assert np.isnan(rows[-1][2:4]).all() == (sent != "impossible")
-    said = robot.joints.notes(START + 1000 * MS, 0.1)
-    assert ("R_hip, R_knee ended" in " ".join(said)) == (sent == "another topic that ends")
-    assert "no message has" not in " ".join(said)
-
-
 def test_another_publisher_takes_over_the_joints_of_one_that_has_ended():
     robot = inputs()
     for k in range(300):
