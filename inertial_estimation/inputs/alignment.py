@@ -55,15 +55,6 @@ class Steps(NamedTuple):
     max_gap: float | None = None  # longest that is interpolated over [s]; None: the timeout of an input
 
 
-class Limits(NamedTuple):
-    """Times [ns] that an aligner goes by."""
-
-    period: float  # shortest one between steps
-    wait: int  # longest that a step waits for other inputs
-    gap: int  # longest that is interpolated over
-    half: int  # by which streams must have come beyond a step
-
-
 class Aligner:
     """Emits the rows of a driver together with those of other streams."""
 
@@ -74,18 +65,17 @@ class Aligner:
         # Streams that a step has a row of, each with the share of the last steps that had none.
         self._lacking = {stream: 0.0 for stream in others if stream.spec.required}
         self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # the latest first
-        period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
-        self._limits = Limits(period_ns, 0, 0, round(NANOSECONDS * steps.half_window))
+        self._period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
+        self._half_ns, self._max_gap = round(NANOSECONDS * steps.half_window), steps.max_gap
         self.set_timeout(config.timeout)
-        if steps.max_gap is not None:
-            self._limits = self._limits._replace(gap=round(NANOSECONDS * steps.max_gap))
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
 
     def set_timeout(self, timeout: float) -> None:
         """Take the age beyond which an input is lost [s], with the wait and the gap that follow from it."""
-        wait_ns, gap_ns = (round(NANOSECONDS * share * timeout) for share in (WAIT_SHARE, 1.0))
-        self.timeout, self._limits = timeout, self._limits._replace(wait=wait_ns, gap=gap_ns)
+        gap = timeout if self._max_gap is None else self._max_gap
+        self._wait_ns, self._gap_ns = (round(NANOSECONDS * time) for time in (WAIT_SHARE * timeout, gap))
+        self.timeout = timeout
 
     def _begin(self, continuity: Continuity) -> None:
         """Begin with the first row of the driver that is there."""
@@ -117,7 +107,7 @@ class Aligner:
                 self._next = ring.begin + ring.moved
                 continue
             time, last = ring.time[index], self._last_ns
-            if last is None or time - last >= self._limits.period:
+            if last is None or time - last >= self._period_ns:
                 if not self._arrived(time, ring.stamp[index]):
                     break
                 samples.append(self._sample(index, time, last))
@@ -129,14 +119,14 @@ class Aligner:
 
     def _arrived(self, time: int, stamp: int) -> bool:
         """Return whether no stream is waited for any longer by a step."""
-        ring, half = self.driver.ring, self._limits.half
+        ring, half = self.driver.ring, self._half_ns
         horizon, newest = time + half, ring.time[ring.end - 1]
         if self._since_ns is None:
             self._since_ns = time
         if half and not self._reaches(self.driver, horizon):
             return False
         # Readings that come in bursts have times far apart and stamps that are not.
-        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._limits.wait:
+        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._wait_ns:
             return True
         for k, stream in enumerate(self._waited_for):
             if not self._reaches(stream, horizon):
@@ -151,7 +141,7 @@ class Aligner:
         """Return whether the rows of a stream reach up to a time."""
         ring, newest = stream.ring, stream.ring.newest_ns
         lacks = 1 if newest is None else horizon - newest
-        if newest is None or lacks <= 0 or not self._limits.half or len(ring) < 3:
+        if newest is None or lacks <= 0 or not self._half_ns or len(ring) < 3:
             return lacks <= 0
         before = ring.time[ring.end - 2]
         return lacks * SIXTH <= min(newest - before, before - ring.time[ring.end - 3])
@@ -162,7 +152,7 @@ class Aligner:
         if self._averaged:
             row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
-        rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._lacking}
+        rows = {stream.spec.name: stream.at(time, self._gap_ns) for stream in self._lacking}
         if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
@@ -201,7 +191,7 @@ class Aligner:
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
         """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""
-        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._limits.wait + self._limits.half
+        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
 
     def reset(self) -> None:
         """Forget all rows, as for a restart; counters stay."""

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import (
-    ConfigurationError,
-    MeasurementError,
-    did_you_mean,
-)
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean
 from inertial_estimation.inputs.alignment import AlignedSample, Aligner, Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.field_map import FieldMap
@@ -42,11 +38,7 @@ from inertial_estimation.inputs.stream import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import (
-    Array,
-    BaseState,
-    Health,
-)
+from inertial_estimation.signals import Array, BaseState, Health
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
