@@ -33,7 +33,6 @@ class Agreement(NamedTuple):
 
 
 DIRECTION = "the mean specific force is {:.3g} deg from the normal of the ground under the feet"
-TURN = "the rate fits the rotation over the feet to {:.0f} %"
 STILL = "the base hardly turns over standing feet: let the robot squat, lean and twist"
 SAID = {
     "velocities": Agreement(
