@@ -55,6 +55,15 @@ class Steps(NamedTuple):
     max_gap: float | None = None  # longest that is interpolated over [s]; None: the timeout of an input
 
 
+class Limits(NamedTuple):
+    """Times [ns] that an aligner goes by."""
+
+    period: float  # shortest one between steps
+    half: int  # by which streams must have come beyond a step
+    wait: int = 0  # longest that a step waits for other inputs
+    gap: int = 0  # longest that is interpolated over
+
+
 class Aligner:
     """Emits the rows of a driver together with those of other streams."""
 
@@ -65,17 +74,17 @@ class Aligner:
         # Streams that a step has a row of, each with the share of the last steps that had none.
         self._lacking = {stream: 0.0 for stream in others if stream.spec.required}
         self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # the latest first
-        self._period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
-        self._half_ns, self._max_gap = round(NANOSECONDS * steps.half_window), steps.max_gap
-        self.set_timeout(config.timeout)
+        period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
+        self._limits = Limits(period_ns, round(NANOSECONDS * steps.half_window))
+        self.set_timeout(config.timeout, steps.max_gap)
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
 
-    def set_timeout(self, timeout: float) -> None:
+    def set_timeout(self, timeout: float, max_gap: float | None = None) -> None:
         """Take the age beyond which an input is lost [s], with the wait and the gap that follow from it."""
-        gap = timeout if self._max_gap is None else self._max_gap
-        self._wait_ns, self._gap_ns = (round(NANOSECONDS * time) for time in (WAIT_SHARE * timeout, gap))
-        self.timeout = timeout
+        gap = timeout if max_gap is None else max_gap
+        wait_ns, gap_ns = (round(NANOSECONDS * time) for time in (WAIT_SHARE * timeout, gap))
+        self.timeout, self._limits = timeout, self._limits._replace(wait=wait_ns, gap=gap_ns)
 
     def _begin(self, continuity: Continuity) -> None:
         """Begin with the first row of the driver that is there."""
@@ -107,7 +116,7 @@ class Aligner:
                 self._next = ring.begin + ring.moved
                 continue
             time, last = ring.time[index], self._last_ns
-            if last is None or time - last >= self._period_ns:
+            if last is None or time - last >= self._limits.period:
                 if not self._arrived(time, ring.stamp[index]):
                     break
                 samples.append(self._sample(index, time, last))
@@ -119,14 +128,14 @@ class Aligner:
 
     def _arrived(self, time: int, stamp: int) -> bool:
         """Return whether no stream is waited for any longer by a step."""
-        ring, half = self.driver.ring, self._half_ns
+        ring, half = self.driver.ring, self._limits.half
         horizon, newest = time + half, ring.time[ring.end - 1]
         if self._since_ns is None:
             self._since_ns = time
         if half and not self._reaches(self.driver, horizon):
             return False
         # Readings that come in bursts have times far apart and stamps that are not.
-        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._wait_ns:
+        if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._limits.wait:
             return True
         for k, stream in enumerate(self._waited_for):
             if not self._reaches(stream, horizon):
@@ -141,7 +150,7 @@ class Aligner:
         """Return whether the rows of a stream reach up to a time."""
         ring, newest = stream.ring, stream.ring.newest_ns
         lacks = 1 if newest is None else horizon - newest
-        if newest is None or lacks <= 0 or not self._half_ns or len(ring) < 3:
+        if newest is None or lacks <= 0 or not self._limits.half or len(ring) < 3:
             return lacks <= 0
         before = ring.time[ring.end - 2]
         return lacks * SIXTH <= min(newest - before, before - ring.time[ring.end - 3])
@@ -152,7 +161,7 @@ class Aligner:
         if self._averaged:
             row = (self._mean + row) / (self._averaged + 1)
             self._mean[:] = self._averaged = 0
-        rows = {stream.spec.name: stream.at(time, self._gap_ns) for stream in self._lacking}
+        rows = {stream.spec.name: stream.at(time, self._limits.gap) for stream in self._lacking}
         if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
@@ -191,7 +200,7 @@ class Aligner:
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
         """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""
-        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._wait_ns + self._half_ns
+        return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._limits.wait + self._limits.half
 
     def reset(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
