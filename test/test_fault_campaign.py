@@ -1,4 +1,6 @@
-"""The fault campaign: a seeded part of it holds."""
+"""The fault campaign: a seeded part of it holds, a case is repeatable, and the judge sees what is wrong."""
+
+import os
 
 import numpy as np
 import pytest
@@ -7,9 +9,15 @@ from support.standing_robot import StandingHyq
 from benchmarks.fault_campaign import campaign, scenes
 from benchmarks.fault_campaign.__main__ import table
 from benchmarks.fault_campaign.campaign import all_cases, run_cases
+from benchmarks.fault_campaign.fault import Fault
+from benchmarks.fault_campaign.feed import HealthSample, Output, Record
+from benchmarks.fault_campaign.forked import EndedError, forked, in_parallel
+from benchmarks.fault_campaign.judge import errors_of, judge
 from benchmarks.fault_campaign.messages import Message
 from benchmarks.fault_campaign.pipelines import ADAPTERS
 from benchmarks.fault_campaign.scenes import CONTROL, FLOATING, ON_FEET, SENSORS, Recorded, Scene
+from inertial_estimation.signals import NANOSECONDS, HealthLevel
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 SHORT_KINDS = ("impossible", "silence", "other_epoch", "names_changing", "bytes_damaged")
 MUST_HOLD = {"escapes", "inconsistent"}
@@ -67,3 +75,63 @@ def test_faults_escape_from_no_pipeline_and_nothing_impossible_is_published(shor
     broken = {v.case: (v.failures, v.fault, v.escape, v.inconsistent) for v in verdicts}
     assert not {case: found for case, found in broken.items() if MUST_HOLD & set(found[0])}
     assert all(pipeline in table(verdicts) for pipeline in ADAPTERS)
+
+
+def test_children_return_what_they_found_and_a_dead_one_is_told_of():
+    assert sorted(in_parallel([lambda k=k: k * k for k in range(5)], 2)) == [0, 1, 4, 9, 16]
+    with pytest.raises(EndedError, match="SIGKILL"):
+        forked(lambda: os.kill(os.getpid(), 9))
+
+
+STEP_NS = 10_000_000
+UP = np.array([0.0, 0.0, 1.0])
+
+
+def output(stamp_ns, tilt_deg):
+    """An estimate of an upright base that is off by some degrees."""
+    vertical = rotation_from_roll_pitch_yaw(np.radians(tilt_deg), 0.0, 0.0)[2]
+    return Output(stamp_ns, stamp_ns, stamp_ns, vertical, {"unit vertical": vertical, "bias": [0.0]})
+
+
+def judged(errors_deg, levels, names="imu/data", streams=("wrench:left_foot", "imu"), **changes):
+    """Judge a run of 10 ms steps whose fault lasts from step 10 to 30, by errors and levels of health."""
+    stamps = STEP_NS * np.arange(1, len(errors_deg) + 1)
+    adapter = ADAPTERS["tilt"](None, Recorded((), np.array([0, 10 * NANOSECONDS]), np.array([UP, UP]), {}))
+    record, clean = Record(**changes), []
+    for stamp, error, level in zip(stamps.tolist(), errors_deg, levels, strict=True):
+        if error is not None:
+            record.outputs.append(output(stamp, error))
+        record.health.append(HealthSample(stamp, level, f"{names}: bad", 50))
+        clean.append(output(stamp, 0.1))
+    last = Message(int(stamps[-1]), "imu", None, int(stamps[-1]))
+    fault = Fault((last,), int(stamps[9]), int(stamps[29]), streams, "made up")
+    named = {"case": "tilt/zero/0", "pipeline": "tilt", "kind": "zero", "scene": ""}
+    return judge(adapter, fault, record, errors_of(adapter, clean), ("imu",), **named)
+
+
+OK, WARN = HealthLevel.OK, HealthLevel.WARN
+WRONG = [0.1] * 10 + [5.0] * 60 + [0.1] * 30
+LATER = [0.1] * 10 + [None] * 60 + [0.1] * 30
+QUIET = [0.1] * 10 + [None] * 110 + [0.1] * 30  # until 0.9 s after the fault of the IMU
+
+
+@pytest.mark.parametrize(
+    ("errors", "level", "changes", "failures"),
+    [
+        ([0.1] * 100, OK, {}, []),
+        (WRONG, OK, {}, ["wrongly_ok"]),
+        (WRONG, WARN, {}, []),
+        (WRONG, WARN, {"names": "joint_states"}, ["unnamed"]),
+        ([0.1] * 10 + [None] * 290, WARN, {}, ["silent", "not_recovered"]),
+        (LATER, OK, {}, ["silent"]),
+        (LATER, WARN, {}, []),
+        (QUIET, WARN, {}, []),
+        (QUIET, WARN, {"streams": ("wrench:left_foot",)}, ["silent"]),
+        ([0.1] * 20 + [3.0] * 80, WARN, {}, ["not_recovered"]),
+        ([0.1] * 50 + [np.nan] + [0.1] * 49, OK, {}, ["inconsistent"]),
+        ([0.1] * 100, OK, {"longest_s": [0.02] * 5}, ["late"]),
+        ([0.1] * 100, OK, {"escape": "ValueError"}, ["escapes"]),
+    ],
+)
+def test_the_judge_sees_what_is_wrong_and_nothing_else(errors, level, changes, failures):
+    assert judged(errors, [level] * len(errors), **changes).failures == failures
