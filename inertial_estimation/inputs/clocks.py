@@ -71,10 +71,14 @@ class EvenTimes:
 
     def _fit(self, stamps: Times) -> None:
         """Fit the period; begin to make times even, or cease to."""
-        if abs(_period(stamps[-2 * JUDGED :]) / _period(stamps) - 1.0) > CHANGED:
+        period = _period(stamps)
+        if abs(_period(stamps[-2 * JUDGED :]) - period) > CHANGED * period:
             stamps, self._ends = stamps[-JUDGED:], []
             del self._stamps[:-JUDGED]
         self._period = period = _period(stamps)
+        if not period:  # of a clock that stands still
+            self.even, self._ends = False, []
+            return
         late, steps = (stamps - stamps[0]) - period * np.arange(len(stamps)), np.diff(stamps)
         late -= np.partition(late, len(late) // 10)[len(late) // 10]
         behind = np.where(late[:-1] > SHORT * period, steps / period, np.inf)  # steps after late samples

@@ -152,6 +152,16 @@ def test_readings_whose_stamps_are_coarser_than_they_come_are_all_used(mode):
         assert (np.diff(times)[250:].max() < 5.1 * MS) == (mode == "auto")
 
 
+@pytest.mark.parametrize("mode", ["auto", "regularise"])
+@pytest.mark.parametrize("before", [0, 450])
+def test_a_clock_may_stand_still_for_a_while(mode, before):
+    even, counts = EvenTimes(mode), np.arange(before + 1000)
+    stamps = START + 5 * MS * np.where(counts < before + 500, np.minimum(counts, before), counts)
+    times = np.array([even.time_of(stamp) for stamp in stamps.tolist()])
+    assert (np.diff(times) > 0).all()
+    assert abs(times[-1] - stamps[-1]) <= 5 * MS
+
+
 def test_equal_and_backward_stamps_are_dropped_and_named():
     robot = inputs()
     play(robot, 20)
