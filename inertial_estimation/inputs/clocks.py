@@ -75,7 +75,8 @@ class EvenTimes:
         if abs(_period(stamps[-2 * JUDGED :]) - period) > CHANGED * period:
             stamps, self._ends = stamps[-JUDGED:], []
             del self._stamps[:-JUDGED]
-        self._period = period = _period(stamps)
+            period = _period(stamps)
+        self._period = period
         if not period:  # of a clock that stands still
             self.even, self._ends = False, []
             return

@@ -369,10 +369,8 @@ class JointInput:
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
         self._part, self._clocks = functools.partial(JointPart, robot, config, clocks, needs), clocks
         self._names, self._config = JointNames(robot, config.joint_names), config.inputs
-        self._needed, self._partial = (
-            sorted(range(n) if needs.joints is None else needs.joints),
-            needs.partial,
-        )
+        self._needed = sorted(range(n) if needs.joints is None else needs.joints)
+        self._partial = needs.partial
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}

@@ -227,15 +227,14 @@ class RobotInputs:
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
         timeout = self.aligner.timeout
-        notes = {name: [sentence] for name, sentence in self.units().items()}
-        for name, sentence in self.aligner.late().items():
-            notes.setdefault(name, []).append(sentence)
-        if self.joints is not None:
-            notes.setdefault(JOINTS, []).extend(self.joints.notes(now_ns, timeout))
+        of_joints = [] if self.joints is None else self.joints.notes(now_ns, timeout)
         quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}
-        for name, sentence in repeats([s for name, s in self.streams.items() if name not in quiet]).items():
-            notes.setdefault(name, []).append(sentence)
-        return [stream_health(s, now_ns, timeout, notes.get(name, [])) for name, s in self.streams.items()]
+        repeated = repeats([s for name, s in self.streams.items() if name not in quiet])
+        said = self.units(), self.aligner.late(), {JOINTS: "; ".join(of_joints)}, repeated
+        return [
+            stream_health(stream, now_ns, timeout, [notes.get(name, "") for notes in said])
+            for name, stream in self.streams.items()
+        ]
 
     def reset(self) -> None:
         """Forget all readings; counters stay."""

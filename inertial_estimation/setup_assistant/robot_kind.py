@@ -55,9 +55,9 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         which = f"only {limbs[named[0]].end}" if named else "none"
         said = f"{which} of its {len(limbs)} limbs is named like a leg"
         said = said if len(limbs) > 1 or named else "it has a single limb"
-        doubtful = named or (len(jointed) > 1 and not any(armed))
-        doubt = (f"kind: {said} (--kind says what it is)",) if doubtful else ()
-        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", doubt)
+        unclear = named or (len(jointed) > 1 and not any(armed))
+        against = (f"kind: {said} (--kind says what it is)",) if unclear else ()
+        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", against)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if len(legs) < needed or (wanted == Kind.HUMANOID.value and len(legs) > needed):
         legs = np.argsort(ends[:, 2], kind="stable")[:needed].tolist()
@@ -73,8 +73,8 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     trunk = [joint for joint in limbs[ordered[0]].joints if joint not in chosen[0].joints]
     reason += f", behind {listing(trunk, limit=4)}" if trunk else ""
     many = f"kind: {len(legs)} legs: where two drive one foot, lock the joints of one (--lock)"
-    doubt = (many,) if len(legs) > MOST_LEGS else ()
-    return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason, doubt)
+    against = (many,) if len(legs) > MOST_LEGS else ()
+    return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason, against)
 
 
 def _one_end_each(limbs: Sequence[Limb], ends: Array, legs: Sequence[int]) -> list[int]:

@@ -44,18 +44,8 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("install")
     build = ["egg_info", "--egg-base", str(folder), "build", "--build-base", str(folder / "build")]
     install = ["install", "--prefix", str(folder / "prefix"), "--single-version-externally-managed"]
-    install += ["--record", str(folder / "record.txt")]
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "setup.py",
-        "-q",
-        *build,
-        *install,
-        "--record",
-        f"{folder}/record",
-    ]
+    command = [sys.executable, "-W", "ignore", "setup.py", "-q", *build, *install]
+    command += ["--record", str(folder / "record.txt")]
     subprocess.run(command, cwd=Path(__file__).resolve().parents[2], timeout=120, check=True)
     return folder / "prefix"
 
