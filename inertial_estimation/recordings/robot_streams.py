@@ -161,7 +161,9 @@ def _missing(recording: Recording, topics: RecordedTopics, name: str, types: Col
     topic, recorded = topics.of(name), recording.topics
     said = f"no topic '{topic}' in '{recording.name}'"
     alike = sorted(other for other, kind in recorded.items() if kind in types)
-    spaces = [other.removesuffix(f"/{name}") for other in alike if other.endswith(f"/{name}")]
+    spaces = [
+        other.removesuffix(f"/{name}") for other in alike if other.endswith(f"/{name}") and other[1:] != name
+    ]
     if name == JOINTS and len(alike) > 1 and topics.of(IMU) in recorded:
         parts = listing(other.lstrip("/") for other in alike)
         return f"{said}: if each of them has some of the joints, set joint_states.topics: [{parts}]"

@@ -68,21 +68,22 @@ def pipeline_of_halves():
 
 
 @pytest.mark.parametrize(
-    ("imu_topic", "said"),
+    ("imu_topic", "renamed", "said"),
     [
-        ("/imu/data", r"set joint_states.topics: \[left/joint_states, right/joint_states\]"),
-        ("/robot1/imu/data", r"no topic '/imu/data'.* but in /robot1: --remap __ns:=/robot1"),
-        ("/head_imu", r"of its type there are /head_imu: --remap imu/data:=TOPIC"),
+        ("/imu/data", {}, r"set joint_states.topics: \[left/joint_states, right/joint_states\]"),
+        ("/imu/data", {"imu/data": "/nope"}, r"of its type there are /imu/data: --remap imu/data:=TOPIC"),
+        ("/robot1/imu/data", {}, r"no topic '/imu/data'.* but in /robot1: --remap __ns:=/robot1"),
+        ("/head_imu", {}, r"of its type there are /head_imu: --remap imu/data:=TOPIC"),
     ],
 )
-def test_topics_that_may_be_meant_are_named(imu_topic, said):
+def test_topics_that_may_be_meant_are_named(imu_topic, renamed, said):
     moved = {"/imu/data": imu_topic}
     recording = ordinary()
     entries = tuple(replace(one, topic=moved.get(one.topic, one.topic)) for one in recording.messages)
     types = {moved.get(topic, topic): kind for topic, kind in recording.topics.items()}
     readers = ReplayReaders(inertial=Samples(ContactSource.SWITCH))
     with pytest.raises(RecordingError, match=said):
-        replay_recording(MemoryRecording(entries, types), RecordedTopics(), readers)
+        replay_recording(MemoryRecording(entries, types), RecordedTopics(renamed=renamed), readers)
 
 
 def test_topics_of_a_namespace_are_read():
