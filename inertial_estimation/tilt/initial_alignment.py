@@ -6,7 +6,8 @@ velocity is
     v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
 
 Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
-straight line whose slope is gravity. Without contacts, gamma is along the mean specific force, as at rest.
+straight line whose slope is gravity. Without contacts, gamma is the mean specific force, as at rest. Where its
+size is not that of gravity, nothing shows the vertical: the accelerometer reports none, or the robot falls.
 """
 
 import numpy as np
@@ -20,6 +21,7 @@ STARTUP = 0.3  # over which the tilt at the start is determined; nothing is publ
 VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
 ACCELERATION_SIGMA = 1.0  # of the mean acceleration, by which gamma differs from the mean force [m/s^2]
 CONTACT_SIGMA = 0.1  # of a contact velocity [m/s]
+OTHER_SIZE = 0.5  # of gravity, by which the size of gamma is another one
 
 
 class InitialAlignment:
@@ -62,19 +64,26 @@ class InitialAlignment:
         self._normal += np.outer(row, row)
         self._right += np.outer(row, value)
 
-    def solve(self) -> tuple[Array, Array, Array]:
+    @property
+    def force(self) -> Array:
+        """Mean specific force, in the frame at the start [m/s^2], shape (3,)."""
+        return self._F / max(self.time, 1e-9)
+
+    def solve(self) -> tuple[Array, Array, Array] | None:
         """Return velocity and vertical in the present frame, and the covariance of their errors of one axis.
 
         Returns:
             Velocity [m/s], shape (3,); vertical, unit norm, shape (3,); covariance of (dv [m/s], tilt
-            [rad]), shape (2, 2).
+            [rad]), shape (2, 2). None where gamma has not the size of gravity.
         """
-        direction = self._F / max(float(np.linalg.norm(self._F)), 1e-9)
         right = self._right.copy()
-        right[1] += STANDARD_GRAVITY * direction / ACCELERATION_SIGMA**2
+        right[1] += self.force / ACCELERATION_SIGMA**2
         covariance = linear_algebra.inv(self._normal)
         v0, gamma = covariance @ right
+        size = float(np.linalg.norm(gamma))
+        if abs(size - STANDARD_GRAVITY) > OTHER_SIZE * STANDARD_GRAVITY:
+            return None
         now = np.array([[1.0, -self.time], [0.0, 1.0 / STANDARD_GRAVITY]])
-        z = gamma / np.linalg.norm(gamma)
+        z = gamma / size
         velocity = self._R.T @ (v0 + self._F - self.time * STANDARD_GRAVITY * z)
         return velocity, self._R.T @ z, now @ covariance @ now.T

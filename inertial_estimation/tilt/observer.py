@@ -128,6 +128,7 @@ class TiltObserver(ABC):
     Attributes:
         state: Velocity, vertical and bias, with the covariance of their errors; changed in place.
         aligning: Whether the vertical at the start is still being determined, and there is no estimate.
+        without_gravity: Whether it has not been found for the size of what the accelerometer shows.
         residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
         variance_factor: Variance of tilt errors by noise over that in the covariance of the state.
         since_bias_step: Time since a step of the gyroscope's bias was found [s]; infinite: never.
@@ -136,6 +137,7 @@ class TiltObserver(ABC):
 
     state: TiltState
     aligning: bool
+    without_gravity: bool
     residual: Array
     since_bias_step: float
     interval, variance_factor = 0.0, 1.0
@@ -170,7 +172,8 @@ class TiltObserver(ABC):
     def _begin(self, radius: float, bias: Array, P: Array) -> None:
         """Begin with the alignment, for round feet of a radius [m], with a bias and a covariance."""
         up = np.array([0.0, 0.0, 1.0])
-        self.state, self.aligning = TiltState(np.zeros(3), up, bias, np.zeros(3), P), True
+        self.state = TiltState(np.zeros(3), up, bias, np.zeros(3), P)
+        self.aligning, self.without_gravity = True, False
         self._alignment, self._carried = InitialAlignment(), Carried(radius)
 
     def _align(self, h: float, reading: Array, look: Look | None) -> Array | None:
@@ -188,8 +191,12 @@ class TiltObserver(ABC):
         if velocity is not None:
             alignment.see(carried.time, velocity)
         if alignment.time >= STARTUP:
-            self.state.velocity[:], self.state.vertical[:], covariance = alignment.solve()
-            self.aligning = False
+            found = alignment.solve()
+            self.aligning, self.without_gravity = found is None, found is None
+            if found is None:
+                self._alignment = InitialAlignment()
+            else:
+                self.state.velocity[:], self.state.vertical[:], covariance = found
         if look.feet is not None or not self.aligning:  # by the velocity, too, from here on
             carried.see(look.feet, self.state.vertical)
         return covariance

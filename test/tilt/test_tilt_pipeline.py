@@ -85,6 +85,27 @@ def test_it_may_start_in_any_motion(begin, observer):
     assert run.between(begin + SOON, begin + 3.0).max() < 1.0
 
 
+@pytest.mark.parametrize("observer", ["filter", "two_stage"])
+@pytest.mark.parametrize(("scale", "subtracted"), [(1.0, True), (1.0 / STANDARD_GRAVITY, False)])
+def test_where_the_force_has_not_the_size_of_gravity_nothing_is_taken_for_the_vertical(
+    observer, scale, subtracted
+):
+    run = Run(Stance(1, size=0.05), observer=observer)
+
+    def spoil(sample):
+        up = run.stance.pose("imu", 1e-9 * sample.stamp_ns).rotation[2]
+        force = scale * (sample.specific_force_I - subtracted * STANDARD_GRAVITY * up)
+        return ie.ImuSample(sample.stamp_ns, force, sample.angular_rate_I)
+
+    run.go(0.5, 2.0, spoil=spoil)
+    assert not run.times
+    health = run.pipeline.health(2_000_000_000)[-1]
+    assert health.level is ie.HealthLevel.WARN
+    assert "gravity" in health.message
+    run.go(2.0, 5.0)
+    assert run.between(2.0 + SOON, 5.0).max() < 1.0
+
+
 def test_the_sigma_covers_the_error():
     run = Run().go(0.5, 6.0)
     ratio = run.between(1.5, 6.0) / run.between(1.5, 6.0, "sigmas")
