@@ -53,6 +53,7 @@ BIAS_GATE = 12.0  # times the expected square of that sum, from which the bias h
 STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [rad/s]
 LEAST_FACTOR = 0.25  # of the variances of tilt errors by noise, where corrections cancel
 ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
+YAW_SIGMA = 1e-4  # at the start, where the yaw is zero by definition; positive, so that P is definite [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
 
 
@@ -172,9 +173,9 @@ class TiltFilter(TiltObserver):
     def _take_alignment(self, shown: Array) -> None:
         """Take the covariance of velocity and tilt of one axis."""
         vertical, P = self.state.vertical, self.state.covariance
-        across = np.eye(3) - np.outer(vertical, vertical)  # yaw is zero at the start, by definition
+        along = np.outer(vertical, vertical)
         P[0:3, 0:3] = shown[0, 0] * np.eye(3)
-        P[3:6, 3:6] = (shown[1, 1] + ALIGNED_SIGMA**2) * across
+        P[3:6, 3:6] = (shown[1, 1] + ALIGNED_SIGMA**2) * (np.eye(3) - along) + YAW_SIGMA**2 * along
         P[0:3, 3:6] = shown[0, 1] * skew(vertical)  # z_true = z + z x a
         P[3:6, 0:3] = P[0:3, 3:6].T
 
