@@ -6,8 +6,8 @@ velocity is
     v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
 
 Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
-straight line whose slope is gravity. Without contacts, gamma is the mean specific force, as at rest. Where its
-size is not that of gravity, nothing shows the vertical: the accelerometer reports none, or the robot falls.
+straight line whose slope is gravity. Without contacts, gamma is the mean specific force, as at rest. Where
+its size is not that of gravity, nothing shows the vertical: the accelerometer reports none, or the robot falls.
 """
 
 import numpy as np
