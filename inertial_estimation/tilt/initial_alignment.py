@@ -7,7 +7,7 @@ velocity is
 
 Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
 straight line whose slope is gravity. Without contacts, gamma is the mean specific force, as at rest. Where
-its size is not that of gravity, nothing shows the vertical: the accelerometer reports none, or the robot falls.
+its size is not that of gravity, nothing shows the vertical: the driver subtracts it, or the robot falls.
 """
 
 import numpy as np
