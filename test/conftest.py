@@ -1,10 +1,12 @@
 """How the tests run: in several processes, one thread each, and none left out in silence."""
 
+import atexit
 import contextlib
 import gc
 import importlib.util
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -87,6 +89,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if _whole_suite(config) and not asked:
         option.numprocesses = min(len(os.sched_getaffinity(0)) + WAITING_WORKERS, MOST_WORKERS)
         option.dist = "worksteal"
+        if sys.dont_write_bytecode:
+            _keep_bytecode()
         _compile_once()
 
 
@@ -130,6 +134,18 @@ def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
             yield
 
     return counted
+
+
+def _keep_bytecode() -> None:
+    """Let the processes of this run share bytecode, in a folder that goes with it, where none may be kept.
+
+    Hundreds of them import the same sources: otherwise each compiles them, and tests are rewritten by each.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="inertial_estimation_bytecode_")
+    atexit.register(folder.cleanup)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode, sys.pycache_prefix = False, folder.name
+    os.environ["PYTHONPYCACHEPREFIX"] = folder.name
 
 
 def _compile_once() -> None:

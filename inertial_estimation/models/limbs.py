@@ -127,7 +127,8 @@ class _Legs:
         model, data = self.robot.model, self._data
         com = pin.centerOfMass(model, data, self.robot.configuration(q))
         poses = [pin.updateFramePlacement(model, data, frame) for frame in self._feet]
-        origins = [np.array([data.oMi[j].translation for j in chain]) for chain in self._chains]
+        placed = data.oMi
+        origins = [np.array([placed[j].translation for j in chain]) for chain in self._chains]
         positions = np.array([pose.translation for pose in poses])
         return [pose.rotation.copy() for pose in poses], positions, origins, com.copy()
 
@@ -140,7 +141,9 @@ class _Legs:
 
     def errors(self, x: Array) -> Array:
         """Errors of the feet alone [m, rad]: heights, then places and directions."""
-        R_BF, feet, _origins, com = self._at(self.posture(x))
+        return self._errors(*self._at(self.posture(x)))
+
+    def _errors(self, R_BF: list[Array], feet: Array, _origins: list[Array], com: Array) -> Array:
         offset, middle = feet[:, 0] - self._home[:, 0], [feet[:, 0].mean() - com[0]]
         errors = [feet[:, 2] + self.height, feet[:, 1] - self._home[:, 1], offset - offset.mean(), middle]
         for R, (along, across) in zip(R_BF if self.soles else (), self._forward, strict=self.soles):
@@ -149,9 +152,10 @@ class _Legs:
 
     def residuals(self, x: Array) -> Array:
         """Errors of the feet, asymmetry of the legs and distance from rest."""
-        _R, _feet, origins, _com = self._at(self.posture(x))
+        R_BF, feet, origins, com = self._at(self.posture(x))
         mirrored = [SYMMETRY * (origins[i] @ S - origins[j]).ravel() for i, j in self._pairs]
-        return np.concatenate([self.errors(x), *mirrored, REGULARISATION * (x - self.rest[self.joints])])
+        errors = self._errors(R_BF, feet, origins, com)
+        return np.concatenate([errors, *mirrored, REGULARISATION * (x - self.rest[self.joints])])
 
     def best(self, rng: Generator) -> Array:
         """Return the best of several searches, the first of which begins at rest."""

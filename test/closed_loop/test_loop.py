@@ -54,7 +54,7 @@ def test_same_seed_same_run_other_seed_another(robot: RobotLoop) -> None:
     for seed in (5, 5, 6):
         loop = robot.build(seed=seed)
         loop.release(QUICK_HOIST_S)
-        loop.run(0.3)
+        loop.run(0.05)
         ends.append(loop.simulation.truth().q)
     np.testing.assert_array_equal(ends[0], ends[1])
     assert np.abs(ends[0] - ends[2]).max() > 0.0

@@ -12,11 +12,6 @@ def panda():
 
 
 @pytest.fixture(scope="session")
-def talos():
-    return recorded("talos", 8.0)
-
-
-@pytest.fixture(scope="session")
 def legs():
     """TALOS whose arms and head are locked: where they do not matter, a check takes a third of the time."""
     return recorded("talos", 8.0, locked_joints=ARMS)

@@ -95,7 +95,7 @@ def of_wrenches(force, moment, names=("left_foot",)):
     return inject
 
 
-@pytest.mark.parametrize("robot", ["panda", "talos"])
+@pytest.mark.parametrize("robot", ["panda", "legs"])
 def test_a_sound_recording_is_silent(robot, request):
     findings = request.getfixturevalue(robot).diagnosis().findings
     assert [str(one) for one in findings if one.failed] == []
@@ -115,15 +115,15 @@ def test_a_spring_that_the_description_lacks_is_no_error_of_the_efforts(panda, s
     assert wrong == (set() if sign > 0.0 else {("effort sign", "panda_joint4")})
 
 
-def test_a_robot_that_lies_on_its_side_without_torques_is_not_accused(talos):
+def test_a_robot_that_lies_on_its_side_without_torques_is_not_accused(legs):
     rng = np.random.default_rng(0)
     lying = of_imu(*2 * (rotation_from_roll_pitch_yaw(0.5 * np.pi, 0.0, 0.0),))
-    streams = of_joints(2, lambda tau: rng.normal(0.0, 0.1, tau.shape))(lying(talos.streams))
+    streams = of_joints(2, lambda tau: rng.normal(0.0, 0.1, tau.shape))(lying(legs.streams))
     quiet = {
         name: one.with_values(rng.normal(0.0, 1.0, one.values.shape))
         for name, one in streams.wrenches.items()
     }
-    found = talos.diagnosis(replace(streams, wrenches=quiet)).findings
+    found = legs.diagnosis(replace(streams, wrenches=quiet)).findings
     assert [str(one) for one in found if one.verdict is Verdict.WRONG] == []
 
 

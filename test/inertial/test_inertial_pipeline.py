@@ -309,7 +309,9 @@ def estimates_of(truth, *disturbances, **changes):
         push(pipeline, entry.topic, entry.sample)
         for estimate in pipeline.tick(entry.sample.stamp_ns):
             time_s = (estimate.stamp_ns - int(truth.stamps_ns[0])) * 1e-9
-            rows.append((time_s, estimate, pipeline.health(estimate.stamp_ns)[-1]))
+            if len(rows) % 5 == 0:  # as often as anyone reads it
+                health = pipeline.health(estimate.stamp_ns)[-1]
+            rows.append((time_s, estimate, health))
     return rows
 
 
@@ -423,7 +425,7 @@ def test_a_load_on_a_link_that_is_not_estimated_is_named_and_moves_no_mass(motio
 
 def test_a_robot_that_stands_still_publishes_only_what_its_data_inform():
     """Noise of the accelerometer pulls the estimated height of the centre of mass down by centimetres."""
-    rows = estimates_of(motion_of(8.0, 8.0), links=("torso_2_link",))
+    rows = estimates_of(motion_of(6.0, 6.0), links=("torso_2_link",))
     first, last = (rows[i][1].links[0] for i in (0, -1))
     assert last.estimate.com_L[2] < first.estimate.com_L[2] - 0.02
     np.testing.assert_allclose(last.published.com_L, first.published.com_L, atol=0.003)

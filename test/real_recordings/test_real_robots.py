@@ -33,7 +33,12 @@ def recording(*names: str) -> Path:
         pytest.skip(str(reason))
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+LONG = ("iCub", "Panda online")  # whole recordings through two filters and a check
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.experiment if name in LONG else ()) for name in BOUNDS]
+)
 def test_rows_of_the_referee_keep_their_bounds(name: str) -> None:
     measured, bounds = BOUNDS[name]
     try:

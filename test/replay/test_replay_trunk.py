@@ -25,7 +25,7 @@ def truth() -> Truth:
     posture = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
     return stance_truth(
         robot,
-        ie.Timing(duration_s=4.5, rate_hz=200.0),
+        ie.Timing(duration_s=4.5, rate_hz=100.0),
         np.random.default_rng(3),
         contacts={contact: contact for contact in shared["contacts"]},
         imu=ImuMount.on(robot, shared["imu_frame"]),

@@ -21,7 +21,7 @@ from inertial_estimation.models.measurement_rows import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 
-SHORT = {"duration": 8.0, "terms": 3, "starts": 4, "iterations": 12}
+SHORT = {"duration": 6.0, "terms": 3, "starts": 3, "iterations": 10}
 NOISE = 0.2
 
 
