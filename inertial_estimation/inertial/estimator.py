@@ -160,7 +160,7 @@ class InertialEstimator:
                 self.filter,
                 bank,
                 bodies,
-                lambda body: self.model.load_covariance(bank.table, body),
+                lambda body: self.model.load_step(bank.table, body),
                 self._switch_on,
             )
         self.bias = ResidualBias(len(rows))

@@ -96,23 +96,21 @@ class GroupedInformation:
         self.matrices, self.vectors = share * self.matrices, share * self.vectors
         self.settled, self.settled_vector = share * self.settled, share * self.settled_vector
 
-    def open(self, columns: Array, covariance: Array, weights: Array) -> None:
-        """Admit a change of some parameters: they have taken a random step of some covariance.
+    def open(self, step: Array, weights: Array) -> None:
+        """Admit a change of the parameters: they have taken a random step phi += U z of z ~ N(0, 1).
 
-        Lambda - Lambda U (Q^-1 + U' Lambda U)^-1 U' Lambda, the information of phi + U step.
+        Lambda - Lambda U (1 + U' Lambda U)^-1 U' Lambda, the information of phi + U z.
 
         Args:
-            columns: U, shape (n, k).
-            covariance: Q of the step, shape (k, k).
+            step: U, shape (n, k).
             weights: As for `weighted`.
         """
         self.settle(weights)
-        L, U = self.settled, columns
-        LU = L @ U
-        gain = LU @ linear_algebra.inv(linear_algebra.inv(covariance) + U.T @ LU)
-        self.settled = L - gain @ LU.T
-        self.settled = 0.5 * (self.settled + self.settled.T)
-        self.settled_vector = self.settled_vector - gain @ (U.T @ self.settled_vector)
+        LU = self.settled @ step
+        root = linear_algebra.cholesky(np.eye(step.shape[1]) + step.T @ LU)
+        lost = linear_algebra.solve(root, np.column_stack((LU.T, step.T @ self.settled_vector)))
+        self.settled = self.settled - lost[:, :-1].T @ lost[:, :-1]
+        self.settled_vector = self.settled_vector - lost[:, :-1].T @ lost[:, -1]
 
 
 MEMORY_S = 1e5  # time constant with which data are forgotten: parts wear, and models are never exact [s]
@@ -179,19 +177,19 @@ class InformationFilter:
         self._undrifted += dt
         if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
             return
-        variance = self.unknowns.errors.sigma**2 * (2.0 * self._undrifted / DRIFT_S)
-        self.data.open(np.eye(self.unknowns.size)[:, k:], np.diag(variance), self.noise.weights)
+        sigma = self.unknowns.errors.sigma * np.sqrt(2.0 * self._undrifted / DRIFT_S)
+        self.data.open(np.eye(self.unknowns.size)[:, k:] * sigma, self.noise.weights)
         self._undrifted = 0.0
 
-    def open(self, body: int, covariance: Array) -> None:
+    def open(self, body: int, step: Array) -> None:
         """Admit a change of the parameters of a body.
 
         Args:
             body: Its number.
-            covariance: Of the change about the joint frame, shape (10, 10).
+            step: Root of the covariance S S' of the change about the joint frame, shape (10, k).
         """
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
-        self.data.open(columns, covariance, self.noise.weights)
+        self.data.open(columns @ step, self.noise.weights)
 
     def expect(self, body: int) -> None:
         """Expect a body to be as the data say now: with a load, and no more as the description has it.

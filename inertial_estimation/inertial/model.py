@@ -34,7 +34,6 @@ from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
-SMALLEST_CHANGE = 1e-9  # of an inertial parameter by a load, for a covariance that can be inverted
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +176,10 @@ class EstimationModel:
         joints = [self.robot.link_body(link).joint_id for link in links]
         return {i: number[joint] for i, joint in enumerate(joints) if joint in number}
 
-    def load_covariance(self, table: CauseTable, body: int) -> Array:
-        """Return the covariance of the change by a load on an estimated body, about its joint, (10, 10).
+    def load_step(self, table: CauseTable, body: int) -> Array:
+        """Return the root S of the covariance S S' of the change by a load on an estimated body, (10, 10).
+
+        The change is that about its joint.
 
         Args:
             table: Expected sizes of loads.
@@ -189,9 +190,8 @@ class EstimationModel:
         mass, lever = float(table.load_size[0]), table.lever / reference.length
         place = mass * lever * np.sqrt(np.trace(table.spread[candidate]) / 3.0)
         sigma = np.concatenate(([mass], np.full(3, place), np.full(6, 0.5 * mass * lever**2)))
-        X = reference.to_joint
-        covariance: Array = (X * sigma**2) @ X.T + SMALLEST_CHANGE * np.eye(10)
-        return covariance
+        step: Array = reference.to_joint * sigma
+        return step
 
     def block(self, equation: LinearEquation, phi: Array, dt: float, time_ns: int) -> RowBlock:
         """Return the rows that the filter learns from: with errors of sensors, static friction in the noise.

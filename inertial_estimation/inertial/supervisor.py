@@ -16,6 +16,7 @@ from scipy.special import chdtri
 
 from inertial_estimation.inertial.bank import (
     OFFSET,
+    PUSH_S,
     STRADDLING,
     Bank,
     BankBlock,
@@ -46,7 +47,9 @@ OFTEN = 600.0  # times as often as on others loads change on a body on which one
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
 WORTH = 0.1  # share of the past that is left then
-FIRST_EVENT_S = 0.5  # after which first data are wrong, where they contradict the later ones [s]
+FIRST_EVENT_S = (
+    0.5  # after which first data are wrong, where they contradict later ones that no push explains
+)
 
 
 class Phase(Enum):
@@ -211,7 +214,7 @@ class Supervisor:
         filter_: InformationFilter,
         bank: Bank,
         bodies: Mapping[int, int],
-        load_covariance: Callable[[int], Array],
+        load_step: Callable[[int], Array],
         switch_on: Callable[[int], bool] = lambda _candidate: False,
     ) -> None:
         """Watch a filter.
@@ -220,10 +223,10 @@ class Supervisor:
             filter_: The filter.
             bank: The bank of causes.
             bodies: Number in the filter of each candidate body that is estimated.
-            load_covariance: Covariance of a change of an estimated body by a load, shape (10, 10).
+            load_step: Root of the covariance of a change of an estimated body by a load, shape (10, 10).
             switch_on: Estimates a candidate body from now on; returns whether it may be.
         """
-        self._filter, self._bank, self.bodies, self._load_covariance = filter_, bank, bodies, load_covariance
+        self._filter, self._bank, self.bodies, self._load_step = filter_, bank, bodies, load_step
         self._switch_on = switch_on
         self.reset()
 
@@ -342,11 +345,11 @@ class Supervisor:
         learned_s, enough = self.progress.learned_s, event.held_s > (AGREED - 0.5) * block.rows.dt
         if enough and (self.verdict.normal > 1.0 - 1.0 / ODDS or self._agrees()):
             self._end(1)
-        elif not event.pushed and learned_s < KNOWN_S and event.held_s > max(FIRST_EVENT_S, learned_s):
+        elif learned_s < KNOWN_S and event.held_s > max(PUSH_S if event.pushed else FIRST_EVENT_S, learned_s):
             self._filter.reset()
             self.progress.starts += 1
             self.progress.learned_s = 0.0
-            self._end(len(self.waiting))
+            self._end(len(self.waiting) - event.before)
         elif event.held_s > LONGEST_EVENT_S:
             self._learn_anew()
         else:
@@ -373,7 +376,7 @@ class Supervisor:
         self._filter.data.discount(WORTH)
         self._filter.noise.discount(WORTH)
         for number in set(self.bodies.values()):
-            self._filter.open(number, self._load_covariance(number))
+            self._filter.open(number, self._load_step(number))
         self._filter.solve()
         self._end(AGREED)
         self.progress.forced_s = KNOWN_S
@@ -382,7 +385,7 @@ class Supervisor:
         """Open the body on which a load has been found, and learn the blocks since its onset."""
         body, blocks = self.bodies[candidate], load.blocks
         self.loads.found(body, self.progress.time_s)
-        self._filter.open(body, self._load_covariance(body))
+        self._filter.open(body, self._load_step(body))
         before = float(self._filter.posterior.at.pi_C[body, 0])
         since = list(self.waiting)[-max(blocks - 1, 1) :]
         self.waiting.clear()
@@ -431,7 +434,7 @@ class Supervisor:
         mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
         share = self.loads.share(body, mass, moved, self.progress.time_s)
         if share:
-            self._filter.open(body, share * dt / FOLLOWING_S * self._load_covariance(body))
+            self._filter.open(body, np.sqrt(share * dt / FOLLOWING_S) * self._load_step(body))
             self._filter.expect(body)
             self._filter.solve()
 

@@ -26,6 +26,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds, unchecked
 
 JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come early
+SHORTEST = 0.5  # of half a window, that its rows span: stamps of a clock that stops are together
 _NO_MOTION = None, None, None
 _measured = unchecked(MeasuredState)
 
@@ -234,7 +235,9 @@ class StateWindows:
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
         half = self._half_ns
-        reduced = window_mean(time_ns, *self._inputs.aligner.window(name, time_ns - half, time_ns + half), at)
+        times, rows = self._inputs.aligner.window(name, time_ns - half, time_ns + half)
+        spans = len(times) > 0 and times[-1] - times[0] > SHORTEST * half
+        reduced = window_mean(time_ns, times, rows, at) if spans else None
         self.short += reduced is None
         return reduced
 

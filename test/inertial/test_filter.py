@@ -103,7 +103,7 @@ def test_an_opened_body_forgets_itself_alone():
     scene = ArmScene()
     filter_ = learned(scene, [scene.block()[0] for _ in range(100)])
     before = np.sqrt(filter_.posterior.P.diagonal())
-    filter_.open(1, np.diag([4.0] + 3 * [0.01] + 6 * [1e-3]))
+    filter_.open(1, np.sqrt(np.diag([4.0] + 3 * [0.01] + 6 * [1e-3])))
     filter_.solve()
     after = np.sqrt(filter_.posterior.P.diagonal())
     assert after[10] > 5.0 * before[10]
@@ -264,13 +264,21 @@ def test_information_of_groups_is_that_of_noise_scaled_in_each_of_them_and_by_we
 
 def test_a_random_step_adds_its_covariance_and_leaves_the_mean():
     rng, data, block = some_information(size=3)
-    w, U, root = np.array([1.0, 0.5, 3.0]), rng.normal(size=(3, 2)), rng.normal(size=(2, 2))
+    w, step = np.array([1.0, 0.5, 3.0]), rng.normal(size=(3, 2))
     data.add(block, np.ones(5))
     before, vector = data.weighted(w)
-    data.open(U, root @ root.T, w)
+    data.open(step, w)
     after, moved = data.weighted(w)
-    assert np.linalg.inv(after) == pytest.approx(np.linalg.inv(before) + U @ root @ root.T @ U.T)
+    assert np.linalg.inv(after) == pytest.approx(np.linalg.inv(before) + step @ step.T)
     assert np.linalg.solve(after, moved) == pytest.approx(np.linalg.solve(before, vector))
+
+
+def test_information_stays_positive_where_a_step_leaves_little_of_it():
+    rng, data, block = some_information(size=20)
+    data.add(replace(block, A=block.A * np.geomspace(1e6, 1.0, 20)), np.ones(5))
+    data.open(rng.normal(size=(20, 10)) * np.geomspace(1.0, 0.05, 10), np.ones(3))
+    eigenvalues = np.linalg.eigvalsh(data.weighted(np.ones(3))[0])
+    assert eigenvalues[0] > -1e-9 * max(eigenvalues[-1], 1.0)
 
 
 def test_the_prior_is_stated_of_mass_and_centre_of_mass():

@@ -133,6 +133,15 @@ def test_an_arm_without_noise_finds_its_payload_to_a_thousandth(panda_with_a_wei
     assert estimates[-1].row_names == pipeline.robot.joint_names
 
 
+def test_rows_of_a_clock_that_stands_still_are_no_window():
+    start, stream = samples("panda", REALISTIC, payload_s=0.0, duration_s=1.0)
+    stopped = start + 200_000_000
+    stream = [(t, replace(s, stamp_ns=start if s.stamp_ns < stopped else s.stamp_ns)) for t, s in stream]
+    estimates = run(panda_pipeline(), stream)
+    assert estimates[0].stamp_ns >= stopped
+    assert max(estimate.nis for estimate in estimates if estimate.measured) < 100.0
+
+
 def test_how_the_ticks_fall_does_not_change_the_estimates(panda_with_a_weight):
     _start, stream = panda_with_a_weight
     often, seldom = (run(panda_pipeline(), stream[:600], every) for every in (1, 7))

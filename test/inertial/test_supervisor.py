@@ -21,8 +21,8 @@ class Watched:
         self.scene = ArmScene(links=links, seed=seed)
         self.filter = InformationFilter(self.scene.unknowns(), self.scene.noise())
         table, bodies = self.scene.table()
-        covariance = np.diag([4.0] + 3 * [0.05] + 6 * [0.01])
-        self.supervisor = Supervisor(self.filter, Bank(table), bodies, lambda _body: covariance)
+        step = np.sqrt(np.diag([4.0] + 3 * [0.05] + 6 * [0.01]))
+        self.supervisor = Supervisor(self.filter, Bank(table), bodies, lambda _body: step)
         self.index = table.candidates.links.index("panda_link7")
         for _ in range(BEFORE):
             self.feed()
