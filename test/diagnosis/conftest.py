@@ -1,9 +1,7 @@
 """Recordings that the tests of the diagnosis share."""
 
 import pytest
-from support.recorded_robots import recorded
-
-ARMS = ("arm_*", "gripper*", "head_*")
+from support.recorded_robots import ARMS, recorded
 
 
 @pytest.fixture(scope="session")

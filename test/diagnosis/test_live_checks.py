@@ -5,77 +5,50 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.pipeline_inputs import push
+from support.recorded_robots import ARMS, recorded
 from support.urdf import joint_xml, link_xml, robot_xml
 
-from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, JointReading
-from inertial_estimation.simulation.config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
 
 
-class Recorded:
-    """Readings of a synthetic robot, which may carry a load from the first one on."""
+def pipeline_of(recorded, link, **rows):
+    config = InertialPipelineConfig(robot=recorded.config, links=(link,), rows=RowsConfig(**rows))
+    return InertialPipeline(config, recorded.urdf)
 
-    def __init__(self, name, payload_time_s=None):
-        self.spec = synthetic_robot(name)
-        timing = Timing(12.0, 100.0)
-        truth = synthetic_truth(name, timing, np.random.default_rng(1), payload_time_s=payload_time_s)
-        recording = measure(truth, REALISTIC, np.random.default_rng(2), self.spec.config)
-        self.entries = [(entry.topic, entry.sample) for entry in recording.messages]
-        self.begin_ns = self.entries[0][1].stamp_ns
 
-    def legged(self, **rows):
-        config = InertialPipelineConfig(
-            robot=self.spec.config, links=("torso_2_link",), rows=RowsConfig(**rows)
-        )
-        return InertialPipeline(config, read_urdf(self.spec.urdf))
+def arm_of(recorded):
+    return pipeline_of(recorded, "panda_link4", contact_wrenches="none")
 
-    def arm(self):
-        config = InertialPipelineConfig(
-            robot=self.spec.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")
-        )
-        return InertialPipeline(config, read_urdf(self.spec.urdf))
 
-    def feed(self, pipeline, change=lambda sample: sample, shift_ns=0):
-        """Push all readings; return what the checks say every second."""
-        said, asked = [], self.begin_ns
-        for topic, sample in self.entries:
-            changed = change(sample)
-            push(pipeline, topic, replace(changed, stamp_ns=changed.stamp_ns + shift_ns))
-            if sample.stamp_ns >= asked:
-                said.append(of_checks(pipeline, sample.stamp_ns + shift_ns))
-                asked += NANOSECONDS
-        return said
+def feed(recorded, pipeline, change=lambda sample: sample, shift_ns=0):
+    """Push all readings; return what the checks say every second."""
+    said, asked = [], recorded.recording.start_ns
+    for entry in recorded.recording.messages:
+        changed = change(entry.sample)
+        push(pipeline, entry.topic, replace(changed, stamp_ns=changed.stamp_ns + shift_ns))
+        if entry.sample.stamp_ns >= asked:
+            said.append(of_checks(pipeline, entry.sample.stamp_ns + shift_ns))
+            asked += NANOSECONDS
+    return said
 
 
 def of_checks(pipeline, now_ns):
     return next(entry for entry in pipeline.health(now_ns) if entry.name == "data checks")
 
 
-@pytest.fixture(scope="module")
-def panda():
-    return Recorded("panda")
-
-
-@pytest.fixture(scope="module")
-def talos():
-    return Recorded("talos")
-
-
 def opposed(sample):
     return replace(sample, effort=-sample.effort) if isinstance(sample, JointReading) else sample
 
 
-def test_clean_data_are_checked_once_and_found_right(panda, talos):
-    for recorded, pipeline in ((panda, panda.arm()), (talos, talos.legged())):
-        said = recorded.feed(pipeline)
+def test_clean_data_are_checked_once_and_found_right(panda):
+    legs = recorded("talos", 12.0, locked_joints=ARMS)
+    for robot, pipeline in ((panda, arm_of(panda)), (legs, pipeline_of(legs, "torso_2_link"))):
+        said = feed(robot, pipeline)
         assert {entry.level for entry in said} == {HealthLevel.OK}
         assert said[0].message == "waiting for data"
         assert "of data, they are checked after 5 s" in said[3].message
@@ -83,7 +56,7 @@ def test_clean_data_are_checked_once_and_found_right(panda, talos):
 
 
 def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
-    arm = panda.feed(panda.arm(), opposed)
+    arm = feed(panda, arm_of(panda), opposed)
     levels = [entry.level for entry in arm]
     assert levels == [HealthLevel.OK] * 5 + [HealthLevel.WARN] * 5 + [HealthLevel.ERROR] * 2
     assert arm[6].message.startswith("suspected, checked again: ")
@@ -91,14 +64,14 @@ def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
 
 
 def test_an_error_that_does_not_last_is_not_confirmed(panda):
-    changed = panda.begin_ns + 4 * NANOSECONDS
-    said = panda.feed(panda.arm(), lambda sample: opposed(sample) if sample.stamp_ns < changed else sample)
+    changed = panda.recording.start_ns + 4 * NANOSECONDS
+    said = feed(panda, arm_of(panda), lambda sample: opposed(sample) if sample.stamp_ns < changed else sample)
     assert said[6].level is HealthLevel.WARN
     assert said[-1].level is HealthLevel.OK
 
 
 def test_data_are_judged_by_one_call_and_again_on_request(panda):
-    pipeline, calls = panda.arm(), []
+    pipeline, calls = arm_of(panda), []
 
     def execute(call):
         calls.append(call)
@@ -106,11 +79,11 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
 
     checks = pipeline.checks
     checks.execute = execute
-    said = panda.feed(pipeline)
+    said = feed(panda, pipeline)
     assert len(calls) == 1
     assert said[-1].message == "the data are being checked"
     checks.begin()
-    said = panda.feed(pipeline, opposed, shift_ns=13 * NANOSECONDS)
+    said = feed(panda, pipeline, opposed, shift_ns=13 * NANOSECONDS)
     assert len(calls) == 3, "the second one confirms it"
     assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
 

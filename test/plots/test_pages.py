@@ -5,7 +5,6 @@ import gzip
 import json
 import re
 from dataclasses import replace
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -189,25 +188,18 @@ SOURCE = {
 }
 
 
-def text_of(html: str) -> str:
-    """What a reader sees, without tags."""
-    bare = re.sub(r"<(script|style).*?</\1>", " ", html, flags=re.DOTALL)
-    words = unescape(re.sub(r"<[^>]*>", " ", bare))
-    return re.sub(r"\s+", " ", words).replace("−", "-")
-
-
 @pytest.fixture(scope="module")
 def run():
     return made_up_run()
 
 
 def written(run, path) -> str:
-    return write_identification_report(path, run, SOURCE).read_text(encoding="utf-8")
+    return Read(write_identification_report(path, run, SOURCE)).text
 
 
 @pytest.fixture(scope="module")
 def text(run, tmp_path_factory):
-    return text_of(written(run, tmp_path_factory.mktemp("report") / "report.html"))
+    return written(run, tmp_path_factory.mktemp("report") / "report.html")
 
 
 def test_every_number_of_the_result_is_there(text, run):
@@ -237,7 +229,7 @@ def test_one_method_without_other_data(run, text, tmp_path):
         run.result, validation=(), relative_error_validation=float("nan"), cost_validation=float("nan")
     )
     report = replace(run.report, validation=None, methods={"least-squares": result})
-    alone = text_of(written(replace(run, report=report, training=None, validation=None), tmp_path / "a.html"))
+    alone = written(replace(run, report=report, training=None, validation=None), tmp_path / "a.html")
     assert "nothing was held out" in alone
     assert "nan" not in alone.lower().split()
     assert "smallest mass" in text  # the table of methods

@@ -236,8 +236,3 @@ def test_input_of_wrong_type(odd: str) -> None:
     types = {**TYPES, odd: "std_msgs/msg/String"}
     with pytest.raises(ie.RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
         ie.replay_recording(recording(types=types), TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
-
-
-def test_start_past_the_end() -> None:
-    with pytest.raises(ie.RecordingError, match=r"--start 5 s is past the end"):
-        ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(tilt=FakePipeline()), start_s=5.0)

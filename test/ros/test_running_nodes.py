@@ -15,8 +15,6 @@ from inertial_estimation.ros.parameters import from_ros_value
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 IN_ROBOT1 = ("-r", "__ns:=/robot1")
-INPUTS = ("imu/data", "joint_states", "foot/wrench", "base_state")
-FROM_ROOT = [word for topic in INPUTS for word in ("-r", f"{topic}:=/{topic}")]
 
 
 @pytest.mark.parametrize(

@@ -10,37 +10,34 @@ from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+from support.urdf import joint_xml, link_xml, robot_xml
 
 MS = 1_000_000
 STEPS, NEEDS = Steps(IMU), JointNeeds()
 START = 1_700_000_000_000_000_000
 JOINTS_OF = ("L_hip", "L_knee", "R_hip", "R_knee")
-INERTIA = (
-    '<inertial><mass value="{}"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial>'
-)
-QUARTER = 'rpy="0 0 1.5707963267948966"'
-LEG = """
-<link name="{s}_thigh">{i}</link><link name="{s}_shank">{i}</link><link name="{s}_foot"/>
-<link name="{s}_cell"/>
-<joint name="{s}_hip" type="revolute"><parent link="base"/><child link="{s}_thigh"/><origin xyz="0 {y} 0"/>
-<axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5" effort="40" velocity="20"/></joint>
-<joint name="{s}_knee" type="revolute"><parent link="{s}_thigh"/><child link="{s}_shank"/>
-<origin xyz="0 0 -.2"/><axis xyz="0 1 0"/><limit lower="-2.0" upper="0.5" effort="40" velocity="20"/></joint>
-<joint name="{s}_ankle" type="fixed"><parent link="{s}_shank"/><child link="{s}_foot"/>
-<origin xyz="0 0 -.2"/></joint><joint name="{s}_mount" type="fixed"><parent link="{s}_foot"/>
-<child link="{s}_cell"/><origin xyz="0 0 .1" {quarter}/></joint>"""
-LEGS = [LEG.format(s=s, y=y, i=INERTIA.format(1), quarter=QUARTER) for s, y in (("L", 0.1), ("R", -0.1))]
-URDF = (
-    f'<robot name="r"><link name="base">{INERTIA.format(10)}</link><link name="imu_link"/>'
-    '<link name="turned"/>'
-    '<joint name="mount" type="fixed"><parent link="base"/><child link="imu_link"/></joint>'
-    '<joint name="other" type="fixed"><parent link="base"/><child link="turned"/>'
-    f"<origin {QUARTER}/></joint>{''.join(LEGS)}{{}}</robot>"
-)
-SPIN = (
-    f'<link name="wheel">{INERTIA.format(1)}</link><joint name="spin" type="continuous"><parent link="base"/>'
-    '<child link="wheel"/><axis xyz="0 0 1"/></joint>'
-)
+TURNED = "0 0 1.5707963267948966"
+
+
+def _leg(side, y):
+    thigh, shank, foot, cell = names = [f"{side}_{part}" for part in ("thigh", "shank", "foot", "cell")]
+    return [
+        *(link_xml(name, mass) for name, mass in zip(names, (1, 1, 0, 0), strict=True)),
+        joint_xml(f"{side}_hip", "base", thigh, xyz=f"0 {y} 0", limit=(-1.5, 1.5, 40, 20)),
+        joint_xml(f"{side}_knee", thigh, shank, xyz="0 0 -.2", limit=(-2.0, 0.5, 40, 20)),
+        joint_xml(f"{side}_ankle", shank, foot, xyz="0 0 -.2", kind="fixed"),
+        joint_xml(f"{side}_mount", foot, cell, xyz="0 0 .1", rpy=TURNED, kind="fixed"),
+    ]
+
+
+PARTS = [
+    *(link_xml(name, mass) for name, mass in (("base", 10), ("imu_link", 0), ("turned", 0))),
+    joint_xml("mount", "base", "imu_link", kind="fixed"),
+    joint_xml("other", "base", "turned", rpy=TURNED, kind="fixed"),
+    *_leg("L", 0.1),
+    *_leg("R", -0.1),
+]
+SPIN = (link_xml("wheel", 1), joint_xml("spin", "base", "wheel", "0 0 1", kind="continuous"))
 
 
 def setup(*, spin=False, **changes):
@@ -52,7 +49,7 @@ def setup(*, spin=False, **changes):
             **changes,
         }
     )
-    return robot_from_config(config, URDF.format(SPIN if spin else ""))
+    return robot_from_config(config, robot_xml(*PARTS, *(SPIN if spin else ())))
 
 
 def parameters(**values):

@@ -17,6 +17,8 @@ from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, syn
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing
 
+ARMS = ("arm_*", "gripper*", "head_*")  # of TALOS: where they do not matter they are locked
+
 
 @dataclass(frozen=True)
 class Recorded:
