@@ -7,7 +7,13 @@ from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.models.contacts import ContactForces, ContactFrames, ContactView, MomentumObserver
+from inertial_estimation.models.contacts import (
+    ContactForces,
+    ContactFrames,
+    ContactView,
+    MomentumObserver,
+    limb_wrench,
+)
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -142,6 +148,8 @@ def test_a_stretched_leg_does_not_tell_the_force_along_it(robot: RobotModel) -> 
     x, _y, z = (forces.along(q, environment(robot, q), axis) for axis in np.eye(3))
     assert np.isnan(z).all()
     np.testing.assert_allclose(x, FORCE_B[:, 0], atol=1e-9)
+    weak = limb_wrench(np.diag([1.0, 0.5, 0.02]), np.ones(3))  # against the largest lever, not the next one
+    np.testing.assert_allclose(np.concatenate((weak[0][None], np.abs(weak[1]))), [[1, 2, 0], *np.eye(3)[:2]])
 
 
 SOLES = (("left_sole_link", "leg_left_6_link"), ("right_sole_link", "leg_right_6_link"))

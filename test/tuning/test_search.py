@@ -1,16 +1,26 @@
 """A search finds the least score, intervals are as wide as the data leave them, and ranges are checked."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.errors import ConfigurationError, MeasurementError, RecordingError
 from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.parallel import Workers
+from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tuning.division import Division, compared
+from inertial_estimation.tuning.division import Comparison, Division, compared
 from inertial_estimation.tuning.search import Trial, searched
 from inertial_estimation.tuning.trials import LikelihoodTrials, Trials
-from inertial_estimation.tuning.tuning import Problem, concluded
+from inertial_estimation.tuning.tuning import (
+    SHORTEST_S,
+    Problem,
+    _reach,
+    concluded,
+    trials_over,
+    value_in_words,
+)
 from inertial_estimation.tuning.variation import Variation, parse_variations
 
 A = Variation("inertial_ekf", "a", 10.0, 0.1, 100.0)
@@ -55,7 +65,7 @@ def found_by(trials, **given):
 def test_the_least_score_is_found():
     found = found_by(60)
     assert len(found) == 60
-    assert found[0].values == {"a": 10.0, "b": 10.0}, "the values in effect come first"
+    assert [trial.values == {"a": 10.0, "b": 10.0} for trial in found] == [True] + 59 * [False], "in effect"
     best = min(found, key=lambda trial: trial.score)
     assert [best.values[name] for name in "ab"] == pytest.approx([2.0, 0.5], rel=0.1)
     assert best.score == pytest.approx(np.nanmean(best.scores))
@@ -154,6 +164,31 @@ def test_values_that_matter_by_their_ratio_alone_stay_where_none_is_better():
     assert found.best.values["a"] != 10.0
     assert found.changes == {}
     assert found.warnings[0].startswith("No value is better than the present ones")
+
+
+@pytest.mark.parametrize(
+    ("differences", "reach"),
+    [([0.0, 1.0, 8.0], 0.5), ([0.0, 1.5, 2.5], 0.8), ([0.0, 1.9, 20.0], 0.5), ([0.0, 1.0, 2.0], 1.0)],
+)
+def test_an_interval_ends_where_the_line_to_the_first_worse_value_leaves_the_noise(differences, reach):
+    """Of deviation one, at shares of 0, 0.5 and 1; never before a value that is as good."""
+    for sign in (1.0, -1.0):
+        shares = [sign * share for share in (0.0, 0.5, 1.0)]
+        found = _reach(shares, [Comparison(difference, 1.0, 9) for difference in differences])
+        assert found == pytest.approx(sign * reach)
+
+
+def test_a_recording_may_be_just_long_enough():
+    run = SimpleNamespace(name="walk", begin_ns=0, end_ns=round(SHORTEST_S * SECOND))
+    assert trials_over(run, ReplayReference([]), [A], 0.0).division.blocks == 5
+    run.begin_ns = 1
+    with pytest.raises(RecordingError, match="expected at least"):
+        trials_over(run, ReplayReference([]), [A], 0.0)
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.123456, "0.1235"), (1000.0, "1000.0"), (2e20, "2e+20")])
+def test_values_are_written_as_numbers_of_ros_with_four_digits(value, text):
+    assert value_in_words(value) == text
 
 
 @pytest.mark.parametrize(("held_out", "said"), [("nothing", "not better beyond noise"), ("falling", "WORSE")])

@@ -8,6 +8,7 @@ from support.leg_robot import Stance, push_stance, tilt_pipeline
 import inertial_estimation as ie
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.inertial.estimator import StepOutcome
+from inertial_estimation.replay.reference import ReplayReference
 from inertial_estimation.signals import Decision
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
@@ -15,6 +16,7 @@ from inertial_estimation.tuning.tilt_trials import (
     WINDOW_S,
     Intervals,
     LaterReadings,
+    ReferenceTilt,
     later_verticals,
     verticals_of,
 )
@@ -113,6 +115,19 @@ def test_a_trial_is_a_replay_with_other_gains(biped_run):
     stamps, tilts = trials.tilts(gains, biped_run.end_ns)
     np.testing.assert_array_equal(stamps, [estimate.state.stamp_ns for estimate in replayed])
     np.testing.assert_allclose(tilts, [estimate.tilt_B for estimate in replayed], rtol=0.0, atol=1e-5)
+
+
+def test_against_a_reference_every_block_until_a_time_is_judged_but_for_a_constant_alignment(biped_run):
+    begin, end = biped_run.begin_ns, biped_run.end_ns
+    stamps = np.arange(begin, end, 10_000_000)
+    truth = Rotation.from_rotvec(np.outer(np.sin(3e-9 * (stamps - begin)), [0.2, -0.1, 0.3]))
+    mounted = (truth * Rotation.from_rotvec([0.5, 1.0, -0.3])).as_quat()
+    samples = [ie.OrientationSample(t, q) for t, q in zip(stamps.tolist(), mounted, strict=True)]
+    trials = ReferenceTilt(biped_run, Division.of(begin, end, 3), ReplayReference(samples))
+    tilts = truth.as_matrix()[:, 2]
+    np.testing.assert_allclose(trials.judged(stamps, tilts, end), np.zeros(15), atol=1e-9)
+    half = trials.judged(stamps, tilts, trials.division.part_end_ns(0))
+    assert np.isfinite(half).tolist() == 5 * [True] + 10 * [False]
 
 
 @pytest.fixture(scope="module")
