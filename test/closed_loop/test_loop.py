@@ -32,7 +32,7 @@ def elbow_sag(loop: ClosedLoop, duration_s: float) -> float:
 def test_robot_stands_on_its_estimates(robot: RobotLoop) -> None:
     loop = robot.build(seed=3)
     loop.release(QUICK_HOIST_S)
-    loop.run(1.0)
+    loop.run(0.5)
     assert loop.base is not None
     truth = loop.simulation.truth().base
     assert not loop.simulation.fallen

@@ -9,7 +9,7 @@ from support.trajectory_bag import read_trajectory_bag
 from inertial_estimation.commands.main import main
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 
-QUICK = ["--duration", "8", "--terms", "3", "--starts", "2", "--iterations", "2"]
+QUICK = ["--duration", "5", "--terms", "3", "--starts", "2", "--iterations", "2"]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_json_holds_what_was_promised(results: Path) -> None:
     csv, bag = read_trajectory_csv(results / "trajectory.csv"), read_trajectory_bag(results / "trajectory")
-    assert (csv.duration_s, csv.q.tolist()) == (8.0, bag.q.tolist())
+    assert (csv.duration_s, csv.q.tolist()) == (5.0, bag.q.tolist())
     document = json.loads((results / "design.json").read_text())
     assert document["settings"]["torque_noise"] == 0.05
     assert document["rank"] == 69

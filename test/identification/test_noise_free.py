@@ -38,7 +38,7 @@ def test_truth_is_recovered(case, make_scene, random_deviation):
     identifier = scene.identifier()
     x = random_deviation(identifier, np.random.default_rng(1))
     for seed in range(2 if name != "hyq_no_sensors" else 5):  # each turns a base about another axis
-        identifier.push(scene.recording(identifier, x, seed, seconds=1.0))
+        identifier.push(scene.recording(identifier, x, seed, seconds=0.6))
     identifier.push(scene.recording(identifier, x, 9, seconds=0.5), validation=True)
     report = identifier.report(["least-squares", "nullspace-prior"])
     truth = identifier.parameters.standard(x)
