@@ -105,12 +105,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Compile what the collected tests have imported, and let it be said, before a test seems to hang."""
-    config = session.config
-    if not (hasattr(config, "workerinput") or config.option.collectonly):
+    """Compile or load what the tests have imported, and let it be said before one seems to hang."""
+    if not session.config.option.collectonly:
         from inertial_estimation.compilation import warm_up
 
-        with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        with session.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
             warm_up()
 
 

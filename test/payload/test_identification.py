@@ -10,7 +10,7 @@ from support.standing_robot import config
 from inertial_estimation.payload.com_methods import ComStep
 from inertial_estimation.payload.config import METHODS
 from inertial_estimation.payload.estimate import Phase
-from inertial_estimation.payload.identification import Identification
+from inertial_estimation.payload.identification import MOST_PASSES, Identification
 from inertial_estimation.payload.statics import StaticMeasurement, TrunkObservation, TrunkReading
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -235,6 +235,17 @@ def test_a_result_that_turns_the_base_is_found_again_there():
     assert robot.identification.converged
     assert len(robot.made) == 2
     np.testing.assert_array_equal(robot.method.began[0], FOUND)
+
+
+def test_a_result_that_turns_the_base_every_time_is_the_last_one_in_the_end():
+    robot = Robot(DONE).start(until=Phase.RETURNING)
+    for k in range(1, MOST_PASSES):
+        robot.tilt = (0.1 * k, 0.0)
+        assert robot.run(0.06).phase is Phase.MASS
+        robot.run(1.0, until=Phase.RETURNING)
+    robot.tilt = LEVEL
+    assert robot.run(0.06).identification.converged
+    assert len(robot.made) == MOST_PASSES
 
 
 def test_a_second_look_that_fails_leaves_the_first_result_in_force():

@@ -104,6 +104,15 @@ def test_what_is_published_is_consistent_identified_and_moves_at_the_capped_rate
     assert {estimate.reference for estimate in estimates} == {None}, "this method asks for no posture"
 
 
+def test_a_posture_is_asked_for_at_the_height_at_which_the_robot_stands():
+    scene = StandingHyq(pipeline(method="static_poses"), noise=SILENT)
+    scene.pipe.identify()
+    asked = scene.run(2.0, until=lambda estimate: estimate.reference is not None).reference
+    feet = ROBOT.frame_poses(scene.q, FEET)
+    assert asked.height == pytest.approx(-np.mean([p[2] for _R, p in feet]), abs=1e-6)
+    assert asked.height > 0.3
+
+
 def test_measured_forces_give_the_same_trunk():
     scene = StandingHyq(pipeline(ground_forces="measured"))
     scene.put_on(LOAD)
