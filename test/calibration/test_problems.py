@@ -196,6 +196,7 @@ def test_without_noise_the_soles_are_flat_and_the_offsets_are_found() -> None:
     assert np.abs(trial.fit(1.8).x - trial.offsets).max() < 1e-6
 
 
+@pytest.mark.experiment
 def test_shortened_run_gives_every_row_and_panel() -> None:
     result = find_experiment("yamane-kinematic").run((0,), quick=True)
     values = {row.quantity: row.ours for row in result.rows}

@@ -99,7 +99,7 @@ def test_what_a_pipeline_keeps_determines_the_vertical_on_both_sides_of_a_gap():
 def biped_run():
     """A biped whose base moves, and a parameter file of its robot."""
     rng = np.random.default_rng(0)
-    truth = ie.synthetic_truth("talos", ie.Timing(duration_s=6.0, rate_hz=200.0), rng, payload_time_s=None)
+    truth = ie.synthetic_truth("talos", ie.Timing(duration_s=4.5, rate_hz=200.0), rng, payload_time_s=None)
     return RecordedRun(ie.measure(truth, ie.REALISTIC, rng), ie.load_configs(["talos"]))
 
 
@@ -134,7 +134,7 @@ def test_against_a_reference_every_block_until_a_time_is_judged_but_for_a_consta
 def arm_run():
     """A Panda whose last link is estimated."""
     rng = np.random.default_rng(0)
-    truth = ie.synthetic_truth("panda", ie.Timing(duration_s=8.0, rate_hz=200.0), rng, payload_time_s=None)
+    truth = ie.synthetic_truth("panda", ie.Timing(duration_s=5.0, rate_hz=200.0), rng, payload_time_s=None)
     config = ie.load_configs(["panda"]).overridden([(INERTIAL_NODE, "links", ["panda_link7"])])
     return RecordedRun(ie.measure(truth, ie.REALISTIC, rng), config)
 
@@ -186,7 +186,7 @@ def mean_score(innovations, sigma):
 
 @pytest.mark.parametrize("outliers", [0, 3])
 def test_the_likelihood_is_largest_at_the_noise_there_is(outliers):
-    innovations = 0.7 * np.random.default_rng(0).normal(size=(2000, ROWS))
+    innovations = 0.7 * np.random.default_rng(0).normal(size=(800, ROWS))
     innovations[:outliers] *= 50.0
     sigmas = np.geomspace(0.35, 1.4, 41)
     best = sigmas[np.argmin([mean_score(innovations, sigma) for sigma in sigmas])]
