@@ -186,8 +186,9 @@ def test_samples_while_it_tilts_make_no_pose_of_their_own() -> None:
     scene, statics = Standing(), Standing().statics()
     method = StaticPoses(np.zeros(3), scene.mass)
     for k in range(25):
-        method.update(scene.measure(statics, (0.02 * k, 0.0)), POSE_H)
+        step = method.update(scene.measure(statics, (0.02 * k, 0.0)), POSE_H)
     assert method.poses == []
+    assert step.sigma_B.tolist() == 3 * [np.inf]
 
 
 COM = np.array([0.1, -0.05, 0.2])
@@ -232,6 +233,15 @@ def test_parallel_lines_take_two_unknowns_and_leave_the_third_as_it_was():
     mean_square = np.mean([s.residual**2 for s in found]) / SIGMA**2
     assert mean_square == pytest.approx(1.0, abs=4.0 * np.sqrt(2.0 / (600 * 6)))
     assert max(s.spread for s in found) < 1e-9
+
+
+@pytest.mark.parametrize(("times", "spread"), [(1, 0.9), (9, 0.9), (1, 1.1), (9, 1.1)])
+def test_poses_far_enough_apart_show_the_height_however_often_they_are_taken(times, spread):
+    """Lines through one point, of two poses apart by the least spread of 0.05, or a tenth less or more."""
+    tilts = [np.array([sign * np.sin(0.05 * spread), 0.0, np.cos(0.05 * spread)]) for sign in (1.0, -1.0)]
+    lines = [PoseLine(n, COM - (COM @ n) * n) for n in tilts]
+    found = nearest_point(times * lines, np.zeros(3), 0.05)
+    assert found.com_B[2] == pytest.approx(COM[2] if spread > 1.0 else 0.0, abs=1e-9)
 
 
 def test_one_line_leaves_nothing_to_tell_its_noise_by():
