@@ -71,6 +71,12 @@ def test_settles_in_the_time_asked_for_and_says_so() -> None:
     assert np.isinf(step.sigma_B[2])
 
 
+def test_a_deviation_is_stated_after_a_quarter_of_the_settling_time():
+    method = started()
+    known = [np.isfinite(method.update(LEVEL, 0.125).sigma_B).tolist() for _ in range(3)]
+    assert known == [[False] * 3, [True, True, False], [True, True, False]]
+
+
 def noisy(rng, sigma):
     return LEVEL._replace(forces_W=LEVEL.forces_W + sigma * rng.standard_normal((4, 3)))
 

@@ -180,6 +180,8 @@ def test_an_impossible_mass_is_refused_with_its_likely_cause(mass, words):
     assert words in robot.identification.refusal
     assert (robot.made, robot.changes) == ([], []), "what cannot be is no load either"
     assert_nominal(robot)
+    trunk = robot.identification.trunk
+    assert not any(trunk.implausible(mass) for mass in (3.0 * NOMINAL_MASS, NOMINAL_MASS / 3.0)), "not beyond"
 
 
 def test_cancelling_keeps_what_was_before_without_a_refusal():
