@@ -75,6 +75,13 @@ def board_clock_used(_folder: Path) -> str:
     return worse(on_board_clock(), ("inputs.arrival", ["imu/data"]))
 
 
+@case("stamps: joint states of a computer whose clock is 0.2 s ahead")
+def another_computer(_folder: Path) -> str:
+    """No reading arrives before it is taken."""
+    ahead = of_type(JointReading, lambda s: replace(s, stamp_ns=s.stamp_ns + 10 * LATE_NS))
+    return worse(changed(trot()[1], ahead))
+
+
 def unstamped() -> Any:
     """Return the trot with joint states whose stamps nobody set."""
     return changed(trot()[1], of_type(JointReading, lambda s: replace(s, stamp_ns=0)))

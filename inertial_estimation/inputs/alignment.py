@@ -195,7 +195,8 @@ class Aligner:
                 comes = f"comes every {period:.2g} s, at last {behind:.2g} s behind {self.driver.spec.name}"
                 waits = f"whose steps wait for half of inputs.timeout of {self.timeout:g} s"
                 enough = 0.1 + 0.1 * (20.0 * (period + behind) // 1.0)
-                found[stream.spec.name] = f"{comes}, {waits}: set it to {enough:.2g}"
+                mended = f"is its clock another one (inputs.arrival)? Else set it to {enough:.2g}"
+                found[stream.spec.name] = f"{comes}, {waits}: {mended}"
         return found
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:

@@ -105,6 +105,7 @@ def _period(stamps: Times) -> float:
 
 ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that has set them before
 BLOCK_NS = NANOSECONDS  # after which clocks are compared again
+AHEAD_NS = NANOSECONDS // 20  # of an arrival, by which a stamp is of another clock than it
 
 
 @dataclass
@@ -137,6 +138,9 @@ class StreamClock:
         self.last_ns: int | None = None  # last stamp
         self.readings = self.next_ns = 0  # number of readings on this clock; stamp of the next comparison
         self.shift_ns = 0  # stamp less arrival of the least delayed of the last readings
+        self.ahead = (
+            False  # whether that is more, in two blocks, than one clock of stamps and arrivals allows
+        )
         self._shift = self._shift_before = EARLIEST  # largest ones of this block and of the last one [ns]
 
     def from_arrival(self, arrival_ns: int) -> int | None:
@@ -167,4 +171,5 @@ class StreamClock:
     def next_block(self, stamp_ns: int) -> None:
         """Begin a block of readings, after which clocks are compared; one ends at this stamp [ns]."""
         self.next_ns, self.shift_ns = stamp_ns + BLOCK_NS, max(self._shift, self._shift_before)
+        self.ahead = min(self._shift, self._shift_before) > AHEAD_NS
         self._shift_before, self._shift = self._shift, EARLIEST

@@ -398,7 +398,7 @@ class ClockGroup:
         """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
         for one in self.streams if stream.clock.readings <= READINGS_TO_BELIEVE else [stream]:
             clock, wanted = one.clock, self._offset_of(one)
-            if wanted and abs(wanted - clock.offset_ns) <= JUMP_NS:
+            if wanted and clock.offset_ns and abs(wanted - clock.offset_ns) <= JUMP_NS:
                 step_ns = max(-DRIFT_NS, min(DRIFT_NS, wanted - clock.offset_ns))
                 clock.offset_ns += step_ns
             elif wanted != clock.offset_ns:
@@ -417,8 +417,9 @@ class ClockGroup:
         voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
         if not self.arrivals_tell or not voters or (stream.clock.votes and stream not in voters):
             return 0
-        shifts = np.array([s.clock.shift_ns for s in voters])
+        possible = [s for s in voters if not s.clock.ahead] if stream.clock.ahead else []
+        shifts = np.array([s.clock.shift_ns for s in possible or voters])
         groups = [shifts[np.abs(shifts - shift) <= JUMP_NS] for shift in shifts]
         best = max(groups, key=lambda group: (len(group), -np.abs(group).min()))
         apart = int(np.median(best)) - stream.clock.shift_ns
-        return apart if abs(apart) > JUMP_NS else 0
+        return apart if possible or abs(apart) > JUMP_NS else 0

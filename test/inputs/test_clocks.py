@@ -44,19 +44,20 @@ def test_stamps_that_are_never_set_give_way_to_arrivals_and_health_says_so(strea
 
 
 @pytest.mark.parametrize(
-    ("imu_shift", "joint_shift"), [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0)]
+    ("imu_shift", "joint_shift"),
+    [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0), (80 * MS, 0), (0, 200 * MS), (0, 900 * MS)],
 )
 def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_shift):
     robot = inputs()
-    samples = play(robot, 200, imu_shift=imu_shift, joint_shift=joint_shift)
-    assert len(complete(samples)) > 180
+    samples = play(robot, 500, imu_shift=imu_shift, joint_shift=joint_shift)
+    assert len(complete(samples)) > 350
     odd, other = (IMU, JOINTS) if imu_shift else (JOINTS, IMU)
-    at = START + 1000 * MS
+    at = START + 2500 * MS
     assert "a clock of its own" in message(robot, odd, at)
     assert f"inputs.arrival: [{odd}]" in message(robot, odd, at)
     assert "clock" not in message(robot, other, at)
     rows = np.array([sample.rows[JOINTS][0] for sample in complete(samples)[-50:]])
-    truth = [swing(0.005 * k)[0] for k in range(150, 200)]
+    truth = [swing(0.005 * k)[0] for k in range(450, 500)]
     np.testing.assert_allclose(rows, truth, atol=0.01)  # the shift is known to the latency of a message
 
 
