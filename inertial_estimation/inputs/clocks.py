@@ -141,7 +141,7 @@ class StreamClock:
         self.ahead = (
             False  # whether that is more, in two blocks, than one clock of stamps and arrivals allows
         )
-        self._shift = self._shift_before = EARLIEST  # largest ones of this block and of the last one [ns]
+        self._shifts = [EARLIEST] * 3  # largest ones of this block and of the two before [ns]
 
     def from_arrival(self, arrival_ns: int) -> int | None:
         """Return an arrival [ns] in place of a stamp that is not used or set; None where that is a fault."""
@@ -162,14 +162,18 @@ class StreamClock:
         self.last_ns = stamp_ns
         self.readings += 1
         shift = stamp_ns - arrival_ns
-        if shift > self._shift:
-            self._shift = shift
+        if shift > self._shifts[0]:
+            self._shifts[0] = shift
             if shift > self.shift_ns or self.readings == 1:
                 self.shift_ns = shift
         return self.even.time_of(stamp_ns) + self.offset_ns - self.delay_ns
 
     def next_block(self, stamp_ns: int) -> None:
         """Begin a block of readings, after which clocks are compared; one ends at this stamp [ns]."""
-        self.next_ns, self.shift_ns = stamp_ns + BLOCK_NS, max(self._shift, self._shift_before)
-        self.ahead = min(self._shift, self._shift_before) > AHEAD_NS
-        self._shift_before, self._shift = self._shift, EARLIEST
+        self.next_ns, self.shift_ns = stamp_ns + BLOCK_NS, max(self._shifts[:2])
+        self._shifts = [EARLIEST, *self._shifts[:2]]
+
+    @property
+    def ahead(self) -> bool:
+        """Whether stamps were ahead of their arrivals, in two blocks, as those of one clock are not."""
+        return min(self._shifts[1:]) > AHEAD_NS
