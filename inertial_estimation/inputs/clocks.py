@@ -138,9 +138,6 @@ class StreamClock:
         self.last_ns: int | None = None  # last stamp
         self.readings = self.next_ns = 0  # number of readings on this clock; stamp of the next comparison
         self.shift_ns = 0  # stamp less arrival of the least delayed of the last readings
-        self.ahead = (
-            False  # whether that is more, in two blocks, than one clock of stamps and arrivals allows
-        )
         self._shifts = [EARLIEST] * 3  # largest ones of this block and of the two before [ns]
 
     def from_arrival(self, arrival_ns: int) -> int | None:
