@@ -6,6 +6,7 @@ depends on nothing else: a live node that reads on arrival or by a timer, and a 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -55,6 +56,14 @@ class Steps(NamedTuple):
     max_gap: float | None = None  # longest that is interpolated over [s]; None: the timeout of an input
 
 
+@dataclass
+class Lack:
+    """How a required stream has failed steps."""
+
+    share: float = 0.0  # of the last steps that had no row of it
+    behind_ns: int = 0  # by which it was behind the driver, at the last of them
+
+
 class Limits(NamedTuple):
     """Times [ns] that an aligner goes by."""
 
@@ -71,8 +80,7 @@ class Aligner:
         """Take the driver, whose rows are the steps, and the other streams."""
         self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
-        # Streams that a step has a row of, each with the share of the last steps that had none.
-        self._lacking = {stream: 0.0 for stream in others if stream.spec.required}
+        self._lacking = {stream: Lack() for stream in others if stream.spec.required}
         self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # the latest first
         period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
         self._limits = Limits(period_ns, round(NANOSECONDS * steps.half_window))
@@ -165,8 +173,10 @@ class Aligner:
         if last is not None and time - last > JUMP_NS:
             continuity = Continuity.AFTER_GAP
         self._continuity, self._last_ns = Continuity.CONTINUOUS, time
-        for stream, own in zip(self._lacking, rows.values(), strict=True):
-            self._lacking[stream] += LATELY * ((own is None) - self._lacking[stream])
+        for (stream, lack), own in zip(self._lacking.items(), rows.values(), strict=True):
+            lack.share += LATELY * ((own is None) - lack.share)
+            if own is None:
+                lack.behind_ns = ring.time[ring.end - 1] - (stream.ring.newest_ns or 0)
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
@@ -185,14 +195,14 @@ class Aligner:
 
     def late(self) -> dict[str, str]:
         """Say of streams that come, but too late for many steps, what mends it, by their names."""
-        newest, found = self.driver.ring.newest_ns or 0, dict[str, str]()
-        for stream, share in self._lacking.items():
+        found = dict[str, str]()
+        for stream, lack in self._lacking.items():
             times, _rows = stream.ring.newest(PERIODIC)
-            if share < OFTEN or len(times) < PERIODIC:
+            if lack.share < OFTEN or len(times) < PERIODIC:
                 continue
-            period, behind = seconds(times[-1] - times[0]) / (PERIODIC - 1), seconds(newest - times[-1])
+            period, behind = seconds(times[-1] - times[0]) / (PERIODIC - 1), seconds(lack.behind_ns)
             if behind <= self.timeout + period:
-                comes = f"comes every {period:.2g} s, at last {behind:.2g} s behind {self.driver.spec.name}"
+                comes = f"comes every {period:.2g} s, {behind:.2g} s behind {self.driver.spec.name}"
                 waits = f"whose steps wait for half of inputs.timeout of {self.timeout:g} s"
                 enough = 0.1 + 0.1 * (20.0 * (period + behind) // 1.0)
                 mended = f"is its clock another one (inputs.arrival)? Else set it to {enough:.2g}"

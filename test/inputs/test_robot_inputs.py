@@ -59,7 +59,7 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
 
 @pytest.mark.parametrize(
     ("every", "late", "said"),
-    [(22, 0, "comes every 0.11 s"), (1, 12, "0.06 s behind imu/data"), (12, 4, "comes every 0.06 s")],
+    [(22, 0, "comes every 0.11 s"), (1, 12, "0.065 s behind imu/data"), (12, 4, "comes every 0.06 s")],
 )
 def test_an_input_that_comes_too_late_for_steps_is_named_with_the_remedy_that_mends_it(every, late, said):
     timeout = 0.1
