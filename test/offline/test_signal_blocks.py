@@ -1,6 +1,7 @@
 """A recording becomes uniform blocks, or postures: what was measured, nothing made up, all losses counted."""
 
 import tracemalloc
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from inertial_estimation.offline import signal_blocks
 from inertial_estimation.offline.postures import read_bag_postures
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordedMessage, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, OrientationSample, WrenchSample
 
 START = 1_700_000_000_000_000_000
@@ -218,10 +219,37 @@ def test_angles_of_continuous_joints_are_unwrapped():
     np.testing.assert_allclose(got["q"][:, robot.joint_names.index("elbow")], 0.5 * wrapped, atol=1e-9)
 
 
+class Endless:
+    """A recording made while it is read; one input stops after a second."""
+
+    name = "endless"
+    topics = TYPES
+    start_ns = START
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.end_ns = START + count * 1_000_000
+
+    def deserializer(self, topic):
+        return None
+
+    def unread(self, topics, start_ns=None):
+        entries = self.entries(topics, start_ns)
+        return (RecordedMessage(entry.topic, entry.log_ns, entry.sample) for entry in entries)
+
+    def entries(self, topics, start_ns=None) -> Iterator[RecordingEntry]:
+        zero = np.zeros(3)
+        for k in range(self.count):
+            stamp = START + k * 1_000_000
+            yield RecordingEntry(
+                "/joint_states", stamp, JointReading(stamp, JOINTS, zero[:2], zero[:2], zero[:2])
+            )
+            if k < 1000 or k > self.count - 500:
+                yield RecordingEntry("/imu/data", stamp, ImuSample(stamp, zero, zero))
+
+
 def peak_bytes(count: int) -> int:
-    """Most memory of a stream whose IMU is silent from one second to half a second before the end."""
-    stamps = uniform(1_000_000, count)
-    made = stream(recording(stamps, [*stamps[:1000], *stamps[501 - 1000 :]]), WITH_IMU)
+    made = stream(Endless(count), WITH_IMU)
     tracemalloc.start()
     samples = sum(block.size for block in made.blocks())
     _now, peak = tracemalloc.get_traced_memory()
