@@ -156,7 +156,7 @@ class NeededInputs:
             replace(setup, imu=self.imu),
             config.robot,
             Steps(JOINTS, config.rate, 0.5 * config.window),
-            JointNeeds(efforts=bool(config.rows.torque_rows)),
+            JointNeeds(efforts=config.rows.torque_joints(setup.robot) or False),
             sources=dict.fromkeys(self.contacts, ContactSource.WRENCH),
             base_state=self.base_state,
         )
@@ -180,6 +180,7 @@ class StateWindows:
         following: Whether a load is followed.
         axes: Turns wrenches into the axes of their sensors.
         short: Number of windows that held too few samples.
+        lacking: Input whose window did so last; empty once all have enough.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ class StateWindows:
         self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
         max_gap = config.robot.inputs.timeout
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
-        self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
+        self.axes, self.short, self.lacking = SensorAxes(setup, inputs.contacts), 0, ""
         self._at_every_step, self.following = config.filter != INFORMATION, False
         self._last_ns: int | None = None  # time of the last state
 
@@ -230,7 +231,7 @@ class StateWindows:
         sign = (
             None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         )
-        self._last_ns = sample.time_ns
+        self._last_ns, self.lacking = sample.time_ns, ""
         return _measured(q, v, a, tau, *base, wrenches, sign, None)
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
@@ -238,7 +239,8 @@ class StateWindows:
         times, rows = self._inputs.aligner.window(name, time_ns - half, time_ns + half)
         spans = len(times) > 0 and times[-1] - times[0] > SHORTEST * half
         reduced = window_mean(time_ns, times, rows, at) if spans else None
-        self.short += reduced is None
+        if reduced is None:
+            self.short, self.lacking = self.short + 1, name
         return reduced
 
     def _base_motion(

@@ -235,12 +235,13 @@ class JointRow(NamedTuple):
 
 
 def joint_range(
-    robot: RobotModel, joints: Sequence[int], needed: NDArray[np.bool_], *, velocity: bool, effort: bool
+    robot: RobotModel, joints: Sequence[int], needed: Sequence[NDArray[np.bool_]], *, velocity: bool
 ) -> RowRange:
-    """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
+    """Return the range of positions, velocities (NaN: not measured) and perhaps efforts of some joints.
 
-    What is not needed may be anything: joints, shape (m,), or velocities. A joint whose limits allow a whole
-    turn may go one turn beyond them, as its limits are those of software.
+    Needed are joints and, if there are efforts, those of joints, each of shape (m,); what is not, or
+    velocities, may be anything. A joint whose limits allow a whole turn may go one turn beyond them, as its
+    limits are those of software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
@@ -251,10 +252,10 @@ def joint_range(
     strength = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
     strength = np.where(np.isfinite(strength), strength, FREE_LEVER * weight)
     parts = [("position", "rad", lowest, highest), ("velocity", "rad/s", -speed, speed)]
-    parts += [("effort", "Nm", -strength, strength)] if effort else []
+    parts += [("effort", "Nm", -strength, strength)] * (len(needed) - 1)
     names = [f"{what} of {robot.joint_names[j]}" for what, _unit, _low, _high in parts for j in joints]
     units = [unit for _what, unit, _low, _high in parts for _ in joints]
-    free = np.tile(~needed, len(parts))
+    free = ~np.concatenate((needed[0], *needed))
     low, high = (np.concatenate([part[end] for part in parts]) for end in (2, 3))
     low, high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
     free[len(joints) : 2 * len(joints)] = True
@@ -265,7 +266,7 @@ class JointNeeds(NamedTuple):
     """What rows of joint states have besides positions."""
 
     velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
-    efforts: bool | Collection[int] = False  # as sent; or finite ones of some indices, others zero
+    efforts: bool | Collection[int] = False  # as sent; or those of some indices, others NaN where not
     joints: Collection[int] | None = None  # indices without which there is no row; None: all
     partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
 
@@ -291,7 +292,9 @@ class JointPart:
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocities = JointVelocities(self.names, config.inputs)
         needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
-        plausible = joint_range(robot, list(joints), needed, velocity=needs.velocities, effort=effort)
+        measured = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
+        of_parts = [needed, needed & measured] if effort else [needed]
+        plausible = joint_range(robot, list(joints), of_parts, velocity=needs.velocities)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
@@ -305,10 +308,8 @@ class JointPart:
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        finite = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
-        # Columns of efforts that need not be finite, and of those without which there is nothing.
-        self._unneeded = 2 * m + np.flatnonzero(~finite)
-        self._needed = 2 * m + np.flatnonzero(finite & needed & effort & (not needs.partial))
+        # Columns of efforts without which there is nothing.
+        self._needed = 2 * m + np.flatnonzero(measured & needed & effort & (not needs.partial))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
@@ -321,8 +322,6 @@ class JointPart:
             return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
         row *= self._scale
         row[:m] += self._offset
-        if len(self._unneeded) and not np.isfinite(row[self._unneeded]).all():
-            row[self._unneeded] = np.nan_to_num(row[self._unneeded], posinf=0.0, neginf=0.0)
         return self.stream.push(reading.stamp_ns, row, arrival_ns)
 
     def _finish(self, time_ns: int, row: Array) -> Fault | None:

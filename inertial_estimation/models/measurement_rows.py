@@ -48,13 +48,21 @@ class RowsConfig:
         """Treatment of the contact wrenches."""
         return ContactMode(self.contact_wrenches)
 
+    def torque_joints(self, robot: RobotModel) -> tuple[int, ...]:
+        """Return the indices of the joints whose measured torque is used.
+
+        Raises:
+            ConfigurationError: If a name matches no joint.
+        """
+        return robot.joints_matching(self.torque_rows, "the torque rows")
+
     def resolved(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> "ResolvedRows":
         """Look the rows up in a robot.
 
         Raises:
             ConfigurationError: If a name matches no joint, or no row is left.
         """
-        joints = robot.joints_matching(self.torque_rows, "the torque rows")
+        joints = self.torque_joints(robot)
         base = list(range(robot.n_base)) if self.base_rows else []
         picked = np.array(base + [robot.n_base + j for j in joints], dtype=np.int64)
         names = (BASE_ROWS if base else ()) + tuple(robot.joint_names[j] for j in joints)

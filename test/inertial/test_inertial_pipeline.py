@@ -133,6 +133,35 @@ def test_an_arm_without_noise_finds_its_payload_to_a_thousandth(panda_with_a_wei
     assert estimates[-1].row_names == pipeline.robot.joint_names
 
 
+def test_only_efforts_of_torque_rows_are_needed(talos_handed_a_weight):
+    start, stream = talos_handed_a_weight
+
+    def without_a_leg(sample):
+        if not isinstance(sample, JointReading):
+            return sample
+        legs = np.array(["leg" in name for name in sample.names])
+        return replace(sample, effort=np.where(legs, np.nan, sample.effort))
+
+    given = {"torque_rows": ("arm_*",)}
+    whole = between(stream, start, 1.5, 2.0)
+    expected, found = (
+        run(talos_pipeline(**given), samples)
+        for samples in (whole, [(topic, without_a_leg(s)) for topic, s in whole])
+    )
+    assert len(found) > 50
+    assert [e.links[0].estimate.mass for e in found] == [e.links[0].estimate.mass for e in expected]
+
+
+def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
+    _start, stream = talos_handed_a_weight
+    joints = [k for k, (_t, s) in enumerate(stream) if isinstance(s, JointReading)]
+    left_out = set(joints) - set(joints[::20])
+    pipeline = talos_pipeline()
+    assert not run(pipeline, [pair for k, pair in enumerate(stream[:6000]) if k not in left_out])
+    message = pipeline.health(stream[6000][1].stamp_ns)[-1].message
+    assert "joint_states has too few readings in `window`" in message
+
+
 def test_rows_of_a_clock_that_stands_still_are_no_window():
     start, stream = samples("panda", REALISTIC, payload_s=0.0, duration_s=1.0)
     stopped = start + 200_000_000
