@@ -105,10 +105,8 @@ class InertialPipeline(TakesReadings):
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
         joints, lacking = self.inputs.joints, self._windows.lacking
-        few = f"{lacking} has too few readings in a window of {self.config.window:g} s (window)" * bool(
-            lacking
-        )
-        failures = (self._windows.axes.note, self._stepper.health_note(now_ns), few)
+        few = f"{lacking} has too few readings in a window of {self.config.window:g} s: raise `window`"
+        failures = (self._windows.axes.note, self._stepper.health_note(now_ns), few if lacking else "")
         assert joints is not None
         figures = {
             "steps without an input": str(self.incomplete),

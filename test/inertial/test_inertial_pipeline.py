@@ -159,7 +159,7 @@ def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
     pipeline = talos_pipeline()
     assert not run(pipeline, [pair for k, pair in enumerate(stream) if k not in left_out])
     message = pipeline.health(stream[-1][1].stamp_ns)[-1].message
-    assert "joint_states has too few readings in `window`" in message
+    assert "joint_states has too few readings in a window of 0.1 s: raise `window`" in message
 
 
 def test_rows_of_a_clock_that_stands_still_are_no_window():
