@@ -82,7 +82,7 @@ def _sizes(table: Table) -> Iterator[Finding]:
     size = specific_force(table)
     if size is not None:
         said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
-        wrong = size < SUBTRACTED * STANDARD_GRAVITY
+        wrong = lacks_gravity(table)
         remedy = (
             "sensor silent, or gravity subtracted? The driver must send the specific force" if wrong else ""
         )
@@ -113,6 +113,12 @@ def _sizes(table: Table) -> Iterator[Finding]:
         )
         verdict = Verdict.WARN
     yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
+
+
+def lacks_gravity(table: Table) -> bool:
+    """Return whether the specific force is next to nothing."""
+    size = specific_force(table)
+    return size is not None and size < SUBTRACTED * STANDARD_GRAVITY
 
 
 def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:

@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from inertial_estimation.diagnosis.agreement import agreements, excessive_efforts
+from inertial_estimation.diagnosis.agreement import agreements
 from inertial_estimation.diagnosis.delays import Delay, delay_findings
 from inertial_estimation.diagnosis.finding import Finding, cannot_tell
-from inertial_estimation.diagnosis.masses import MassReport, mass_findings
+from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.search import WINDOWS, search, something_else
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
@@ -19,8 +19,6 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS
 
 FEWEST = 50  # times of 20 ms: 1 s of data
-REFINED = "joint offset", "IMU mounting"  # of which the forces may find a little more
-APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
 
 
 @dataclass(eq=False)
@@ -71,30 +69,12 @@ def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig)
 
 
 def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig) -> None:
-    """Find and mend what is wrong with the sensors, then judge the masses."""
-    robot, found = diagnosis.robot, diagnosis.findings
-    wrong, signals, diagnosis.delays, unsure = search(signals, robot, config)
-    found += wrong
-    diagnosis.corrected = signals
-    final = robot.table(signals.at(spread(signals.size, WINDOWS)))
+    """Find and mend what is wrong, then say what agrees."""
+    robot, streams = diagnosis.robot, diagnosis.findings
+    found = search(signals, robot, config, streams)
+    diagnosis.corrected, diagnosis.delays, diagnosis.masses = found.signals, found.delays, found.masses
+    final = robot.table(found.signals.at(spread(found.signals.size, WINDOWS)))
     parts = judged(final)
-    in_time = delay_findings(signals, diagnosis.delays, wrong)
-    excess = [] if any("effort" in one.check for one in wrong) else excessive_efforts(final, parts)
-    found += [*agreements(final, parts, found), *in_time, *excess, *something_else(final, parts)]
-    silent = [
-        one
-        for one in found
-        if one.check == "silent"
-        or (one.check == "accelerometer size" and one.value < 0.5)
-        or (one.check == "effort silent" and robot.n_base and not final.measures_wrenches)
-    ]
-    spoiled = [f"{one.check} of {one.subject}" for one in silent]
-    spoiled += [unsure] if unsure else [f"{one.check} of {one.subject}" for one in excess]
-    if spoiled:
-        found.append(
-            cannot_tell("masses", "description", f"they rely on what cannot be mended exactly: {spoiled[0]}")
-        )
-        return
-    said, diagnosis.masses = mass_findings(robot.table(signals.at(np.arange(0, signals.size, APART))), config)
-    already = {one.subject for one in found if one.failed}
-    found += [one for one in said if one.check not in REFINED or one.subject not in already]
+    in_time = delay_findings(found.signals, found.delays, found.findings)
+    agreed = agreements(final, parts, [*streams, *found.findings])
+    streams += [*found.findings, *agreed, *in_time, *something_else(final, parts), *found.more]

@@ -2,8 +2,8 @@
 
 It is a hypothesis like any other: mass and first moment of a body are others from some time on, or up to it.
 The normal equations of such columns are sums over the windows after that time, or before it, so that all
-times and bodies are compared by the evidence of `causes`, what tolerances do marginalised, and what any body
-does whose mass is another one all the time.
+times and bodies are compared by their evidence (`force_evidence`), what tolerances do marginalised, and what
+any body does whose mass is another one all the time.
 """
 
 import math
@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import OF_ROBOT, Kind, Problem, marginalised
+from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT
 from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
+from inertial_estimation.diagnosis.force_evidence import Problem
 from inertial_estimation.diagnosis.hypotheses import OF_FORCES, Hypothesis
 from inertial_estimation.diagnosis.table import Change, Indices, Load, spread
 from inertial_estimation.signals import Array
@@ -64,11 +65,11 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
 
 def _most_probable_step(of: Problem, splits: Indices, *, later: bool) -> _Step | None:
     """Return the most probable load from one of some windows on (`later`), or up to it."""
-    first, blocks = len(of.nuisance), [block for block in of.blocks if block.kind is Kind.LINK]
-    own = np.array([first + np.arange(b.columns.start, b.columns.stop) for b in blocks]).reshape(-1)
-    known, prior = marginalised(of.nuisance, of.blocks, blocks)
+    links = [cause for cause in of.causes if cause.kind is LINK]
+    own = np.concatenate([cause.place for cause in links])
+    known, prior = of.marginalised(links)
     scale = of.weight / math.sqrt(float((of.weight > 0.0).sum()) / of.readings)
-    sums = [np.zeros((len(known), len(own))), np.zeros((len(blocks), 4, 4)), np.zeros(len(own))]
+    sums = [np.zeros((len(known), len(own))), np.zeros((len(links), 4, 4)), np.zeros(len(own))]
     parts = []
     for part in np.split(np.arange(len(of.weight)), splits):
         X = (of.A[part] * scale[part][:, :, None]).reshape(-1, of.A.shape[2])

@@ -1,4 +1,4 @@
-"""Which hypotheses about the sensors are true: the most probable one is named and mended, then the next.
+"""Which hypotheses are true: the most probable one is named and mended, then the next.
 
 A hypothesis is accepted if it makes all parts of the table together more probable by far more than chance,
 and leaves little of the disagreement that it explains most: a cause must leave noise. Its consequences then
@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import problem
+from inertial_estimation.diagnosis.agreement import excessive_efforts, lacks_gravity
+from inertial_estimation.diagnosis.causes import OFFSET, SPIN, TURNED, WHOLE
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
 from inertial_estimation.diagnosis.finding import MOST_NAMED, Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.force_evidence import problem
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
     OF_EFFORTS,
@@ -25,14 +27,17 @@ from inertial_estimation.diagnosis.hypotheses import (
     velocity_hypotheses,
 )
 from inertial_estimation.diagnosis.load_change import load_hypotheses
+from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
 from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
-from inertial_estimation.diagnosis.table import Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.table import Change, Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
 MOST_LIKELY, FAMILIES = 12, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
+APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
+REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER = 5.0  # log odds within which others are alike, too
 OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
@@ -62,37 +67,90 @@ class Tried(NamedTuple):
     parts: dict[str, Part]
 
 
+class Named(NamedTuple):
+    """What is named next."""
+
+    finding: Finding
+    change: Change  # that mends it
+    exact: bool = True  # whether efforts, and masses, can be judged after it
+
+
 class Found(NamedTuple):
     """What a search leaves."""
 
-    findings: list[Finding]
+    findings: list[Finding]  # of causes
     signals: Signals  # mended
     delays: dict[str, Delay]  # of the mended signals, by check
-    unsure: str  # why masses cannot be judged after that; empty: they can
+    masses: MassReport | None  # what the forces say; None where they were not judged
+    more: list[Finding]  # what else they say, or why they were not judged
 
 
-def search(signals: Signals, robot: Robot, config: RobotGeometryConfig) -> Found:
-    """Find what is wrong with signs, units, orders and axes, the most certain first, and mend it."""
-    found: list[Finding] = []
-    delays, unsure = delays_of(signals, robot), ""
-    for _round in range(ROUNDS):
+def search(
+    signals: Signals, robot: Robot, config: RobotGeometryConfig, streams: Sequence[Finding] = ()
+) -> Found:
+    """Find what is wrong and mend it: sensors and loads, the most certain first, then what forces alone show.
+
+    Forces are judged where nothing spoils them, as what was found of the streams may. What is left after a
+    cause that they show may be that it is not described exactly; rotational inertias, in which they are
+    linear, leave nothing.
+    """
+    found, delays, spoiled = list[Finding](), delays_of(signals, robot), ""
+    while True:
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
-        before = judged(table)
-        tried = _tried(table, before, delays, config)
-        if "effort" in unsure:  # which is only about right
-            tried = [one for one in tried if "effort" not in one.hypothesis.check]
-        if not tried:
+        named = _by_parts(table, delays, config, spoiled) if len(found) < ROUNDS else None
+        if named is None:
             break
-        near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
-        alike = [one for one in tried if one.odds > near]
-        best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
-        if not _accepted(best, before):
-            break
-        found.append(_named(best, alike, before))
-        unsure = unsure if best.hypothesis.exact else f"{best.hypothesis.check} of {best.hypothesis.subject}"
-        signals = best.hypothesis.change.of(signals)
+        found.append(named.finding)
+        spoiled = spoiled if named.exact else f"{named.finding.check} of {named.finding.subject}"
+        signals = named.change.of(signals)
         delays = delays_of(signals, robot)
-    return Found(found, signals, delays, unsure)
+    if spoiled := next(_silent(table, streams), spoiled):
+        why = f"they rely on what cannot be mended exactly: {spoiled}"
+        return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
+    sensors, shown = {one.subject for one in found if one.check in REFINED}, False
+    while True:
+        report = mass_report(robot.table(signals.at(np.arange(0, signals.size, APART))))
+        if report is None or not report.group:
+            break
+        finding, change = report.named(robot, config)
+        signals, shown = change.of(signals), True
+        found += [finding] if finding.check not in REFINED or finding.subject not in sensors else []
+        if finding.check != SPIN.check:
+            break
+    return Found(found, signals, delays, report, [*mass_findings(report, shown)])
+
+
+def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:
+    """Yield what is not measured though forces rely on it."""
+    by_efforts = table.robot.n_base > 0 and not table.measures_wrenches
+    yield from (
+        f"{one.check} of {one.subject}"
+        for one in streams
+        if one.check == "silent" or (one.check == "effort silent" and by_efforts)
+    )
+    if lacks_gravity(table):
+        yield "specific force without gravity"
+    if by_efforts and not np.nan_to_num(table.signals.tau).any():
+        yield "efforts that are zero"
+
+
+def _by_parts(
+    table: Table, delays: Mapping[str, Delay], config: RobotGeometryConfig, spoiled: str
+) -> Named | None:
+    """Return the most probable hypothesis about the sensors, if it is certain."""
+    before = judged(table)
+    tried = _tried(table, before, delays, config)
+    if "effort" in spoiled:  # which are only about right
+        tried = [one for one in tried if "effort" not in one.hypothesis.check]
+    if not tried:
+        return None
+    near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
+    alike = [one for one in tried if one.odds > near]
+    best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
+    if _accepted(best, before):
+        return Named(_named(best, alike, before), best.hypothesis.change, best.hypothesis.exact)
+    excess = [] if spoiled else excessive_efforts(table, before)
+    return Named(excess[0], Change(), exact=False) if excess else None
 
 
 def _hypotheses(

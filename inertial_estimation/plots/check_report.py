@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import Cause, Kind
+from inertial_estimation.diagnosis.causes import LINK, Cause
 from inertial_estimation.diagnosis.delays import SHIFTS_S
 from inertial_estimation.diagnosis.diagnose import Diagnosis
 from inertial_estimation.diagnosis.finding import Finding, Verdict, severest_first
@@ -107,9 +107,9 @@ def panels_of_efforts(diagnosis: Diagnosis) -> Iterator[Panel]:
 def panels_of_masses(diagnosis: Diagnosis) -> Iterator[Panel]:
     """Yield the change of each link's mass if only it were wrong, with two sigma."""
     report = diagnosis.masses
-    if report is None or not report.holds:
+    if report is None or report.why:
         return
-    named = {cause.subject for group in report.named for cause in group if cause.kind is Kind.LINK}
+    named = {cause.subject for cause in report.group if cause.kind is LINK}
     causes = _drawn_causes(report, named)
     if not causes:
         return
@@ -134,7 +134,7 @@ def _drawn_causes(report: MassReport, named: set[str]) -> list[Cause]:
     def rank(cause: Cause) -> tuple[bool, float]:
         return cause.subject not in named, cause.sigma / max(report.masses[cause.subject], 1e-9)
 
-    causes = sorted((cause for cause in report.fit.causes if cause.kind is Kind.LINK), key=rank)
+    causes = sorted((cause for cause in report.fit.causes if cause.kind is LINK), key=rank)
     return sorted(causes[:MOST_ROWS], key=lambda cause: report.rows.links.index(cause.subject))
 
 

@@ -1,0 +1,222 @@
+"""How well each cause explains what the forces leave unexplained, and how surely.
+
+Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause
+with columns H and prior covariance P, after friction and its like have been marginalised (Schur complement S,
+g of the normal equations), is
+
+    ln p(y | H) - ln p(y | nothing) = 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S)
+
+(MacKay, Neural Computation 4, 1992); the second term is the price of a cause that could explain anything. The
+size of the noise is that of the residual when all causes act at once, inflated by its correlation in time.
+The tolerances that every description and sensor has are marginalised, too: without them many small errors
+count as one large one.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from inertial_estimation.diagnosis.causes import LINK, Cause, Estimate, causes_of, nuisance
+from inertial_estimation.diagnosis.forces import ForceRows
+from inertial_estimation.diagnosis.table import Indices, Robot
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+CRUDE = np.geomspace(1.0, 9.0, 3)  # sizes of all tolerances: as manufactured, by hand, no more than rough
+NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
+MOST_CORRELATION = 0.95  # of neighbouring windows
+KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
+LOOKED_AT = 12  # most probable causes of which it is looked at whether rows agree less with them
+WORSE = 1.05  # times the rms of the base's rows, or of the joints', that a cause may leave
+
+
+@dataclass(frozen=True, eq=False)
+class ForceFit:
+    """Result of the comparison."""
+
+    causes: tuple[Cause, ...]  # the most probable first
+    unexplained: float  # rms of the whitened residual without any cause; 1 where the description is right
+    mass_sigma: dict[str, float]  # standard deviation of each link's mass if only it were wrong [kg], by link
+    log: float  # logarithm of the probability of the readings without any cause
+
+
+class Problem(NamedTuple):
+    """Normal equations of all columns: those of friction and zeros first, then those of the causes."""
+
+    rows: ForceRows  # the rows
+    A: Array  # all columns, shape (N, m, c)
+    G: Array  # information, shape (c, c)
+    b: Array  # shape (c,)
+    power: float  # of the whitened readings
+    weight: Array  # one over the noise, zero of a reading that is not trusted, shape (N, m)
+    readings: float  # number of independent ones
+    causes: list[Cause]  # each with the place of its columns
+    nuisance: Array  # deviations of the priors of friction and zeros
+
+    def marginalised(self, wrong: Collection[Cause] = (), crude: float = 1.0) -> tuple[Indices, Array]:
+        """Return the columns that act in any case, with their priors: tolerances, and some causes.
+
+        Tolerances are `crude` times those of a description as manufactured.
+        """
+        columns, deviations = [np.arange(len(self.nuisance))], [self.nuisance]
+        for cause in self.causes:
+            allowed = (
+                cause.tolerance
+                if cause.tolerance is None
+                else np.minimum(crude * cause.tolerance, cause.prior)
+            )
+            deviation = cause.prior if cause in wrong else allowed
+            if deviation is not None:
+                columns.append(np.array(cause.place))
+                deviations.append(deviation)
+        return np.concatenate(columns), np.concatenate(deviations)
+
+
+def problem(rows: ForceRows, robot: Robot) -> Problem:
+    """Return the normal equations of rows."""
+    friction, friction_prior = nuisance(rows, robot)
+    causes, every, end = list[Cause](), [friction], len(friction_prior)
+    for cause, columns in causes_of(rows, robot):
+        causes.append(replace(cause, place=range(end, end := end + columns.shape[2])))
+        every.append(columns)
+    A, r = np.concatenate(every, axis=2), rows.left
+    noise, inflation, kept = _noise(A, rows, np.concatenate((friction_prior, *(c.prior for c in causes))))
+    weight = kept / noise
+    X, y = (A * weight[:, :, None]).reshape(r.size, -1), (r * weight).ravel()
+    G, b, power = X.T @ X / inflation, X.T @ y / inflation, float(y @ y) / inflation
+    votes, levels = rows.votes
+    c = A.shape[2] - levels.shape[1]  # the geometry comes last
+    G[c:, c:] += levels.T @ levels
+    b[c:] += levels.T @ votes
+    count = max(float(kept.sum()) / inflation, 1.0)
+    return Problem(rows, A, G, b, power + float(votes @ votes), weight, count, causes, friction_prior)
+
+
+def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
+    """Compare all causes, with tolerances `crude` times those of a description as manufactured."""
+    rows, A, G, b, power, weight, count, blocks, _nuisance = of
+    known, prior = of.marginalised(crude=crude)
+    inner = G[np.ix_(known, known)] + np.diag(prior**-2.0)
+    solved = linear_algebra.solve(inner, np.column_stack((G[known], b[known])))
+    S, g = G - G[:, known] @ solved[:, :-1], b - G[:, known] @ solved[:, -1]
+    explained = float(b[known] @ solved[:, -1])
+    log_det = float(np.linalg.slogdet(inner)[1]) + 2.0 * float(np.log(prior).sum())
+    left = max(power - explained, 1e-12)
+    full = [_judged(cause, S, g, left) for cause in blocks]
+    causes = sorted((_simpler(cause, S, g, left) for cause in full), key=lambda cause: -cause.seen.evidence)
+    others = A[:, :, known]
+    before = (rows.left - others @ solved[:, -1]) * weight
+
+    def rest(cause: Cause) -> Array:
+        own, x = cause.place, cause.seen.amplitude
+        residual: Array = before - (A[:, :, own] @ x - others @ (solved[:, own] @ x)) * weight
+        return residual
+
+    independent = _independent(rest(causes[0]), (weight > 0.0).astype(float))
+    causes = [_tempered(cause, independent, left / count) for cause in causes]
+    causes.sort(key=lambda cause: -cause.seen.evidence)
+    for i, cause in enumerate(causes[:LOOKED_AT]):
+        worsens = _worsens(before, rest(cause), rows.n_base)
+        causes[i] = replace(cause, seen=cause.seen._replace(worsens=worsens))
+    links = [cause for cause in full if cause.kind is LINK]
+    return ForceFit(
+        causes=tuple(causes),
+        unexplained=math.sqrt(left / count),
+        mass_sigma={c.subject: c.sigma * math.sqrt(_left_noise(c, left / count)) for c in links},
+        log=0.5 * (explained - log_det),
+    )
+
+
+def rivalled(cause: Cause, fit: ForceFit, of: Problem) -> float:
+    """Return the evidence of a cause against tolerances of masses and scales as large as is probable.
+
+    The fit is that with tolerances as manufactured.
+    """
+    fits = [fit, *(fit_forces(of, crude) for crude in CRUDE[1:].tolist())]
+    logs = [fit.log + c.seen.evidence for fit in fits for c in fit.causes if c.place == cause.place]
+    return max(logs) - max(fit.log for fit in fits)
+
+
+def _worsens(before: Array, after: Array, n_base: int) -> bool:
+    """Return whether a cause makes the rows of the base, or those of the joints, agree less."""
+    parts = [slice(0, n_base), slice(n_base, None)] if n_base else [slice(None)]
+    sizes = [(float(np.linalg.norm(before[:, p])), float(np.linalg.norm(after[:, p]))) for p in parts]
+    return any(now > WORSE * max(was, 1e-9) for was, now in sizes)
+
+
+def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
+    """Return each row's noise, the inflation by correlation in time, and which residuals are trusted.
+
+    The residual is that of all causes at once, each with its prior; readings that they follow by their number
+    alone say nothing of the noise (the leverage of each, h = x' (X'X + P^-1)^-1 x).
+    """
+    r = rows.left
+    N, m = r.shape
+    size = np.sqrt(np.mean(rows.measured**2, axis=0))
+    floor = NOISE_FLOOR * size + BASE_FLOOR * float(size.max()) + 1e-9
+    noise, kept = np.maximum(np.sqrt(np.mean(r**2, axis=0)), floor), np.ones((N, m))
+    residual, leverage = r, np.zeros((N, m))
+    for last in (False, True):
+        weight = kept / noise
+        X = (A * weight[:, :, None]).reshape(N * m, -1)
+        covariance = linear_algebra.inv(X.T @ X + np.diag(priors**-2.0))
+        residual = r - A @ (covariance @ X.T @ (r * weight).ravel())
+        if last:
+            leverage = np.sum((X @ covariance) * X, axis=1).reshape(N, m)
+        rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum((kept - leverage).sum(axis=0), 1.0))
+        kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
+        noise = np.maximum(rms, floor)
+    white = residual * kept / noise
+    neighbours = float(np.sum(white[1:] * white[:-1]) / max(float(kept.sum()), 1.0))
+    correlation = min(max(neighbours, 0.0), MOST_CORRELATION)
+    return noise, (1.0 + correlation) / (1.0 - correlation), kept
+
+
+def _independent(rest: Array, kept: Array) -> float:
+    """Return how many of the residuals count as independent: theirs over (1 + rho) / (1 - rho)."""
+    power = max(float(np.sum(rest**2)), 1e-12)
+    rho = min(max(float(np.sum(rest[1:] * rest[:-1])) / power, 0.0), MOST_CORRELATION)
+    return max(float(kept.sum()) * (1.0 - rho) / (1.0 + rho), 2.0)
+
+
+def _tempered(cause: Cause, independent: float, left: float) -> Cause:
+    """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
+
+    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
+    most of what is left, the equation itself does not hold, and small differences mean nothing.
+    """
+    seen, noise = cause.seen, _left_noise(cause, left)
+    price = 0.5 * np.count_nonzero(seen.sigmas) * math.log(independent)
+    bound = -0.5 * independent * math.log(max(1.0 - seen.explained, 1e-6)) - price
+    evidence, sigmas = min(seen.evidence, bound), seen.sigmas * math.sqrt(noise)
+    return replace(cause, seen=seen._replace(evidence=evidence, sigmas=sigmas))
+
+
+def _left_noise(cause: Cause, left: float) -> float:
+    """Return the variance of what a cause does not explain, over that of the noise, at least one."""
+    return max(1.0, left * (1.0 - cause.seen.explained))
+
+
+def _simpler(cause: Cause, S: Array, g: Array, left: float) -> Cause:
+    """Return a link with another mass at the described centre of mass, where that is more probable."""
+    if cause.kind is not LINK:
+        return cause
+    alone = _judged(replace(cause, place=cause.place[:1], prior=cause.prior[:1]), S, g, left).seen
+    if alone.evidence < cause.seen.evidence:
+        return cause
+    amplitude, sigmas = np.append(alone.amplitude, np.zeros(3)), np.append(alone.sigmas, np.zeros(3))
+    return replace(cause, seen=alone._replace(amplitude=amplitude, sigmas=sigmas))
+
+
+def _judged(cause: Cause, S: Array, g: Array, left: float) -> Cause:
+    part, gradient, prior = S[np.ix_(cause.place, cause.place)], g[cause.place], cause.prior
+    covariance = linear_algebra.inv(part + np.diag(prior**-2.0))
+    amplitude = covariance @ gradient
+    values = np.maximum(linear_algebra.eigvalsh(prior[:, None] * part * prior), 0.0)
+    gain = 0.5 * float(gradient @ amplitude)
+    sigmas = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    evidence = gain - 0.5 * float(np.sum(np.log1p(values)))
+    return replace(cause, seen=Estimate(amplitude, sigmas, evidence, min(2.0 * gain / left, 1.0)))
