@@ -63,16 +63,18 @@ WRENCH = Kind(
     factor=100.0,
     range=(-0.6, 1.5),
 )
+ALL_WRENCHES = WRENCH._replace(tolerance=0.0)
 EFFORT = WRENCH._replace(
     check="effort scale",
-    words="the scale of the efforts of {of} {x:+.0f} %",
+    words="the scale of the effort of {of} {x:+.0f} %",
     remedy="check gear ratio and torque constant in the drive, or set drive_gains",
+    range=(-1.0, math.inf),
 )
-WHOLE = WRENCH._replace(
+ALL_EFFORTS = EFFORT._replace(words="the scale of all efforts {x:+.0f} %", tolerance=0.0, range=WRENCH.range)
+WHOLE = ALL_WRENCHES._replace(
     check="masses",
     words="all masses {x:+.0f} %",
     remedy="weigh the robot and correct the URDF; or is the scale of a sensor wrong?",
-    tolerance=0.0,
 )
 WRENCH_ZERO = Kind(
     *("contact wrench zero", "a constant force of {x:.3g} N in {of}", "N"),
@@ -177,14 +179,15 @@ class Cause:
         return self.kind.range[0] < self.size < self.kind.range[1]
 
     @property
-    def size_matters(self) -> bool:
-        """Whether its size likely is one that matters."""
-        return abs(self.size) > self.matters + LIKELY * self.sigma
+    def counts(self) -> bool:
+        """Whether it explains enough, and its size likely is one that matters."""
+        large = abs(self.size) > self.matters + LIKELY * self.sigma
+        return self.seen.explained >= self.kind.explains and (large or self.shift > SHIFTED)
 
     @property
-    def counts(self) -> bool:
-        """Whether it explains enough, and is large enough."""
-        return self.seen.explained >= self.kind.explains and (self.size_matters or self.shift > SHIFTED)
+    def is_wrong(self) -> bool:
+        """Whether it is more than manufacture allows."""
+        return abs(self.size) > self.wrong or self.shift > WRONG_SHIFT
 
     @property
     def value(self) -> float:
@@ -207,7 +210,6 @@ class Cause:
         )
         said = f"{self.words} (sigma {kind.factor * self.sigma:.1g} {kind.unit})"
         if kind is LINK and abs(self.size) < max(self.matters, LIKELY * self.sigma):
-            verdict = Verdict.WRONG if self.shift > WRONG_SHIFT else Verdict.WARN
             remedy = "a load, a cable or a wrong URDF? Correct it, or use identified.urdf of identify"
             said, shift = f"its centre of mass, {1e3 * self.shift:.0f} mm off, {explains}", 1e3 * self.shift
             return Finding("link centre of mass", self.subject, verdict, shift, "mm", said, remedy)
@@ -255,12 +257,12 @@ def causes_of(rows: ForceRows, robot: Robot) -> Iterator[tuple[Cause, Array]]:
         columns = rows.zeros[:, :, 6 * i : 6 * i + 6]
         yield _cause(WRENCH_ZERO, f"{contact}/wrench", columns, robot.weight * ZEROS)
     if len(rows.contacts) > 1:
-        yield _cause(WRENCH, "contact wrenches", rows.wrenches.sum(axis=2)[..., None], tolerance=None)
+        yield _cause(ALL_WRENCHES, "contact wrenches", rows.wrenches.sum(axis=2)[..., None])
     for i, (joint, stiction) in enumerate(zip(rows.joints, _stiction(rows, robot).tolist(), strict=True)):
         yield _cause(EFFORT, joint, rows.gains[:, :, i, None])
         yield _cause(ZERO, joint, rows.friction[:, :, i, :1], stiction / STRONG)
     if len(rows.joints) > 1:
-        yield _cause(EFFORT, JOINTS, rows.gains.sum(axis=2)[..., None], tolerance=None)
+        yield _cause(ALL_EFFORTS, JOINTS, rows.gains.sum(axis=2)[..., None])
     if rows.gravity.shape[2]:
         yield _cause(MOUNTING, "description", rows.gravity, STANDARD_GRAVITY)
     if first := rows.geometry.shape[2] - len(rows.turning):

@@ -1,12 +1,12 @@
 """What the forces say of masses, scales, zeros and offsets: what is named, and what is unknown."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT, WHOLE, WRENCH, Cause
+from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT, SPIN, WHOLE, WRENCH, Cause, Kind
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.force_evidence import ForceFit, fit_forces, problem, rivalled
@@ -46,8 +46,8 @@ class MassReport:
         said = f"explains {100 * best.seen.explained:.0f} % of what the forces leave unexplained{also}"
         said += "; so do larger errors of all masses and scales" if self.crude else ""
         # A warning suffices where a milder cause explains it as well.
-        milder = any(abs(c.size) <= c.wrong for c in self.group if c.counts)
-        verdict = Verdict.WARN if self.crude or milder or not best.size_matters else Verdict.WRONG
+        milder = any(not c.is_wrong for c in self.group if c.counts)
+        verdict = Verdict.WARN if self.crude or milder else Verdict.WRONG
         change, fix = best.mended(robot, config)
         return best.finding(verdict, said, NO_FIX if others else fix), change
 
@@ -74,28 +74,31 @@ def mass_report(table: Table) -> MassReport | None:
 
 
 def _group(fit: ForceFit) -> tuple[Cause, ...]:
-    """Return the most probable causes that cannot be distinguished, or none that is certain among so many."""
-    causes = [cause for cause in fit.causes if cause.possible]
-    if not causes or causes[0].seen.evidence < CERTAIN + math.log(len(fit.causes)):
+    """Return the most probable causes that cannot be distinguished, or none that is certain among so many.
+
+    Where none of them is possible the equation does not hold: the next best is no cause.
+    """
+    best = fit.causes[0].seen.evidence
+    if best < CERTAIN + math.log(len(fit.causes)):
         return ()
-    best = causes[0].seen.evidence
-    group = [cause for cause in causes if cause.seen.evidence > best - max(TOGETHER, ALIKE * best)]
+    near = best - max(TOGETHER, ALIKE * best)
+    group = [cause for cause in fit.causes if cause.possible and cause.seen.evidence > near]
     return tuple(
         sorted(group, key=lambda cause: (cause.seen.worsens, not cause.counts, -cause.seen.evidence))
     )
 
 
-def mass_findings(report: MassReport | None, found: bool) -> Iterator[Finding]:
-    """Yield what else the forces say, with a cause that was named before or without."""
+def mass_findings(report: MassReport | None, named: Collection[Kind]) -> Iterator[Finding]:
+    """Yield what else the forces say after causes of some kinds were named and mended."""
     if report is None:
         why = "neither efforts nor contact wrenches are known together with the motion"
         yield cannot_tell(WHOLE.check, "description", why)
         return
-    if report.why and not found:
+    if report.why and not named:
         yield cannot_tell(WHOLE.check, "description", f"{report.why}: mend what else is unusual first")
-    elif not report.group and (heavier := _weighed(report.fit, report.rows)) is not None:
+    elif not {*named} - {SPIN} and (heavier := _weighed(report.fit, report.rows)) is not None:
         yield heavier
-    elif not found:
+    elif not named:
         yield _true(report.fit, report.rows)
     yield _informed(report.fit, report.rows)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.agreement import excessive_efforts, lacks_gravity
-from inertial_estimation.diagnosis.causes import OFFSET, SPIN, TURNED, WHOLE
+from inertial_estimation.diagnosis.causes import LINK, OFFSET, SPIN, TURNED, WHOLE, Kind
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
 from inertial_estimation.diagnosis.finding import MOST_NAMED, Finding, Verdict, cannot_tell
@@ -37,6 +37,7 @@ WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the mos
 MOST_LIKELY, FAMILIES = 12, 25  # hypotheses that are compared closely; kinds of errors
 ROUNDS = 5
 APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
+MASSES = LINK, SPIN, WHOLE
 REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER = 5.0  # log odds within which others are alike, too
@@ -107,17 +108,19 @@ def search(
     if spoiled := next(_silent(table, streams), spoiled):
         why = f"they rely on what cannot be mended exactly: {spoiled}"
         return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
-    sensors, shown = {one.subject for one in found if one.check in REFINED}, False
-    while True:
+    sensors, kinds, reports = {one.subject for one in found if one.check in REFINED}, list[Kind](), []
+    for _round in range(ROUNDS):
         report = mass_report(robot.table(signals.at(np.arange(0, signals.size, APART))))
-        if report is None or not report.group:
+        reports.append(report)
+        if report is None or not report.group or (LINK in kinds and report.group[0].kind in MASSES):
             break
         finding, change = report.named(robot, config)
-        signals, shown = change.of(signals), True
+        signals = change.of(signals)
+        kinds.append(report.group[0].kind)
         found += [finding] if finding.check not in REFINED or finding.subject not in sensors else []
-        if finding.check != SPIN.check:
+        if kinds[-1] not in (LINK, SPIN):
             break
-    return Found(found, signals, delays, report, [*mass_findings(report, shown)])
+    return Found(found, signals, delays, reports[0], [*mass_findings(reports[-1], kinds)])
 
 
 def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:
