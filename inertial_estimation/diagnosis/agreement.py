@@ -9,7 +9,15 @@ import numpy as np
 from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
-from inertial_estimation.diagnosis.parts import BEYOND, MOUNTED, Part, hangs, specific_force, torque_columns
+from inertial_estimation.diagnosis.parts import (
+    BEYOND,
+    MOUNTED,
+    Part,
+    hangs,
+    outside,
+    specific_force,
+    torque_columns,
+)
 from inertial_estimation.diagnosis.table import Table, rms
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
@@ -53,7 +61,7 @@ SAID = {
 def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding]) -> list[Finding]:
     """Return a finding about each part that is not named wrong otherwise."""
     wrong = {one.check for one in said if one.failed}
-    found = [*_positions(table, parts["positions"]), *_sizes(table), *_efforts(table, parts)]
+    found = [*_positions(table), *_sizes(table), *_efforts(table, parts)]
     for name, how in SAID.items():
         if name in parts:
             value = how.factor * float(parts[name].left.max())
@@ -64,17 +72,17 @@ def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding])
     return [one for one in found if one.check not in wrong]
 
 
-def _positions(table: Table, part: Part) -> Iterator[Finding]:
-    for j in np.flatnonzero(part.left > BEYOND).tolist():
+def _positions(table: Table) -> Iterator[Finding]:
+    beyond = outside(table)
+    for j in np.flatnonzero(beyond > BEYOND).tolist():
         low, high = np.quantile(table.signals.q[:, j], (0.02, 0.98))
-        said = f"{low:.4g} to {high:.4g} rad is {part.left[j]:.3g} rad outside the limits of the description"
+        said = f"{low:.4g} to {high:.4g} rad is {beyond[j]:.3g} rad outside the limits of the description"
         remedy = "check its zero position (joint_offsets), the order of the names and the description"
-        value = float(part.left[j])
+        value = float(beyond[j])
         yield Finding("joint positions", table.robot.names[j], Verdict.WARN, value, "rad", said, remedy)
-    if not (part.left > BEYOND).any():
-        yield Finding(
-            "joint positions", JOINTS, Verdict.OK, float(part.left.max()), "rad", "within the limits"
-        )
+    if not (beyond > BEYOND).any():
+        most = max(float(beyond.max(initial=0.0)), 0.0)
+        yield Finding("joint positions", JOINTS, Verdict.OK, most, "rad", "within the limits")
 
 
 def _sizes(table: Table) -> Iterator[Finding]:

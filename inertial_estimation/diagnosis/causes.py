@@ -173,7 +173,9 @@ class Cause:
     def possible(self) -> bool:
         """Whether it leaves positive masses and scales, gravity its size, and angles small."""
         if self.kind is LINK:
-            return self.size > -self.mass - self.sigma and self.shift < self.reach
+            return (
+                self.size > -self.mass - min(self.sigma, LINK.matters * self.mass) and self.shift < self.reach
+            )
         if self.kind is MOUNTING:
             return abs(float(np.linalg.norm(self.gravity)) / STANDARD_GRAVITY - 1.0) < GRAVITY
         return self.kind.range[0] < self.size < self.kind.range[1]

@@ -54,13 +54,11 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConf
 def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig) -> Diagnosis:
     values, cleaned = value_findings(streams, robot.names)
     diagnosis = Diagnosis([*stream_findings(streams, config.inputs.timeout), *values], streams, robot)
-    if streams.missing:
-        why = "joints of the description are missing in the joint states"
-        diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
-        return diagnosis
     signals = Signals.of(cleaned, robot.setup)
     if signals.size < FEWEST:
-        why = f"fewer than {FEWEST * STEP_S:g} s of joint states of all joints without gaps"
+        why = (
+            f"fewer than {FEWEST * STEP_S:g} s of joint states of the joints of contacts and IMU without gaps"
+        )
         diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
         return diagnosis
     diagnosis.recorded = signals

@@ -23,6 +23,7 @@ from inertial_estimation.diagnosis.parts import (
     STRONG,
     STRONG_UNLIMITED,
     WholeBody,
+    outside,
     torque_columns,
     whole_body_rows,
 )
@@ -67,12 +68,19 @@ class Hypothesis:
     least: float = AGREES  # share of what efforts show from which it may be a cause; friction leaves less
 
 
+def times(factor: float) -> str:
+    """Return in words that something is a factor times what it should be."""
+    size = max(abs(factor), 1.0 / abs(factor))
+    number = f"{size:.0f}" if size > 100.0 else f"{size:.3g}"
+    sign = " and of the other sign" if factor < 0.0 else ""
+    return f"{number} times too {'large' if abs(factor) > 1.0 else 'small'}{sign}"
+
+
 def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
     """Yield units, turns and signs of joint positions, and exchanged names of joints that are odd."""
     robot, q = table.robot, table.signals.q
     n, names = q.shape[1], robot.names
-    low, high = np.quantile(q, (0.02, 0.98), axis=0)
-    beyond = np.maximum(robot.lower - low, high - robot.upper)
+    (low, high), beyond = np.quantile(q, (0.02, 0.98), axis=0), outside(table)
     turning = np.isin(np.arange(n), robot.setup.robot.turning_joints)
     said = (
         f"all positions were in degrees ({int((beyond > BEYOND).sum())} of {n} joints outside their limits)"
@@ -83,7 +91,7 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
         remedy = f"degrees? The driver must send radians, or name {' and '.join(units)} in joint_states.units"
         fix = Fix(parameters={"joint_states.units": units})
         yield Hypothesis("joint positions", JOINTS, said + also, remedy, change, 1.0, largest, fix=fix)
-    for j in range(n):
+    for j in np.flatnonzero(~np.isin(names, table.sent.held)).tolist():
         where = f"{names[j]} ({low[j]:.4g} to {high[j]:.4g} rad)"
         positions = partial(Hypothesis, "joint positions", names[j])
         for turns in (1, -1, 2, -2) if turning[j] and beyond[j] > BEYOND else ():
@@ -218,6 +226,7 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
         yield _single_factor(table, j, 1e3, fitted=False)
+        yield _single_factor(table, j, 1e-3, fitted=False)
     yield from _factors(table, found)
     for i, j in itertools.combinations(unlike, 2):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
@@ -254,8 +263,7 @@ def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
         yield from _single_factors(table, rows)
         common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
     if not 1.0 / COMMON < common < COMMON:
-        sign = " and of the other sign" if common < 0.0 else ""
-        words = f"all efforts were {abs(common):.3g} times too large{sign}"
+        words = f"all efforts were {times(common)}"
         yield _scaled(table, JOINTS, words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
     if found is not None:
         k = found[0]
@@ -283,6 +291,6 @@ def _single_factor(table: Table, j: int, k: float, *, fitted: bool = True) -> Hy
     """Return that an effort is k times too large."""
     name, gains = table.robot.names[j], np.ones(len(table.robot.names))
     gains[j] = 1.0 / k
-    words = f"the effort of '{name}' were {k:.3g} times too large"
+    words = f"the effort of '{name}' were {times(k)}"
     remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
     return _scaled(table, name, words, gains, 4.0 if fitted else 2.0, k, remedy, exact=not fitted)

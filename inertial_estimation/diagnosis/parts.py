@@ -54,6 +54,7 @@ LEVEL = 0.02  # deviation of the heights of standing feet [m]
 TILT = math.radians(5.0)  # of the ground
 BEYOND, FAR = 0.2, 0.8  # beyond its limits [rad]: rounded ones; what no zero explains
 BEYOND_ODDS, FAR_ODDS = 3.0, 20.0
+FAST = 5.0  # times the largest speed, which no joint has
 
 
 class Part(NamedTuple):
@@ -69,12 +70,20 @@ def one(log: float, left: float) -> Part:
 
 
 def limits(table: Table) -> Part | None:
-    """Positions within the limits of the description."""
-    robot, q = table.robot, table.signals.q
-    low, high = np.quantile(q, (0.02, 0.98), axis=0)
-    beyond = np.maximum(robot.lower - low, high - robot.upper)
-    log = -BEYOND_ODDS * (beyond > BEYOND).sum() - FAR_ODDS * (beyond > FAR).sum()
-    return Part(float(log), np.clip(np.nan_to_num(beyond, neginf=0.0), 0.0, 1.0))
+    """Positions within the limits of the description, and their slopes."""
+    beyond, fast = (
+        outside(table),
+        np.quantile(np.abs(table.signals.dq), 0.9, axis=0) > FAST * table.robot.speed,
+    )
+    log = -BEYOND_ODDS * (beyond > BEYOND).sum() - FAR_ODDS * ((beyond > FAR).sum() + fast.sum())
+    return Part(float(log), np.clip(np.maximum(beyond, fast), 0.0, 1.0))
+
+
+def outside(table: Table) -> Array:
+    """Return by how much positions are outside the limits [rad], shape (n,); negative inside."""
+    low, high = np.quantile(table.signals.q, (0.02, 0.98), axis=0)
+    beyond: Array = np.nan_to_num(np.maximum(table.robot.lower - low, high - table.robot.upper), neginf=0.0)
+    return beyond
 
 
 def velocities(table: Table) -> Part | None:

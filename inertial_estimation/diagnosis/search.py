@@ -40,6 +40,7 @@ APART = 5  # times from one window of the forces to the next; smoothed, they har
 MASSES = LINK, SPIN, WHOLE
 REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
+LEAST = 0.3  # of what efforts must leave unexplained, that other parts must
 TOGETHER = 5.0  # log odds within which others are alike, too
 OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
@@ -106,7 +107,7 @@ def search(
         signals = named.change.of(signals)
         delays = delays_of(signals, robot)
     if spoiled := next(_silent(table, streams), spoiled):
-        why = f"they rely on what cannot be mended exactly: {spoiled}"
+        why = f"they rely on what is not known exactly: {spoiled}"
         return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
     sensors, kinds, reports = {one.subject for one in found if one.check in REFINED}, list[Kind](), []
     for _round in range(ROUNDS):
@@ -131,6 +132,7 @@ def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:
         for one in streams
         if one.check == "silent" or (one.check == "effort silent" and by_efforts)
     )
+    yield from (f"the position of {joint}, which is unknown" for joint in table.sent.held)
     if lacks_gravity(table):
         yield "specific force without gravity"
     if by_efforts and not np.nan_to_num(table.signals.tau).any():
@@ -165,9 +167,9 @@ def _hypotheses(
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
     unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
-    odd = np.ones(len(table.robot.names), dtype=bool)  # what an error of one or two joints may be about
+    odd = ~np.isin(table.robot.names, table.sent.held)  # what an error of one or two joints may be about
     if "torques" in parts:
-        odd = (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
+        odd &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
     if wired or unlike or worst["positions"] > BEYOND:
         yield from position_hypotheses(table, odd & (wired or unlike))
     if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
@@ -229,7 +231,7 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
 
     def explains(name: str) -> bool:
         was, now = _shares(name, best.parts, before)
-        least = one.least * (name in OF_EFFORTS)
+        least = one.least * (1.0 if name in OF_EFFORTS else LEAST if name in RATIOS else 0.0)
         return was > least and now < min(one.leaves * was, NOTHING if name in RATIOS else math.inf)
 
     return best.odds > CERTAIN and any(map(explains, much))

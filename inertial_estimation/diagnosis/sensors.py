@@ -128,12 +128,16 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
     """Judge the values of every channel, and return the streams without those that are stuck or dead."""
     n, joints = streams.n_joints, streams.joints
-    whole = np.isfinite(joints.values[:, :n]).all(axis=1)  # of joint states in parts, some lack the others
+    sent = np.isfinite(joints.values[:, :n]).any(axis=0)
+    whole = np.isfinite(joints.values[:, :n][:, sent]).all(
+        axis=1
+    )  # of joint states in parts, some lack the others
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
     found, kept = list[Finding](), dict[str, Array]()
     found += _positions(joints, joint_names, kept)
     found += _rivals(joints, joint_names)
-    moves = (np.diff(joints.values[:, :n], axis=0, prepend=np.nan) != 0.0).any(axis=1)  # at rest efforts stay
+    q = joints.values[:, :n][:, sent]
+    moves = (np.diff(q, axis=0, prepend=np.nan) != 0.0).any(axis=1)  # at rest efforts stay
     efforts = [f"effort of {name}" for name in joint_names]
     found += _judged(JOINTS, efforts, joints.times_ns[moves], joints.values[moves, 2 * n :], {})
     found += _dead_efforts(joints, joint_names, kept)

@@ -19,7 +19,8 @@ from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
-from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
+from inertial_estimation.models.joint_limits import LIMIT_ROUNDING, urdf_limits
+from inertial_estimation.models.limbs import subtree_masses
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -33,6 +34,7 @@ GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slo
 LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 LEVELLED_S = 2.0  # over which accelerations are averaged for the vertical
 NINE_TENTHS = 1.645  # standard deviations within which nine in ten of a normal variable are
+HEAVY = 0.2  # share of the robot's mass behind a joint of unknown position, from which no force is known
 SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
 
 
@@ -72,6 +74,7 @@ class Signals:
     without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
     scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
     loads: tuple[Load, ...] = ()  # that the description lacks
+    held: tuple[str, ...] = ()  # joints of unknown position, taken as still in the middle of their range
     whole: "Signals | None" = None  # the signals of which these are some, for what comes late; None: these
 
     @property
@@ -102,6 +105,11 @@ class Signals:
         for i, contact in enumerate(setup.contact_names):
             if contact in streams.wrenches:
                 wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times, window)[0]
+        robot, frames = setup.robot, [contact.wrench_frame for contact in setup.contacts]
+        needed = robot.joints_to(*frames, *([setup.imu.frame] if setup.imu is not None else []))
+        held = np.setdiff1d(np.flatnonzero(~np.isfinite(values[:, :n]).any(axis=0)), needed)
+        values[:, held] = np.nan_to_num(urdf_limits(robot).middle)[held]
+        values[:, n + held], slopes[:, held], bends[:, held] = 0.0, 0.0, 0.0
         sent = np.nan_to_num(wrenches)
         scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
         signals = cls(
@@ -110,6 +118,7 @@ class Signals:
             attitude=_attitude(imu),
             axes=tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts),
             scalar=scalar,
+            held=tuple(robot.joint_names[j] for j in held),
         )
         return signals.part(np.flatnonzero(np.isfinite(signals.q).all(axis=1)))
 
@@ -299,8 +308,10 @@ class Robot:
     Attributes:
         setup: The robot, its contacts and its IMU.
         names: Of the joints, n of them.
-        lower: Lowest plausible joint positions, -inf without limit [rad], shape (n,).
+        lower: Lowest plausible joint positions, -inf without limit [rad], shape (n,). Limits that allow a
+            turn are those of software: no stop keeps such a joint from turning further.
         upper: Highest plausible joint positions, inf without limit [rad], shape (n,).
+        speed: Largest joint speeds, inf without limit [rad/s], shape (n,).
         effort: Largest joint torques, inf without limit [Nm], shape (n,).
     """
 
@@ -308,8 +319,10 @@ class Robot:
         self.setup, robot = setup, setup.robot
         self.names = robot.joint_names
         limits = urdf_limits(robot)
-        self.lower, self.upper = with_another_turn(limits.lower, limits.upper)
-        self.effort = limits.effort
+        turn = np.where(limits.upper - limits.lower > math.tau - LIMIT_ROUNDING, np.inf, 0.0)
+        self.lower, self.upper = limits.lower - turn, limits.upper + turn
+        self.effort, self.speed = limits.effort, limits.velocity
+        self._masses = subtree_masses(robot)
         self.n_base, self.mass = robot.n_base, robot.total_mass
         self._forces = PredictedForces(robot, setup.contacts)
         floats = robot.floating_base and setup.imu is not None
@@ -335,7 +348,7 @@ class Robot:
         return self._to_base.base_motion(joints, signals.f[i], signals.w[i], signals.wd[i])
 
     def table(self, signals: Signals) -> "Table":
-        """Predict at all times of signals; forces are NaN for a floating base of unknown acceleration."""
+        """Predict at all times of signals; forces are NaN where base or limbs move in an unknown way."""
         loads = [(load, CandidateColumns(self.setup.robot, (load.link,))) for load in signals.loads]
         rows = [self._predicted(signals, i, loads) for i in range(signals.size)]
         k, nv = len(self.setup.contacts), self.setup.robot.model.nv
@@ -344,6 +357,8 @@ class Robot:
         stacks = [
             np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
         ]
+        if any(self._masses[joint] > HEAVY * self.mass for joint in signals.held):
+            stacks[0][:] = np.nan
         return Table(signals, self, *stacks)
 
     def _predicted(

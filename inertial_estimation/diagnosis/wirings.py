@@ -10,7 +10,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
-from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
+from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis, times
 from inertial_estimation.diagnosis.parts import GRAVITY, LEVER, gravity_pair, rate_rows, specific_force
 from inertial_estimation.diagnosis.table import Change, Table, exchange
 from inertial_estimation.inputs.config import RobotGeometryConfig
@@ -45,7 +45,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
                 f"the specific force were in {unit} {said}", remedy, change, 1.0, size, "m/s^2", fix=fix
             )
         if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > GRAVITY:
-            words = f"the specific force were {ratio:.3g} times too large {said}"
+            words = f"the specific force were {times(ratio)} {said}"
             remedy = "check unit and scale of the accelerometer in the driver of imu/data (m/s^2)"
             mild = 0.7 < ratio < 1.4
             yield force(words, remedy, Change(force=ONE / ratio), 4.0, size, "m/s^2", mild=mild)
@@ -57,7 +57,7 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
         factors[scale] = "check its scale in the driver of imu/data, expected rad/s"
     for factor, remedy in factors.items():
         fix = Fix(parameters={"imu.units": ["deg/s"]}) if factor == DEGREES else NO_FIX
-        words, change = f"the angular rate were {factor:.3g} times too large", Change(rate=ONE / factor)
+        words, change = f"the angular rate were {times(factor)}", Change(rate=ONE / factor)
         more: dict[str, Any] = {"parts": RATE_PARTS, "fix": fix, "mild": 0.5 < factor < 2.0}
         yield Hypothesis(
             "gyroscope scale", IMU, words, remedy, change, 4.0 if factor == scale else 1.0, factor, **more

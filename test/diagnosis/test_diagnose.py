@@ -10,6 +10,7 @@ import pytest
 from support.recorded_robots import recorded
 
 from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters
+from inertial_estimation.diagnosis.hypotheses import times
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import Stream
@@ -100,6 +101,31 @@ def test_a_sound_recording_is_silent(robot, request):
     findings = request.getfixturevalue(robot).diagnosis().findings
     assert [str(one) for one in findings if one.failed] == []
     assert any(one.check == "masses" and one.verdict is Verdict.OK for one in findings)
+
+
+def test_a_joint_without_stops_that_turns_many_times_is_not_in_degrees(panda):
+    """Its limits are a turn, as software has them."""
+    endless = panda.urdf.replace("2.8973", "3.1416")
+    assert endless != panda.urdf
+    spin, streams = 1.5, panda.streams
+    angle = spin * 1e-9 * (streams.joints.times_ns - streams.joints.times_ns[0])
+    turns = of_joints(0, lambda q: q + np.outer(angle, np.arange(q.shape[1]) == 6))(streams)
+    turns = of_joints(1, of_one(6, plus=spin))(turns)
+    silent = of_joints(2, lambda tau: np.full_like(tau, np.nan))(turns)  # which fit the other motion
+    assert panda.failed(silent, urdf=endless) == []
+    assert panda.failed(in_degrees(silent), urdf=endless) == [("joint positions", "joint_states")]
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (1e3, "1000 times too large"),
+        (0.06, "16.7 times too small"),
+        (-5, "5 times too large and of the other"),
+    ],
+)
+def test_factors_are_said_as_one_would(factor, words):
+    assert words in times(factor)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -204,6 +230,29 @@ def test_an_offset_of_a_leg_is_named_by_forces_and_feet(legs, joint, degrees):
     (found,) = [one for one in legs.diagnosis(streams).findings if one.failed]
     assert (found.check, found.subject) == ("joint offset", joint)
     assert found.value == pytest.approx(-degrees, abs=0.5)
+
+
+def unknown(streams, j):
+    """Take all of a joint away."""
+    n = streams.n_joints
+    kept = np.where(np.arange(3 * n) % n == j, np.nan, streams.joints.values)
+    return replace(streams, joints=streams.joints.with_values(kept))
+
+
+def test_a_joint_that_moves_neither_imu_nor_contacts_blocks_no_check(talos):
+    joints = robot_from_config(talos.config, talos.urdf).robot
+    head, knee = joints.joint_index("head_1_joint"), joints.joint_index("leg_left_4_joint")
+    found = talos.diagnosis(unknown(talos.streams, head)).findings
+    assert not any(one.failed for one in found)
+    assert {"effort", "gyroscope axes", "IMU delay", "sensor axes"} <= {one.check for one in found}
+    (masses,) = (one for one in found if one.check == "masses")
+    assert "head_1_joint" in masses.sentence
+    turned = of_joints(2, of_one(knee, -1.0))(unknown(talos.streams, head))
+    assert talos.failed(turned) == [("effort sign", "leg_left_4_joint")]
+    (blocked,) = (
+        one for one in talos.diagnosis(unknown(talos.streams, knee)).findings if "other" in one.check
+    )
+    assert blocked.verdict is Verdict.UNKNOWN
 
 
 def test_feet_without_efforts_and_forces_acquit_exact_joints(legs):
