@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,8 @@ from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
     MOUNTED,
+    PARTS,
+    WRENCHES,
     Part,
     hangs,
     outside,
@@ -26,48 +27,20 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 
 EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
 SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
-WRENCHES = "contact wrenches"
-
-
-class Agreement(NamedTuple):
-    """How the agreement of a part is said, with its number; empty: nothing is said without it."""
-
-    check: str
-    subject: str
-    sentence: str
-    factor: float = 100.0  # of the largest share that is left
-    without: str = ""
-    most: float = math.inf  # beyond which nobody calls it agreement
-
-
-DIRECTION = "the mean specific force is {:.3g} deg from the normal of the ground under the feet"
-STILL = "the base hardly turns over standing feet: let the robot squat, lean and twist"
-SAID = {
-    "velocities": Agreement(
-        *("joint velocities", JOINTS, "they fit the slopes of the positions to {:.0f} %", 100.0),
-        "none are sent, or no joint moves enough to compare them",
-    ),
-    "direction of gravity": Agreement(
-        "accelerometer direction", IMU, DIRECTION, math.degrees(1.0), most=math.degrees(2.0 * MOUNTED)
-    ),
-    "rotation": Agreement(
-        "gyroscope axes", IMU, "they fit the rotation over the feet to {:.0f} %", 100.0, STILL
-    ),
-    "wrenches": Agreement("sensor axes", WRENCHES, "they balance weight and motion to {:.2g} %"),
-    "whole body": Agreement("effort", JOINTS, "they carry weight and motion but for {:.0f} %"),
-}
 
 
 def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding]) -> list[Finding]:
     """Return a finding about each part that is not named wrong otherwise."""
     wrong = {one.check for one in said if one.failed}
     found = [*_positions(table), *_sizes(table), *_efforts(table, parts)]
-    for name, how in SAID.items():
-        if name in parts:
-            value = how.factor * float(parts[name].left.max())
-            verdict = Verdict.OK if value < how.most else Verdict.UNKNOWN
-            found.append(Finding(how.check, how.subject, verdict, value, "", how.sentence.format(value)))
-        elif how.without and (how.subject == JOINTS or "size of gravity" in parts):
+    for name, how in PARTS.items():
+        if name in parts and how.check:
+            left = float(parts[name].left.max())
+            value, unit = (100.0 * left, "%") if how.is_share else (math.degrees(left), "deg")
+            verdict = Verdict.OK if how.is_share or left < 2.0 * MOUNTED else Verdict.UNKNOWN
+            differ = f"{how.says} differ by {value:.2g} {unit}"
+            found.append(Finding(how.check, how.subject, verdict, value, unit, differ))
+        elif how.without and name not in parts and (how.subject == JOINTS or "size of gravity" in parts):
             found.append(cannot_tell(how.check, how.subject, how.without))
     return [one for one in found if one.check not in wrong]
 

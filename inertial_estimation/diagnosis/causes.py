@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.evidence import SIGMAS
-from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, times
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.frames import added_frame
 from inertial_estimation.diagnosis.parts import GRAVITY, SLOW, STRONG, STRONG_UNLIMITED
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     """What may be wrong, and its sizes over that of the sensor or the body."""
 
     check: str  # name of the finding
-    words: str  # with its value {x} and its subject {of}
+    words: str  # with its value {x}, its subject {of}, and the factor of its readings {times}
     unit: str
     remedy: str
     prior: float  # deviation where it is the cause
@@ -66,7 +66,7 @@ WRENCH = Kind(
 ALL_WRENCHES = WRENCH._replace(tolerance=0.0)
 EFFORT = WRENCH._replace(
     check="effort scale",
-    words="the scale of the effort of {of} {x:+.0f} %",
+    words="an effort of {of} that is {times}",
     remedy="check gear ratio and torque constant in the drive, or set drive_gains",
     range=(-1.0, math.inf),
 )
@@ -202,7 +202,8 @@ class Cause:
     @property
     def words(self) -> str:
         """What it is, in a few words."""
-        return self.kind.words.format(x=self.value, of=self.subject)
+        factor = times(max(1.0 + self.size, 1e-9))
+        return self.kind.words.format(x=self.value, of=self.subject, times=factor)
 
     def finding(self, verdict: Verdict, explains: str, fix: Fix) -> Finding:
         """Return the finding that it is the cause."""

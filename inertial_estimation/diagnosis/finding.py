@@ -63,6 +63,14 @@ def cannot_tell(check: str, subject: str, why: str, remedy: str = "") -> Finding
     return Finding(check, subject, Verdict.UNKNOWN, float("nan"), "", why, remedy)
 
 
+def times(factor: float) -> str:
+    """Return in words that something is a factor times what it should be."""
+    size = max(abs(factor), 1.0 / abs(factor))
+    number = f"{size:.0f}" if size > 100.0 else f"{size:.3g}"
+    sign = " and of the other sign" if factor < 0.0 else ""
+    return f"{number} times too {'large' if abs(factor) > 1.0 else 'small'}{sign}"
+
+
 def as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return findings as plain values for a JSON file."""
     names = ("check", "subject", "verdict", "value", "unit", "sentence", "remedy")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from inertial_estimation.diagnosis.parts import LEVEL, SLOW, TILT, heights
+from inertial_estimation.diagnosis.parts import SLOW, heights
 from inertial_estimation.diagnosis.table import Indices, Table, spread
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
@@ -207,19 +207,12 @@ def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
     joints, found = [table.robot.names.index(name) for name in turning], heights(table)
     if found is None:
         return np.zeros(0), np.zeros((0, len(joints)))
-    depth, rows, up = found
-    k, b = len(depth), table.robot.n_base
-    columns, middle = np.zeros((k, 3 + len(joints))), np.zeros((k, 3))
-    f_B = np.nanmean(table.f_B, axis=0)
-    for i, r in enumerate(rows):
-        middle[i] = table.points_B[r, i].mean(axis=0)
+    k, b = len(found.off), table.robot.n_base
+    columns, f_B = np.zeros((k, 3 + len(joints))), np.nanmean(table.f_B, axis=0)
+    # the force turns by phi in axes of the IMU
+    turned = np.cross(np.eye(3), np.nanmean(table.signals.f, axis=0)) @ np.nanmean(table.R_BI, axis=0).T
+    columns[:, :3] = -found.middle @ turned.T / max(float(np.linalg.norm(f_B)), 1e-9)
+    for i, r in enumerate(found.rows):
         moved = np.einsum("nij,njv->iv", table.rotations_BF[r, i], table.jacobians[r, i, :3]) / len(r)
-        columns[i, 3:] = -(up @ moved[:, b:])[joints]
-        # the force turns by phi in axes of the IMU
-        turned = np.cross(np.eye(3), np.nanmean(table.signals.f, axis=0)) @ np.nanmean(table.R_BI, axis=0).T
-        columns[i, :3] = -turned @ middle[i] / max(float(np.linalg.norm(f_B)), 1e-9)
-    across = middle - middle.mean(axis=0)
-    across -= np.outer(across @ up, up)
-    P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
-    W = linear_algebra.inv(linear_algebra.cholesky(P))
-    return W @ (depth - depth.mean()), -W @ columns
+        columns[i, 3:] = -(found.up @ moved[:, b:])[joints]
+    return found.white @ found.off, -found.white @ columns

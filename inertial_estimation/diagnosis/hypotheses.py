@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
-from inertial_estimation.diagnosis.finding import NO_FIX, Fix
+from inertial_estimation.diagnosis.finding import NO_FIX, Fix, times
 from inertial_estimation.diagnosis.parts import (
     AGREES,
     BEYOND,
     EXPECTED,
     STRONG,
     STRONG_UNLIMITED,
-    WholeBody,
     outside,
     torque_columns,
     whole_body_rows,
@@ -38,7 +37,7 @@ Factors: TypeAlias = tuple[Array, Array, Mask]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
-GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
+GEAR = 3.0  # factor of a velocity that no tolerance explains
 COMMON = 1.6  # of all efforts, too
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
@@ -66,14 +65,6 @@ class Hypothesis:
     exact: bool = True  # whether masses, and efforts if it is about these, can be judged after it
     leaves: float = HALF  # share of the disagreement that it may leave where it is true
     least: float = AGREES  # share of what efforts show from which it may be a cause; friction leaves less
-
-
-def times(factor: float) -> str:
-    """Return in words that something is a factor times what it should be."""
-    size = max(abs(factor), 1.0 / abs(factor))
-    number = f"{size:.0f}" if size > 100.0 else f"{size:.3g}"
-    sign = " and of the other sign" if factor < 0.0 else ""
-    return f"{number} times too {'large' if abs(factor) > 1.0 else 'small'}{sign}"
 
 
 def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
@@ -216,7 +207,7 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
     names, n, unlike = table.robot.names, len(table.robot.names), np.flatnonzero(odd).tolist()
     yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
     found = factors_of_efforts(table)
-    common = _common_factor(found)
+    common = _common_factor(table, found)
     units = [(f, u) for f, u in ((1e3, "in mNm"), (1e-3, "in kNm")) if abs(math.log(abs(common) / f)) < UNIT]
     for factor, unit in units if found is not None else ((1e3, "in mNm"), (1e-3, "in kNm")):
         near = abs(math.log(abs(common) / factor)) < SAME or found is None  # else masses cannot be judged
@@ -225,9 +216,13 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
     for j in unlike:
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
-        yield _single_factor(table, j, 1e3, fitted=False)
-        yield _single_factor(table, j, 1e-3, fitted=False)
-    yield from _factors(table, found)
+        yield _single_factor(table, j, 1e3)
+        yield _single_factor(table, j, 1e-3)
+    if not 1.0 / COMMON < common < COMMON:
+        gains = np.full(n, 1.0 / common)
+        yield _scaled(
+            table, JOINTS, f"all efforts were {times(common)}", gains, 4.0, common, CURRENT, exact=False
+        )
     for i, j in itertools.combinations(unlike, 2):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
         remedy = "check the order of names and efforts in the driver"
@@ -248,49 +243,20 @@ def _certain(found: Factors) -> Mask:
     return certain
 
 
-def _common_factor(found: Factors | None) -> float:
-    """Return the factor of most efforts; one where it is not known."""
+def _common_factor(table: Table, found: Factors | None) -> float:
+    """Return the factor of most efforts, or of those that carry the whole body; one where it is not known."""
+    if found is None and (rows := whole_body_rows(table)) is not None:
+        return float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
     if found is None or not (certain := _certain(found)).any():
         return 1.0
     k = found[0][certain]
     return math.copysign(float(np.exp(np.median(np.log(np.abs(k))))), float(np.median(np.sign(k))))
 
 
-def _factors(table: Table, found: Factors | None) -> Iterator[Hypothesis]:
-    """Yield factors that no load explains: of one effort, and of all."""
-    n, common = len(table.robot.names), _common_factor(found)
-    if found is None and (rows := whole_body_rows(table)) is not None:
-        yield from _single_factors(table, rows)
-        common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
-    if not 1.0 / COMMON < common < COMMON:
-        words = f"all efforts were {times(common)}"
-        yield _scaled(table, JOINTS, words, np.full(n, 1.0 / common), 4.0, common, CURRENT, exact=False)
-    if found is not None:
-        k = found[0]
-        for j in np.flatnonzero(_certain(found) & _unexpected(k)).tolist():
-            yield _single_factor(table, j, float(k[j]))
-
-
-def _single_factors(table: Table, rows: WholeBody) -> Iterator[Hypothesis]:
-    """Yield the factor of each effort with which all of them carry weight and motion."""
-    tau = rows.torques * rows.tau[:, None]
-    left = rows.needed[..., None] - rows.acted[..., None] + tau
-    gains = np.sum(left * tau, axis=(0, 1)) / np.maximum(np.sum(tau**2, axis=(0, 1)), 1e-12)
-    factors = 1.0 / np.where(gains == 0.0, np.nan, gains)
-    for j in np.flatnonzero(_unexpected(factors)).tolist():
-        yield _single_factor(table, j, float(factors[j]))
-
-
-def _unexpected(k: Array) -> Mask:
-    """Return which factors of efforts no load explains."""
-    size = np.abs(k)
-    return (size > LARGEST_FACTOR) | ((size > 0.0) & (size < 1.0 / LARGEST_FACTOR))
-
-
-def _single_factor(table: Table, j: int, k: float, *, fitted: bool = True) -> Hypothesis:
+def _single_factor(table: Table, j: int, k: float) -> Hypothesis:
     """Return that an effort is k times too large."""
     name, gains = table.robot.names[j], np.ones(len(table.robot.names))
     gains[j] = 1.0 / k
     words = f"the effort of '{name}' were {times(k)}"
     remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
-    return _scaled(table, name, words, gains, 4.0 if fitted else 2.0, k, remedy, exact=not fitted)
+    return _scaled(table, name, words, gains, 2.0, k, remedy)

@@ -21,11 +21,14 @@ from inertial_estimation.diagnosis.evidence import (
     most_probable,
 )
 from inertial_estimation.diagnosis.table import Indices, Table, rms
+from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skews
 
+WRENCHES = "contact wrenches"
 FEWEST = 8  # windows that tell
 SLOW = 0.05  # speed below which a joint is at rest, and Coulomb friction changes its sign [rad/s]
 TRAVEL = 0.02  # deviation of a joint that moves, whose velocity is compared [rad]
@@ -497,21 +500,33 @@ def whole_body(table: Table) -> Part | None:
     return one(float(fit.log[0]), min(share, 2.0))
 
 
-def heights(table: Table) -> tuple[Array, Array, Array] | None:
-    """Return how deep below the base each foot stands [m], the windows in which it does, and up in base axes.
+class Heights(NamedTuple):
+    """Where k feet stand: a foot stands when it is lowest along the specific force."""
 
-    A foot stands when it is lowest along the specific force; shape (k,), (k, m) and (3,).
-    """
-    pair = gravity_pair(table)
-    if pair is None or table.points_B.shape[1] < 2:
+    rows: Indices  # windows in which each stands, shape (k, m)
+    up: Array  # in base axes, shape (3,)
+    middle: Array  # of each in the base [m], shape (k, 3)
+    off: Array  # how deep each is below the mean of all [m], shape (k,)
+    white: Array  # takes that to noise of size one, for ground that is level but for a slope, shape (k, k)
+
+
+def heights(table: Table) -> Heights | None:
+    """Return where the feet stand; None where nothing tells."""
+    k = table.points_B.shape[1]
+    if gravity_pair(table) is None or k < 2:
         return None
     f_B = table.f_B[np.isfinite(table.f_B).all(axis=1)].mean(axis=0)
     up = f_B / max(float(np.linalg.norm(f_B)), 1e-9)
     depth = -table.points_B @ up
-    order = np.argsort(depth, axis=0)
-    count = max(1, table.size // 10)
+    order, count = np.argsort(depth, axis=0), max(1, table.size // 10)
     rows = order[-3 * count : -count or None].T  # from the 70 % to the 90 % quantile
-    return np.array([depth[r, k].mean() for k, r in enumerate(rows)]), rows, up
+    middle = np.array([table.points_B[r, i].mean(axis=0) for i, r in enumerate(rows)])
+    across = middle - middle.mean(axis=0)
+    across -= np.outer(across @ up, up)
+    P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
+    mean = np.array([depth[r, i].mean() for i, r in enumerate(rows)])
+    white = linear_algebra.inv(linear_algebra.cholesky(P))
+    return Heights(rows, up, middle, mean - mean.mean(), white)
 
 
 def level(table: Table) -> Part | None:
@@ -519,33 +534,50 @@ def level(table: Table) -> Part | None:
     found = heights(table)
     if found is None:
         return None
-    depth, rows, up = found
-    left = depth - depth.mean()
-    if table.points:
-        middle = np.array([table.points_B[r, k].mean(axis=0) for k, r in enumerate(rows)])
-        across = middle - middle.mean(axis=0)
-        across = across - np.outer(across @ up, up)
-        X = np.hstack((across * TILT, np.ones((len(depth), 1))))
-        A = X.T @ X / LEVEL**2 + np.diag([1.0, 1.0, 1.0, 1e-6])
-        left = depth - X @ linear_algebra.solve(A, X.T @ depth / LEVEL**2)
-    size = float(np.linalg.norm(left))
-    return one(-min(0.5 * (size / LEVEL) ** 2, FARTHEST), min(size / (5.0 * LEVEL), 1.0))
+    size = float(np.linalg.norm(found.white @ found.off))
+    return one(-min(0.5 * size**2, FARTHEST), min(size / 5.0, 1.0))
 
 
-PARTS: Mapping[str, Callable[[Table], Part | None]] = {
-    "positions": limits,
-    "velocities": velocities,
-    "size of gravity": gravity_size,
-    "direction of gravity": gravity_direction,
-    "rotation": rotation,
-    "heights of the feet": level,
-    "wrenches": balance,
-    "torques": torques,
-    "whole body": whole_body,
+class Compared(NamedTuple):
+    """What is compared in a part, and how that is said."""
+
+    judge: Callable[[Table], Part | None]
+    says: str  # what is compared
+    check: str = ""  # name of the finding that it agrees; empty: others say so
+    subject: str = JOINTS
+    without: str = ""  # what is said where nothing tells; empty: nothing
+    unexplained: float = math.inf  # share of it from which that is said
+    sure: float = math.inf  # most of it that a certain cause leaves
+    is_share: bool = True  # whether what is left is a share
+
+
+NO_VELOCITIES = "none are sent, or no joint moves enough to compare them"
+STILL = "the base hardly turns over standing feet: let the robot squat, lean and twist"
+PARTS: Mapping[str, Compared] = {
+    "positions": Compared(limits, "positions and limits", is_share=False),
+    "velocities": Compared(
+        *(velocities, "velocities and slopes of the positions", "joint velocities", JOINTS, NO_VELOCITIES)
+    ),
+    "size of gravity": Compared(gravity_size, "specific force and gravity", is_share=False),
+    "direction of gravity": Compared(
+        *(gravity_direction, "specific force and ground under the feet", "accelerometer direction", IMU),
+        is_share=False,
+    ),
+    "rotation": Compared(
+        *(rotation, "angular rate and rotation over the feet", "gyroscope axes", IMU, STILL, 0.7, 0.7)
+    ),
+    "heights of the feet": Compared(level, "heights of the standing feet", is_share=False),
+    "wrenches": Compared(
+        *(balance, "contact wrenches, weight and motion", "sensor axes", WRENCHES, "", 0.3, 0.3)
+    ),
+    "torques": Compared(torques, "efforts and predicted torques", sure=0.5),
+    "whole body": Compared(
+        *(whole_body, "efforts, weight and motion", "effort", JOINTS, "", 0.7, 0.3),
+    ),
 }
 
 
 def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
     """Return how well each part agrees, or some of them."""
-    found = {name: part(table) for name, part in PARTS.items() if not only or name in only}
+    found = {name: part.judge(table) for name, part in PARTS.items() if not only or name in only}
     return {name: part for name, part in found.items() if part is not None and math.isfinite(part.log)}

@@ -44,21 +44,6 @@ LEAST = 0.3  # of what efforts must leave unexplained, that other parts must
 TOGETHER = 5.0  # log odds within which others are alike, too
 OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
-UNEXPLAINED = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.7}  # of a part, from which it is said
-# Most that a certain cause leaves of them.
-SURE = {"rotation": 0.7, "wrenches": 0.3, "whole body": 0.3, "torques": 0.5}
-SAYS = {
-    "positions": "positions and limits",
-    "velocities": "velocities and slopes of the positions",
-    "size of gravity": "specific force and gravity",
-    "direction of gravity": "specific force and ground under the feet",
-    "rotation": "angular rate and rotation over the feet",
-    "heights of the feet": "heights of the standing feet",
-    "wrenches": "contact wrenches, weight and motion",
-    "torques": "efforts and predicted torques",
-    "whole body": "efforts, weight and motion",
-}
-RATIOS = {"velocities", "rotation", "wrenches", "torques", "whole body"}  # parts whose rest is a share
 
 
 class Tried(NamedTuple):
@@ -147,13 +132,12 @@ def _by_parts(
     tried = _tried(table, before, delays, config)
     if "effort" in spoiled:  # which are only about right
         tried = [one for one in tried if "effort" not in one.hypothesis.check]
-    if not tried:
-        return None
-    near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
-    alike = [one for one in tried if one.odds > near]
-    best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
-    if _accepted(best, before):
-        return Named(_named(best, alike, before), best.hypothesis.change, best.hypothesis.exact)
+    if tried:
+        near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
+        alike = [one for one in tried if one.odds > near]
+        best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
+        if _accepted(best, before):
+            return Named(_named(best, alike, before), best.hypothesis.change, best.hypothesis.exact)
     excess = [] if spoiled else excessive_efforts(table, before)
     return Named(excess[0], Change(), exact=False) if excess else None
 
@@ -231,8 +215,8 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
 
     def explains(name: str) -> bool:
         was, now = _shares(name, best.parts, before)
-        least = one.least * (1.0 if name in OF_EFFORTS else LEAST if name in RATIOS else 0.0)
-        return was > least and now < min(one.leaves * was, NOTHING if name in RATIOS else math.inf)
+        least = one.least * (1.0 if name in OF_EFFORTS else LEAST * PARTS[name].is_share)
+        return was > least and now < min(one.leaves * was, NOTHING if PARTS[name].is_share else math.inf)
 
     return best.odds > CERTAIN and any(map(explains, much))
 
@@ -240,8 +224,8 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
 def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:
     one, name = best.hypothesis, _best_part(best.parts, before)
     was, now = _shares(name, best.parts, before)
-    said = f"{SAYS[name]} agree if {one.words}"
-    if name in RATIOS:
+    said = f"{PARTS[name].says} agree if {one.words}"
+    if PARTS[name].is_share:
         said += f" ({100 * was:.0f} % unexplained, {100 * now:.0f} % with it)"
     others = list(
         dict.fromkeys(
@@ -253,7 +237,7 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     if others:
         more = f", and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         said += f"; it cannot be distinguished from: {'; '.join(others[:MOST_NAMED])}{more}"
-    fits = now < SURE.get(name, math.inf)
+    fits = now < PARTS[name].sure
     if not fits:
         said += "; so much stays unexplained that the description may be wrong instead"
     verdict = Verdict.WARN if one.mild or not fits else Verdict.WRONG
@@ -262,8 +246,8 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
 
 def something_else(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     """Return the finding that parts disagree and nothing explains it; nothing where all agree well enough."""
-    left = {name: float(part.left.max()) for name, part in parts.items() if name in UNEXPLAINED}
-    odd = [f"{SAYS[n]} ({100 * x:.0f} % unexplained)" for n, x in left.items() if x > UNEXPLAINED[n]]
+    left = {PARTS[name]: float(part.left.max()) for name, part in parts.items()}
+    odd = [f"{part.says} ({100 * x:.0f} % unexplained)" for part, x in left.items() if x > part.unexplained]
     if not odd:
         return []
     why = f"something else is wrong, or touches the robot: no single cause explains {', '.join(odd)}"

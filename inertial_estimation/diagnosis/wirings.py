@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.diagnosis.finding import NO_FIX, Fix
+from inertial_estimation.diagnosis.finding import NO_FIX, Fix, times
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
-from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis, times
-from inertial_estimation.diagnosis.parts import GRAVITY, LEVER, gravity_pair, rate_rows, specific_force
+from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
+from inertial_estimation.diagnosis.parts import (
+    GRAVITY,
+    LEVER,
+    WRENCHES,
+    gravity_pair,
+    rate_rows,
+    specific_force,
+)
 from inertial_estimation.diagnosis.table import Change, Table, exchange
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.sensors import IMU
@@ -21,7 +28,6 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3, skew
 
-WRENCHES = "contact wrenches"
 TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
 YAWS = 24  # about the vertical, at which an IMU may be mounted
 SCALED = 1.4  # factor of the wrenches of a contact that no tolerance or load explains

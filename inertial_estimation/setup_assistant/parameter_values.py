@@ -86,19 +86,15 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
         Entry("links", list(survey.links), f"the trunk with its load{forearms}"),
         Entry("# noise", None, f"from the weight, adapts by a factor of 10: {derived} (N, Nm)"),
     ]
+    projected = survey.forces_by_torques
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
         equations = WRENCH_JOINTS + survey.robot.n_joints  # of a base and its joints
         projected = equations > FORCE_JOINTS * len(survey.contacts)  # unknown forces
-        source, said = "measured", "by sensors of the feet"
-        if projected:
-            source, said = "projected", "unknown forces are eliminated: no force sensor is needed"
-        return (*entries, Entry("contact_wrenches", source, said))
-    if survey.forces_by_torques:
-        said = f"unknown forces are eliminated: {NO_SENSOR}; with sensors: measured"
-        return (*entries, Entry("contact_wrenches", "projected", said))
-    said = "by force sensors in the feet; without them: projected"
-    return (*entries, Entry("contact_wrenches", "measured", said))
+    said = (
+        "unknown forces are eliminated: no force sensor is needed" if projected else "by sensors of the feet"
+    )
+    return (*entries, Entry("contact_wrenches", "projected" if projected else "measured", said))
 
 
 def _noise(survey: Survey) -> MeasurementNoise:

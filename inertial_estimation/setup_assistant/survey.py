@@ -1,6 +1,7 @@
 """What the description of a robot tells about it: kind, joints to lock, sensors, feet, posture, links."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -189,28 +190,17 @@ def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
     torques = np.abs(gravity_torques(robot, turned)[:, robot.n_base :]).max(axis=0)
     levers = dict(zip(robot.joint_names, torques / STANDARD_GRAVITY, strict=True))  # [kg m]
     found = {name: WHEELS for name in feet if levers[name] < CENTRED * masses[name]}
-    small = SMALL_HAND * robot.total_mass
+    small, branches = SMALL_HAND * robot.total_mass, Counter(robot.model.parents)
+    palms = {n for n in robot.joint_names if branches[robot.model.getJointId(n)] > 1 and masses[n] < small}
     of_legs = {joint for leg in legs for joint in leg.joints}
-    others = [limb for limb in limbs_of(robot) if limb.joints[-1] not in of_legs]
-    for limb in others:
-        shared = limb.joints[: len(limb.joints) - limb.own]
-        if set(shared) & of_legs:
+    for limb in limbs_of(robot):
+        if limb.joints[-1] not in of_legs and set(limb.joints) & of_legs:
             rod = max(k for k, joint in enumerate(limb.joints) if joint in of_legs) + 1
             found |= dict.fromkeys(limb.joints[rod:], "a rod beside the foot")
-        elif len(shared) >= WRIST_DEPTH and masses[shared[-1]] < small:
-            wrist = _first_branching(limb, others, masses, small)
+        elif limb.joints[-1] not in of_legs and (beyond := palms & set(limb.joints[WRIST_DEPTH - 1 :])):
+            wrist = min(limb.joints.index(palm) for palm in beyond) + 1
             found |= dict.fromkeys(limb.joints[wrist:], HANDS)
     return found
-
-
-def _first_branching(limb: Limb, limbs: Sequence[Limb], masses: dict[str, float], small: float) -> int:
-    """Return the number of joints of a limb before a hand lighter than `small` [kg] begins to branch."""
-    for depth in range(WRIST_DEPTH, len(limb.joints)):
-        same = [other.joints for other in limbs if other.joints[:depth] == limb.joints[:depth]]
-        beyond = {joints[depth] for joints in same if len(joints) > depth}
-        if len(beyond) > 1 and masses[limb.joints[depth - 1]] < small:
-            return depth
-    return len(limb.joints)
 
 
 LEAST_MASS = 0.002  # of the robot's mass: lighter bodies are no prior for a load
