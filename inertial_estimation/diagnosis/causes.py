@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.evidence import SIGMAS
-from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, times
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, rounded, times
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.frames import added_frame
 from inertial_estimation.diagnosis.parts import GRAVITY, SLOW, STRONG, STRONG_UNLIMITED
@@ -211,14 +211,14 @@ class Cause:
         remedy = kind.remedy.format(
             "a load that it lacks" if self.size > 0.0 else "a part that was taken off"
         )
-        said = f"{self.words} (sigma {kind.factor * self.sigma:.1g} {kind.unit})"
+        said = f"{self.words} (sigma {rounded(kind.factor * self.sigma)} {kind.unit})"
         if kind is LINK and abs(self.size) < max(self.matters, LIKELY * self.sigma):
             remedy = "a load, a cable or a wrong URDF? Correct it, or use identified.urdf of identify"
             said, shift = f"its centre of mass, {1e3 * self.shift:.0f} mm off, {explains}", 1e3 * self.shift
             return Finding("link centre of mass", self.subject, verdict, shift, "mm", said, remedy)
         if kind is LINK:
             share = f" ({100 * self.size / self.mass:+.0f} %)" if self.mass > 0.0 else ""
-            said = f"{self.size:+.3g} kg (sigma {self.sigma:.1g}) on its {self.mass:.3g} kg{share}"
+            said = f"{self.size:+.3g} kg (sigma {rounded(self.sigma)}) on its {self.mass:.3g} kg{share}"
         if kind is MOUNTING:
             x, y, z = self.gravity
             said = f"{said[:-1]}, gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes)"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS, peak
-from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell, rounded
 from inertial_estimation.diagnosis.hypotheses import Hypothesis
 from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, spread
@@ -80,9 +80,8 @@ class Delay:
     @property
     def words(self) -> str:
         """The delay with its standard deviation, to be read."""
-        sigma_ms = float(f"{1e3 * self.sigma:.1g}")  # one digit, and 10, not 1e+01
         side = "late" if self.seconds > 0.0 else "early"
-        return f"{abs(1e3 * self.seconds):.0f} ms (sigma {sigma_ms:g}) {side}"
+        return f"{abs(1e3 * self.seconds):.0f} ms (sigma {rounded(1e3 * self.sigma)}) {side}"
 
 
 def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:

@@ -63,6 +63,11 @@ def cannot_tell(check: str, subject: str, why: str, remedy: str = "") -> Finding
     return Finding(check, subject, Verdict.UNKNOWN, float("nan"), "", why, remedy)
 
 
+def rounded(sigma: float) -> str:
+    """Return a standard deviation with one digit: 10, not 1e+01."""
+    return f"{float(f'{sigma:.1g}'):g}"
+
+
 def times(factor: float) -> str:
     """Return in words that something is a factor times what it should be."""
     size = max(abs(factor), 1.0 / abs(factor))

@@ -37,7 +37,7 @@ Factors: TypeAlias = tuple[Array, Array, Mask]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
-GEAR = 3.0  # factor of a velocity that no tolerance explains
+GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
 COMMON = 1.6  # of all efforts, too
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
@@ -213,16 +213,20 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
         near = abs(math.log(abs(common) / factor)) < SAME or found is None  # else masses cannot be judged
         gains = np.full(n, 1.0 / factor)
         yield _scaled(table, JOINTS, f"all efforts were {unit}", gains, 1.0, factor, exact=near)
+    known = np.full(n, np.nan) if found is None else np.where(_certain(found), np.abs(found[0]), np.nan)
     for j in unlike:
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
-        yield _single_factor(table, j, 1e3)
-        yield _single_factor(table, j, 1e-3)
+        for factor in (1e3, 1e-3):
+            if not abs(np.log(known[j] / factor)) > UNIT:  # or it is not known
+                yield _single_factor(table, j, factor, 2.0)
     if not 1.0 / COMMON < common < COMMON:
         gains = np.full(n, 1.0 / common)
         yield _scaled(
             table, JOINTS, f"all efforts were {times(common)}", gains, 4.0, common, CURRENT, exact=False
         )
+    for j, k in _factors_that_no_load_explains(table, found):
+        yield _single_factor(table, j, k, 4.0, exact=False)
     for i, j in itertools.combinations(unlike, 2):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
         remedy = "check the order of names and efforts in the driver"
@@ -253,10 +257,25 @@ def _common_factor(table: Table, found: Factors | None) -> float:
     return math.copysign(float(np.exp(np.median(np.log(np.abs(k))))), float(np.median(np.sign(k))))
 
 
-def _single_factor(table: Table, j: int, k: float) -> Hypothesis:
+def _factors_that_no_load_explains(table: Table, found: Factors | None) -> Iterator[tuple[int, float]]:
+    """Yield joints and by how much their efforts are too large, each with all others as they are."""
+    if found is not None:
+        k = np.where(_certain(found), found[0], 1.0)
+    elif (rows := whole_body_rows(table)) is not None:  # with which all of them carry weight and motion
+        tau = rows.torques * rows.tau[:, None]
+        left = rows.needed[..., None] - rows.acted[..., None] + tau
+        gains = np.sum(left * tau, axis=(0, 1)) / np.maximum(np.sum(tau**2, axis=(0, 1)), 1e-12)
+        k = 1.0 / np.where(gains == 0.0, 1.0, gains)
+    else:
+        return
+    unexpected = np.abs(np.log(np.maximum(np.abs(k), 1e-12))) > math.log(LARGEST_FACTOR)
+    yield from ((j, float(k[j])) for j in np.flatnonzero(unexpected & (k != 0.0)).tolist())
+
+
+def _single_factor(table: Table, j: int, k: float, price: float, *, exact: bool = True) -> Hypothesis:
     """Return that an effort is k times too large."""
     name, gains = table.robot.names[j], np.ones(len(table.robot.names))
     gains[j] = 1.0 / k
     words = f"the effort of '{name}' were {times(k)}"
     remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
-    return _scaled(table, name, words, gains, 2.0, k, remedy)
+    return _scaled(table, name, words, gains, price, k, remedy, exact=exact)

@@ -8,7 +8,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT, SPIN, WHOLE, WRENCH, Cause, Kind
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN, SIGMAS
-from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Verdict, cannot_tell, rounded
 from inertial_estimation.diagnosis.force_evidence import ForceFit, fit_forces, problem, rivalled
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.table import Change, Robot, Table
@@ -115,7 +115,7 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
         return cannot_tell(WHOLE.check, "description", why)
     amount = "the sum of the masses is not determined"
     if known:
-        amount = f"all masses together {100 * whole.size:+.2g} % (sigma {100 * whole.sigma:.1g} %)"
+        amount = f"all masses together {100 * whole.size:+.2g} % (sigma {rounded(100 * whole.sigma)} %)"
     if known and abs(whole.size) > max(WHOLE.matters, SIGMAS * whole.sigma):
         why = (
             f"{amount} fit better, but explain only {100 * whole.seen.explained:.0f} % of what is unexplained"
@@ -141,7 +141,7 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding | None:
     change = share * float(rows.masses.sum())
     link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
     place = f", most likely on '{link.subject}'" if link is not whole else ""
-    how = f"({100 * share:+.2g} %, sigma {100 * sigma:.1g} %)"
+    how = f"({100 * share:+.2g} %, sigma {rounded(100 * sigma)} %)"
     said = f"{change:+.3g} kg {how} by the contact forces{place}"
     remedy = (
         "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
