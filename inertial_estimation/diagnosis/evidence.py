@@ -58,6 +58,37 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Array = 
     return Fit(log[best, every], left, x + mean, (U * size[:, None]) @ U.transpose(0, 2, 1))
 
 
+def gained(S: Array, g: Array, prior: Array) -> tuple[Array, Array, Array]:
+    """Return the most probable amplitudes of columns, their covariance, and the log odds for them.
+
+    With noise of size one, information S, gradient g and prior deviations of the columns (or stacks of them)
+    the odds are 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S).
+    """
+    covariance = linear_algebra.inv(S + np.diag(prior**-2.0))
+    x = (covariance @ g[..., None])[..., 0]
+    log_det = np.linalg.slogdet(np.eye(len(prior)) + prior[:, None] * S * prior)[1]
+    odds: Array = 0.5 * (np.sum(g * x, axis=-1) - log_det)
+    return x, covariance, odds
+
+
+def without(r: Array, X: Array, variance: float) -> Array:
+    """Return what of readings r, shape (N, m), of some noise, is left by columns X, shape (N, m, c).
+
+    Their amplitudes have the size one a priori.
+    """
+    columns = X.reshape(-1, X.shape[2])
+    M = columns.T @ columns / variance + np.eye(X.shape[2])
+    left: Array = r - X @ linear_algebra.solve(M, columns.T @ r.ravel() / variance)
+    return left
+
+
+def typical(left: Array, weight: Array) -> float:
+    """Return the rms of residuals, shape (N,), but for the largest tenth: impacts, feet that slip."""
+    distance = left * weight
+    kept = distance <= np.quantile(distance, 0.9)
+    return math.sqrt(float(np.sum(distance[kept] ** 2) / max(np.sum(weight[kept] ** 2), 1e-9)))
+
+
 def peak(below: float, at: float, above: float) -> float:
     """Return where the parabola through values at -1, 0 and 1 is highest; NaN where it is nowhere."""
     bend = 2.0 * at - below - above

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, Cause, Estimate, causes_of, nuisance
+from inertial_estimation.diagnosis.evidence import gained
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.table import Indices, Robot
 from inertial_estimation.signals import Array
@@ -212,11 +213,7 @@ def _simpler(cause: Cause, S: Array, g: Array, left: float) -> Cause:
 
 
 def _judged(cause: Cause, S: Array, g: Array, left: float) -> Cause:
-    part, gradient, prior = S[np.ix_(cause.place, cause.place)], g[cause.place], cause.prior
-    covariance = linear_algebra.inv(part + np.diag(prior**-2.0))
-    amplitude = covariance @ gradient
-    values = np.maximum(linear_algebra.eigvalsh(prior[:, None] * part * prior), 0.0)
-    gain = 0.5 * float(gradient @ amplitude)
+    amplitude, covariance, odds = gained(S[np.ix_(cause.place, cause.place)], g[cause.place], cause.prior)
+    explained = min(float(g[cause.place] @ amplitude) / left, 1.0)
     sigmas = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    evidence = gain - 0.5 * float(np.sum(np.log1p(values)))
-    return replace(cause, seen=Estimate(amplitude, sigmas, evidence, min(2.0 * gain / left, 1.0)))
+    return replace(cause, seen=Estimate(amplitude, sigmas, float(odds), explained))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT
-from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
+from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS, gained
 from inertial_estimation.diagnosis.force_evidence import Problem
 from inertial_estimation.diagnosis.hypotheses import OF_FORCES, Hypothesis
 from inertial_estimation.diagnosis.table import Change, Indices, Load, spread
@@ -87,14 +87,11 @@ def _most_probable_step(of: Problem, splits: Indices, *, later: bool) -> _Step |
         T = inner @ C
         g = (h - T.T @ of.b[known]).reshape(-1, 4)
         S = D - np.einsum("kla,klb->lab", C.reshape(len(C), -1, 4), T.reshape(len(C), -1, 4))
-        covariance = linear_algebra.inv(S + np.diag(deviations**-2.0))
-        loads = np.einsum("lab,lb->la", covariance, g)
-        log_det = np.linalg.slogdet(np.eye(4) + deviations[:, None] * S * deviations)[1]
-        log = 0.5 * (np.sum(g * loads, axis=1) - log_det)
+        loads, covariance, log = gained(S, g, deviations)
         log[loads[:, 0] <= 0.0] = -np.inf
         i = int(np.argmax(log))
         if log[i] > (0.0 if best is None else best.log):
             sigma = math.sqrt(max(float(covariance[i, 0, 0]), 0.0))
-            price = 0.5 * float(log_det[i] + np.sum((loads[i] / deviations) ** 2))
+            price = 0.5 * float(g[i] @ loads[i] + np.sum((loads[i] / deviations) ** 2)) - float(log[i])
             best = _Step(float(log[i]), int(splits[k]), i, loads[i], sigma, price)
     return best

@@ -96,57 +96,39 @@ def mass_findings(report: MassReport | None, named: Collection[Kind]) -> Iterato
         return
     if report.why and not named:
         yield cannot_tell(WHOLE.check, "description", f"{report.why}: mend what else is unusual first")
-    elif not {*named} - {SPIN} and (heavier := _weighed(report.fit, report.rows)) is not None:
-        yield heavier
-    elif not named:
-        yield _true(report.fit, report.rows)
+    elif not {*named} - {SPIN}:
+        yield _weighed(report.fit, report.rows)
     yield _informed(report.fit, report.rows)
 
 
-def _whole(fit: ForceFit) -> Cause:
-    return next(cause for cause in fit.causes if cause.kind is WHOLE)
-
-
-def _true(fit: ForceFit, rows: ForceRows) -> Finding:
-    whole = _whole(fit)
-    known = whole.sigma < LINK.matters
-    if not known and not _informed_links(fit, rows):
-        why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
-        return cannot_tell(WHOLE.check, "description", why)
-    amount = "the sum of the masses is not determined"
-    if known:
-        amount = f"all masses together {100 * whole.size:+.2g} % (sigma {rounded(100 * whole.sigma)} %)"
-    if known and abs(whole.size) > max(WHOLE.matters, SIGMAS * whole.sigma):
-        why = (
-            f"{amount} fit better, but explain only {100 * whole.seen.explained:.0f} % of what is unexplained"
-        )
-        return cannot_tell(WHOLE.check, "description", why)
-    said = f"no single change of the {rows.masses.sum():.4g} kg explains the forces better; {amount}"
-    return Finding(WHOLE.check, "description", Verdict.OK, whole.size if known else 0.0, "", said)
-
-
-def _weighed(fit: ForceFit, rows: ForceRows) -> Finding | None:
-    """Return the finding that the robot weighs more or less than its description, wherever that is.
+def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
+    """Say by how much the robot weighs more or less than its description, wherever that is.
 
     Contacts with force sensors weigh it within the tolerance of their scales; efforts by way of the fit.
     """
-    whole = _whole(fit)
-    share, sigma = whole.size, whole.sigma
+    whole = next(cause for cause in fit.causes if cause.kind is WHOLE)
+    share, sigma, total = whole.size, whole.sigma, float(rows.masses.sum())
+    known = sigma < LINK.matters
     if rows.n_base and rows.contacts:
         needed, left = rows.whole[:, :3], rows.left[:, :3]
         shares = np.sum(needed * left, axis=1) / np.sum(needed**2, axis=1)
         share, sigma = float(np.median(shares)), WRENCH.tolerance / math.sqrt(len(rows.contacts))
-    if not rows.n_base or whole.seen.worsens or abs(share) < max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
-        return None
-    change = share * float(rows.masses.sum())
-    link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
-    place = f", most likely on '{link.subject}'" if link is not whole else ""
-    how = f"({100 * share:+.2g} %, sigma {rounded(100 * sigma)} %)"
-    said = f"{change:+.3g} kg {how} by the contact forces{place}"
-    remedy = (
-        "weigh the robot; a load or a part that the description lacks, or the scale of the force sensors?"
-    )
-    return Finding(WHOLE.check, "description", Verdict.WARN, change, "kg", said, remedy)
+    amount = f"{100 * share:+.2g} %, sigma {rounded(100 * sigma)} %"
+    if rows.n_base and not whole.seen.worsens and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
+        link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
+        place = f", most likely on '{link.subject}'" if link is not whole else ""
+        said = f"{share * total:+.3g} kg ({amount}) by the contact forces{place}"
+        remedy = "weigh the robot; a load or a part that the description lacks, or the scale of its sensors?"
+        return Finding(WHOLE.check, "description", Verdict.WARN, share * total, "kg", said, remedy)
+    if not known and not _informed_links(fit, rows):
+        why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
+        return cannot_tell(WHOLE.check, "description", why)
+    if known and abs(whole.size) > max(WHOLE.matters, SIGMAS * whole.sigma):
+        why = f"{whole.words} fit better, but explain only {100 * whole.seen.explained:.0f} % of what is off"
+        return cannot_tell(WHOLE.check, "description", why)
+    all_of_them = f"all masses together {amount}" if known else "their sum is not determined"
+    said = f"no single change of the {total:.4g} kg explains the forces better; {all_of_them}"
+    return Finding(WHOLE.check, "description", Verdict.OK, share if known else 0.0, "", said)
 
 
 def _informed_links(fit: ForceFit, rows: ForceRows) -> list[str]:

@@ -19,6 +19,8 @@ from inertial_estimation.diagnosis.evidence import (
     dissipates,
     log_share,
     most_probable,
+    typical,
+    without,
 )
 from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.inputs.joints import JOINTS
@@ -190,27 +192,18 @@ def rotation(table: Table) -> Part | None:
     if known.sum() < FEWEST:
         return None
     y, A, w, weight = rows.y[known], rows.A[known], w[known], np.sqrt(rows.weight[known])
-    w = w + _bias(y, A, w)
-    p = np.einsum("rij,rj->ri", A, w)
+    left = y - np.einsum("rij,rj->ri", A, w)
+    variance = max(float(np.mean(left**2)), 1e-12) / INDEPENDENT
+    left = without(left, RATE_BIAS * A, variance)  # but for a bias of the gyroscope
+    p = y - left
     size = math.sqrt(3.0 * float(np.mean(np.sum(A**2, axis=(1, 2)))) / 9.0)
     a, b = (float(np.sqrt(np.sum((weight[:, None] * x) ** 2) / max(np.sum(weight**2), 1e-9))) for x in (y, p))
     if max(a, b) < RATE_BIAS * size:
         return None
-    distance = np.linalg.norm((y - p) * weight[:, None], axis=1)
-    kept = distance <= np.quantile(distance, 0.9)  # feet that slip, single times
-    left = math.sqrt(float(np.sum(distance[kept] ** 2) / max(np.sum(weight[kept] ** 2), 1e-9)))
-    share = min(left / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
+    size = typical(np.linalg.norm(left, axis=1), weight)
+    share = min(size / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
     count = float(np.sum(weight**2))
     return one(2.0 * log_share(share, count, RATE_FLOOR), share)
-
-
-def _bias(y: Array, A: Array, w: Array) -> Array:
-    """Return what is to be added to a rate for its bias, of the size that gyroscopes have [rad/s]."""
-    r = y - np.einsum("rij,rj->ri", A, w)
-    variance = max(float(np.mean(r**2)), 1e-12)
-    M = np.einsum("rij,rik->jk", A, A) * INDEPENDENT / variance + np.eye(3) / RATE_BIAS**2
-    bias: Array = linear_algebra.solve(M, np.einsum("rij,ri->j", A, r) * INDEPENDENT / variance)
-    return bias
 
 
 def gravity_size(table: Table) -> Part | None:
@@ -306,16 +299,6 @@ def balance_rows(table: Table) -> tuple[Array, Array, Array] | None:
     return needed, carried, zeros
 
 
-def imbalance(needed: Array, carried: Array, zeros: Array) -> float:
-    """Return the rms of what does not balance, zeros of the sensors fitted along [weights]."""
-    r, Z = (needed - carried).ravel(), zeros.reshape(-1, zeros.shape[2])
-    variance = max(float(np.mean(r**2)), BALANCE_FLOOR**2) / 4.0
-    x = linear_algebra.solve(Z.T @ Z / variance + np.eye(Z.shape[1]), Z.T @ r / variance)
-    left = np.linalg.norm((r - Z @ x).reshape(-1, 6), axis=1)
-    kept = left <= np.quantile(left, 0.9)  # impacts
-    return float(rms(left[kept], None))
-
-
 def hangs(table: Table) -> bool:
     """Return whether contacts are measured, and carry next to nothing of the weight, in any unit."""
     rows = balance_rows(table)
@@ -335,9 +318,12 @@ def balance(table: Table) -> Part | None:
     rows = balance_rows(table)
     if rows is None or table.sent.scalar or hangs(table):
         return None
-    left = imbalance(*rows)
-    share = left / max(float(rms(np.linalg.norm(rows[1], axis=1), None)), 1.0)
-    return one(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(rows[0]), BALANCE_FLOOR), share)
+    needed, carried, zeros = rows
+    left = needed - carried
+    left = without(left, zeros, max(float(np.mean(left**2)), BALANCE_FLOOR**2) / 4.0)
+    size = typical(np.linalg.norm(left, axis=1), np.ones(len(left)))
+    share = size / max(float(rms(np.linalg.norm(carried, axis=1), None)), 1.0)
+    return one(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(left), BALANCE_FLOOR), share)
 
 
 def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices, Array] | None:
@@ -493,10 +479,8 @@ def whole_body(table: Table) -> Part | None:
     Z = (rows.torques * (np.tanh(rows.dq / SLOW) * limit)[:, None]).reshape(rows.needed.size, -1) / size
     y = ((rows.acted - rows.needed) / size).ravel()
     fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
-    left = np.linalg.norm((y - Z @ fit.x[0]).reshape(rows.needed.shape), axis=1) / math.sqrt(
-        rows.needed.shape[1]
-    )
-    share = float(rms(left[left <= np.quantile(left, 0.9)], None))
+    left = rms((y - Z @ fit.x[0]).reshape(rows.needed.shape), 1)
+    share = typical(left, np.ones(len(left)))
     return one(float(fit.log[0]), min(share, 2.0))
 
 

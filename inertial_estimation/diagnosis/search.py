@@ -196,10 +196,6 @@ def _try(one: Hypothesis, table: Table, before: Mapping[str, Part]) -> Tried:
     return Tried(gain - one.price, one, parts)
 
 
-def _best_part(parts: Mapping[str, Part], before: Mapping[str, Part]) -> str:
-    return max(before, key=lambda name: parts[name].log - before[name].log)
-
-
 def _shares(name: str, parts: Mapping[str, Part], before: Mapping[str, Part]) -> tuple[float, float]:
     """Return what is left of a part before and after, of the joint at which that differs most."""
     was, now = before[name].left, parts[name].left
@@ -222,7 +218,8 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
 
 
 def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> Finding:
-    one, name = best.hypothesis, _best_part(best.parts, before)
+    one = best.hypothesis
+    name = max(before, key=lambda part: best.parts[part].log - before[part].log)
     was, now = _shares(name, best.parts, before)
     said = f"{PARTS[name].says} agree if {one.words}"
     if PARTS[name].is_share:

@@ -476,11 +476,7 @@ class Table:
     def changed(self, change: Change) -> "Table":
         """Return the table under another assumption about the sensors."""
         sent = change.of(self.sent)
-        return self.robot.table(sent) if change.moves else self.sensed(sent)
-
-    def sensed(self, sent: Signals) -> "Table":
-        """Return the table of other readings with the same predictions."""
-        return replace(self, sent=sent)
+        return self.robot.table(sent) if change.moves else replace(self, sent=sent)
 
     @cached_property
     def f_B(self) -> Array:
