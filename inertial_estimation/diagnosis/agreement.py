@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from inertial_estimation.diagnosis.causes import WHOLE
 from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
 from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
@@ -32,7 +33,7 @@ SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
 def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding]) -> list[Finding]:
     """Return a finding about each part that is not named wrong otherwise."""
     wrong = {one.check for one in said if one.failed}
-    found = [*_positions(table), *_sizes(table), *_efforts(table, parts)]
+    found = [*_positions(table), *_sizes(table, weighed=WHOLE.check in wrong), *_efforts(table, parts)]
     for name, how in PARTS.items():
         if name in parts and how.check:
             left = float(parts[name].left.max())
@@ -58,8 +59,8 @@ def _positions(table: Table) -> Iterator[Finding]:
         yield Finding("joint positions", JOINTS, Verdict.OK, most, "rad", "within the limits")
 
 
-def _sizes(table: Table) -> Iterator[Finding]:
-    """Judge the sizes of specific force and contact forces."""
+def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
+    """Judge the sizes of specific force and, where masses are not judged by them, of contact forces."""
     size = specific_force(table)
     if size is not None:
         said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
@@ -69,7 +70,7 @@ def _sizes(table: Table) -> Iterator[Finding]:
         )
         verdict = Verdict.WRONG if wrong else Verdict.OK
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
-    if table.robot.n_base != 6 or not table.measures_loads:
+    if table.robot.n_base != 6 or not table.measures_loads or weighed:
         return
     pushed = np.nanmedian(table.sent.wrenches[:, :, 2], axis=0) if table.sent.scalar else np.zeros(0)
     if (pushed < 0.0).any():

@@ -74,5 +74,5 @@ def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig
     final = robot.table(found.signals.at(spread(found.signals.size, WINDOWS)))
     parts = judged(final)
     in_time = delay_findings(found.signals, found.delays, found.findings)
-    agreed = agreements(final, parts, [*streams, *found.findings])
+    agreed = agreements(final, parts, [*streams, *found.findings, *found.more])
     streams += [*found.findings, *agreed, *in_time, *something_else(final, parts), *found.more]

@@ -41,7 +41,7 @@ BY_TORQUES = (
 def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding]:
     """Judge names, topics, stamps and clocks; the nodes interpolate over gaps up to `max_gap_s`."""
     if streams.missing:
-        said = f"{len(streams.missing)} joints of the description are missing: {listing(streams.missing)}"
+        said = f"missing, of the joints of the description: {listing(streams.missing)}"
         remedy = "lock them (locked_joints), add their topic to joint_states.topics, or correct their names"
         yield Finding("joint names", JOINTS, Verdict.WRONG, float(len(streams.missing)), "", said, remedy)
     else:

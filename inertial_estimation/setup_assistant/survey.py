@@ -244,7 +244,8 @@ def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tu
     least = ARM_JOINTS if trunk else min(ARM_JOINTS, max(limb.own for limb in limbs))
     for limb in limbs:
         own = limb.joints[len(limb.joints) - limb.own :]
-        if len(own) < least or not _is_arm(own, limb, fixed=not trunk):
+        is_arm = not trunk or count_of(own, ARM) >= count_of(own, LEG)
+        if len(own) < least or not is_arm or count_of([*own, limb.end], HEAD):
             continue
         own = own[: len(own) - WRIST_JOINTS] if trunk and len(own) >= WRISTED_ARM else own
         bodies = limb.bodies[len(limb.joints) - limb.own :][: len(own)]
@@ -258,12 +259,6 @@ def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tu
             raise ModelError("no link that moves has a usable inertia, expected one to estimate")
         chosen = [max(usable, key=lambda link: float(robot.link_body(link).nominal_J.mass))]
     return tuple(chosen)
-
-
-def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
-    if count_of([*own, limb.end], HEAD):
-        return False
-    return fixed or count_of(own, ARM) >= count_of(own, LEG)
 
 
 NO_IMU = "the URDF names no IMU: taken to be in the axes of the base"
