@@ -76,6 +76,13 @@ def times(factor: float) -> str:
     return f"{number} times too {'large' if abs(factor) > 1.0 else 'small'}{sign}"
 
 
+def undistinguished(others: Iterable[str]) -> str:
+    """Return the end of a sentence that names other causes that are as probable; empty without any."""
+    words = list(dict.fromkeys(others))
+    more = f", and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
+    return f"; it cannot be distinguished from: {'; '.join(words[:MOST_NAMED])}{more}" if words else ""
+
+
 def as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return findings as plain values for a JSON file."""
     names = ("check", "subject", "verdict", "value", "unit", "sentence", "remedy")

@@ -8,7 +8,14 @@ import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT, SPIN, WHOLE, WRENCH, Cause, Kind
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN, SIGMAS
-from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Verdict, cannot_tell, rounded
+from inertial_estimation.diagnosis.finding import (
+    NO_FIX,
+    Finding,
+    Verdict,
+    cannot_tell,
+    rounded,
+    undistinguished,
+)
 from inertial_estimation.diagnosis.force_evidence import ForceFit, fit_forces, problem, rivalled
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
 from inertial_estimation.diagnosis.table import Change, Robot, Table
@@ -42,8 +49,8 @@ class MassReport:
         others = [
             c.words for c in alike if not c.seen.worsens and (c.kind, c.subject) != (best.kind, best.subject)
         ]
-        also = f"; it cannot be distinguished from {listing(others, limit=4)}" if others else ""
-        said = f"explains {100 * best.seen.explained:.0f} % of what the forces leave unexplained{also}"
+        said = f"explains {100 * best.seen.explained:.0f} % of what the forces leave unexplained"
+        said += undistinguished(others)
         said += "; so do larger errors of all masses and scales" if self.crude else ""
         # A warning suffices where a milder cause explains it as well.
         milder = any(not c.is_wrong for c in self.group if c.counts)

@@ -16,7 +16,7 @@ from inertial_estimation.diagnosis.agreement import excessive_efforts, lacks_gra
 from inertial_estimation.diagnosis.causes import LINK, OFFSET, SPIN, TURNED, WHOLE, Kind
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
-from inertial_estimation.diagnosis.finding import MOST_NAMED, Finding, Verdict, cannot_tell
+from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell, undistinguished
 from inertial_estimation.diagnosis.force_evidence import problem
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
@@ -224,16 +224,11 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     said = f"{PARTS[name].says} agree if {one.words}"
     if PARTS[name].is_share:
         said += f" ({100 * was:.0f} % unexplained, {100 * now:.0f} % with it)"
-    others = list(
-        dict.fromkeys(
-            o.hypothesis.words
-            for o in alike
-            if (o is not best and o.hypothesis.subject != one.subject) or o.hypothesis.check != one.check
-        )
+    said += undistinguished(
+        o.hypothesis.words
+        for o in alike
+        if (o is not best and o.hypothesis.subject != one.subject) or o.hypothesis.check != one.check
     )
-    if others:
-        more = f", and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-        said += f"; it cannot be distinguished from: {'; '.join(others[:MOST_NAMED])}{more}"
     fits = now < PARTS[name].sure
     if not fits:
         said += "; so much stays unexplained that the description may be wrong instead"
