@@ -40,7 +40,6 @@ APART = 5  # times from one window of the forces to the next; smoothed, they har
 MASSES = LINK, SPIN, WHOLE
 REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
-LEAST = 0.3  # of what efforts must leave unexplained, that other parts must
 TOGETHER = 5.0  # log odds within which others are alike, too
 OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
@@ -211,7 +210,7 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
 
     def explains(name: str) -> bool:
         was, now = _shares(name, best.parts, before)
-        least = one.least * (1.0 if name in OF_EFFORTS else LEAST * PARTS[name].is_share)
+        least = one.least * (name in OF_EFFORTS)
         return was > least and now < min(one.leaves * was, NOTHING if PARTS[name].is_share else math.inf)
 
     return best.odds > CERTAIN and any(map(explains, much))
