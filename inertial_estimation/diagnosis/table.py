@@ -107,7 +107,7 @@ class Signals:
                 wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times, window)[0]
         robot, frames = setup.robot, [contact.wrench_frame for contact in setup.contacts]
         needed = robot.joints_to(*frames, *([setup.imu.frame] if setup.imu is not None else []))
-        held = np.setdiff1d(np.flatnonzero(np.isfinite(values[:, :n]).mean(axis=0) < 0.5), needed)
+        held = np.setdiff1d(np.flatnonzero(np.isfinite(values[:, :n]).sum(axis=0) < 0.5 * len(times)), needed)
         values[:, held] = np.nan_to_num(urdf_limits(robot).middle)[held]
         values[:, n + held], slopes[:, held], bends[:, held] = 0.0, 0.0, 0.0
         sent = np.nan_to_num(wrenches)
