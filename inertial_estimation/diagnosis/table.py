@@ -20,7 +20,6 @@ from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import LIMIT_ROUNDING, urdf_limits
-from inertial_estimation.models.limbs import subtree_masses
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -322,7 +321,6 @@ class Robot:
         turn = np.where(limits.upper - limits.lower > math.tau - LIMIT_ROUNDING, np.inf, 0.0)
         self.lower, self.upper = limits.lower - turn, limits.upper + turn
         self.effort, self.speed = limits.effort, limits.velocity
-        self._masses = subtree_masses(robot)
         self.n_base, self.mass = robot.n_base, robot.total_mass
         self._forces = PredictedForces(robot, setup.contacts)
         floats = robot.floating_base and setup.imu is not None
@@ -357,7 +355,7 @@ class Robot:
         stacks = [
             np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
         ]
-        if any(self._masses[joint] > HEAVY * self.mass for joint in signals.held):
+        if any(self._forces.moved[self.names.index(name)] > HEAVY * self.mass for name in signals.held):
             stacks[0][:] = np.nan
         return Table(signals, self, *stacks)
 

@@ -41,7 +41,11 @@ class PredictedState:
 
 
 class PredictedForces:
-    """Predicts forces from joint states and the motion of the base, by the inertias of the URDF."""
+    """Predicts forces from joint states and the motion of the base, by the inertias of the URDF.
+
+    Attributes:
+        moved: Mass that each joint moves [kg], shape (n_joints,).
+    """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames] = ()) -> None:
         """Find the wrench frames of a robot's contacts.
@@ -60,8 +64,8 @@ class PredictedForces:
             pin.getJointJacobian(model, data, j, pin.LOCAL).reshape(6, -1)[3:, model.joints[j].idx_v]
             for j in self._joints
         ]
-        moved = np.array([data.mass[j] for j in self._joints])
-        self._across = -moved[:, None, None] * skews(np.reshape(axes, (-1, 3)))  # f x axis = -axis x f
+        self.moved = np.array([data.mass[j] for j in self._joints])
+        self._across = -self.moved[:, None, None] * skews(np.reshape(axes, (-1, 3)))  # f x axis = -axis x f
 
     def at(self, q: Array, v: Array, a: Array, base: tuple[Array, Array, Array] | None) -> PredictedState:
         """Predict at one instant.
