@@ -238,7 +238,8 @@ def unknown(streams, j):
     return replace(streams, joints=streams.joints.with_values(kept))
 
 
-def test_a_joint_that_moves_neither_imu_nor_contacts_blocks_no_check(talos):
+def test_a_joint_that_moves_neither_imu_nor_contacts_blocks_no_check():
+    talos = recorded("talos", 8.0, locked_joints=("arm_*", "gripper*"))
     joints = robot_from_config(talos.config, talos.urdf).robot
     head, knee = joints.joint_index("head_1_joint"), joints.joint_index("leg_left_4_joint")
     found = talos.diagnosis(unknown(talos.streams, head)).findings
