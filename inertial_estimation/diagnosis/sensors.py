@@ -127,13 +127,17 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
 
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
     """Judge the values of every channel, and return the streams without those that are stuck or dead."""
+    empty = [name for name, s in streams.by_name.items() if not np.isfinite(s.values).any()]
+    wrenches = {c: s for c, s in streams.wrenches.items() if f"{c}/wrench" not in empty}
+    streams = replace(streams, imu=None if IMU in empty else streams.imu, wrenches=wrenches)
     n, joints = streams.n_joints, streams.joints
     sent = np.isfinite(joints.values[:, :n]).any(axis=0)
-    whole = np.isfinite(joints.values[:, :n][:, sent]).all(
-        axis=1
-    )  # of joint states in parts, some lack the others
+    # Of joint states in parts, some lack the others.
+    whole = np.isfinite(joints.values[:, :n][:, sent]).all(axis=1)
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
-    found, kept = list[Finding](), dict[str, Array]()
+    said, remedy = "none of its values is a number", "check the driver; the nodes drop such messages"
+    found = [Finding("missing values", name, Verdict.WRONG, 0.0, "", said, remedy) for name in empty]
+    kept = dict[str, Array]()
     found += _positions(joints, joint_names, kept)
     found += _rivals(joints, joint_names)
     q = joints.values[:, :n][:, sent]

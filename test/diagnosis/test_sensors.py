@@ -38,6 +38,14 @@ def test_sound_values_are_silent():
     assert failed(streams()) == []
 
 
+def test_inputs_without_a_number_are_named_and_left_out():
+    rng, nothing = np.random.default_rng(1), np.full((2500, 6), np.nan)
+    given = streams(left=rng.standard_normal((2500, 6)), right=nothing)
+    assert failed(given) == [("missing values", "right/wrench")]
+    assert list(value_findings(given, NAMES)[1].wrenches) == ["left"]
+    assert failed(streams(imu=nothing)) == [("missing values", "imu/data")]
+
+
 def test_an_imu_that_repeats_its_last_reading_is_stuck_and_what_it_repeats_is_unknown():
     values = np.random.default_rng(1).standard_normal((2500, 6))
     values[500:900] = values[500]
