@@ -54,11 +54,13 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConf
 def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig) -> Diagnosis:
     values, cleaned = value_findings(streams, robot.names)
     diagnosis = Diagnosis([*stream_findings(streams, config.inputs.timeout), *values], streams, robot)
-    signals = Signals.of(cleaned, robot.setup)
+    signals, why = Signals.of(cleaned, robot.setup), ""
     if signals.size < FEWEST:
-        why = (
-            f"fewer than {FEWEST * STEP_S:g} s of joint states of the joints of contacts and IMU without gaps"
-        )
+        joints = "the joints of contacts and IMU"
+        why = f"fewer than {FEWEST * STEP_S:g} s of joint states of {joints} without gaps"
+    if any(one.check == "rivals" for one in values):
+        why = "values of two publishers are mixed: mend this first"
+    if why:
         diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
         return diagnosis
     diagnosis.recorded = signals

@@ -11,7 +11,7 @@ from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS, JUMP, LARGEST_ACCELERATION
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream
-from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
@@ -29,6 +29,7 @@ STEPS, LIFTED = 8, 0.25  # times that the others are put down or lifted; of its 
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 FEWEST_JUMPS, LEAST_JUMP = 5, 0.1  # of positions, which are no spikes; share of the range of a joint
+ALTERNATES = 3.0  # times that two readings in turn differ more than those one after the next
 SATURATED, FEWEST_SATURATED = 0.003, 10  # share and number at the largest value
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
 RIVAL = "another publisher, as a joint_state_publisher? ros2 topic info -v names them; one must end"
@@ -148,7 +149,8 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     for name, stream in list(streams.by_name.items())[1:]:
         names = IMU_AXES if name == IMU else WRENCH_AXES
         found += _judged(name, names, stream.times_ns, stream.values, kept)
-    found += _silent(streams.imu) if streams.imu is not None else []
+    if streams.imu is not None:
+        found += [*_silent(streams.imu), *_rival_imus(streams.imu)]
     found += _dead_contacts(streams.wrenches, kept)
     streams = replace(streams, joints=joints) if JOINTS in kept else streams
     cleaned = streams.changed(lambda name, s: s.with_values(kept[name]) if name in kept else s)
@@ -175,6 +177,20 @@ def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
         largest = float(away[jumps].max())
         said = f"{which}: {count} of {len(q)} positions jump by up to {largest:.2g} rad (m), and back at once"
         yield Finding("rivals", JOINTS, Verdict.WRONG, float(count), "", said, RIVAL)
+
+
+def _rival_imus(imu: Stream) -> Iterator[Finding]:
+    """Find readings that differ from the one before and the one after, which agree."""
+    for columns, what, unit in ((FORCE, "specific force", "m/s^2"), (RATE, "angular rate", "rad/s")):
+        x = imu.values[:, columns]
+        away, apart = np.linalg.norm(np.diff(x, axis=0), axis=1), np.linalg.norm(x[2:] - x[:-2], axis=1)
+        least = ALTERNATES * apart + LEAST_JUMP * np.nanmedian(np.linalg.norm(x, axis=1))
+        alternate = np.minimum(away[1:], away[:-1]) > least
+        if alternate.sum() > 0.5 * len(apart):
+            largest = float(away[1:][alternate].max())
+            said = f"every other {what} differs, by up to {largest:.2g} {unit}"
+            yield Finding("rivals", IMU, Verdict.WRONG, largest, unit, said, RIVAL)
+            return
 
 
 def _judged(

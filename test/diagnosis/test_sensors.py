@@ -46,6 +46,18 @@ def test_inputs_without_a_number_are_named_and_left_out():
     assert failed(streams(imu=nothing)) == [("missing values", "imu/data")]
 
 
+@pytest.mark.parametrize("turn", [np.diag([1.0, -1.0, -1.0]), np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])])
+def test_two_imus_on_a_topic_are_named_and_noise_is_not(turn):
+    t, rng = 1e-9 * times(), np.random.default_rng(1)
+    force = np.column_stack((np.sin(t), np.cos(2.0 * t), 9.8 + 0.0 * t))
+    rate = np.column_stack((np.sin(3.0 * t), np.cos(4.0 * t), 0.1 * np.sin(t)))
+    values = np.hstack((force, rate)) + 0.05 * rng.standard_normal((len(t), 6))
+    assert failed(streams(imu=values)) == []
+    assert failed(streams(imu=values + rng.standard_normal((len(t), 6)))) == []
+    values[1::2] = np.hstack((values[1::2, :3] @ turn.T, values[1::2, 3:] @ turn.T))
+    assert failed(streams(imu=values)) == [("rivals", "imu/data")]
+
+
 def test_an_imu_that_repeats_its_last_reading_is_stuck_and_what_it_repeats_is_unknown():
     values = np.random.default_rng(1).standard_normal((2500, 6))
     values[500:900] = values[500]
