@@ -35,7 +35,7 @@ from inertial_estimation.spatial.rotations import DEGREES
 Mask: TypeAlias = NDArray[np.bool_]
 Factors: TypeAlias = tuple[Array, Array, Mask]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
-AWAY = 0.15  # rms position, or difference of two, from which a sign or an exchange shows [rad]
+AWAY = 0.05  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
 GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
 COMMON = 1.6  # of all efforts, too

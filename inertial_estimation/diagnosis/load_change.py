@@ -6,6 +6,7 @@ times and bodies are compared by their evidence (`force_evidence`), what toleran
 any body does whose mass is another one all the time.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,13 +15,14 @@ import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT
 from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS, gained
-from inertial_estimation.diagnosis.force_evidence import Problem
+from inertial_estimation.diagnosis.force_evidence import Problem, fit_forces
 from inertial_estimation.diagnosis.hypotheses import OF_FORCES, Hypothesis
 from inertial_estimation.diagnosis.table import Change, Indices, Load, spread
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 MASS, LEVER = 0.3, 0.1  # deviations of a load, share of the robot's mass, and of its place on a body [m]
+LINK_PRICE = 4.0  # of a mass and its place, in logarithms, as of a scale of any size
 SPLITS = 24  # times that are compared first
 EDGE = 15  # one in so many windows at either end cannot show a change
 
@@ -61,6 +63,15 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
             OF_FORCES,
             mild=True,
         )
+
+
+def mass_hypotheses(of: Problem) -> Iterator[Hypothesis]:
+    """Yield that the link that explains most has another mass, or a load, all the time."""
+    links = (one for one in fit_forces(of).causes if one.kind is LINK and one.possible and one.counts)
+    for cause in itertools.islice(links, 1):
+        change = Change(load=Load(cause.subject, tuple(cause.seen.amplitude.tolist())))
+        price = LINK_PRICE + math.log(len(of.rows.links))
+        yield Hypothesis(LINK.check, cause.subject, cause.words, "", change, price, parts=OF_FORCES)
 
 
 def _most_probable_step(of: Problem, splits: Indices, *, later: bool) -> _Step | None:

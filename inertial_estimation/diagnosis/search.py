@@ -26,7 +26,7 @@ from inertial_estimation.diagnosis.hypotheses import (
     position_hypotheses,
     velocity_hypotheses,
 )
-from inertial_estimation.diagnosis.load_change import load_hypotheses
+from inertial_estimation.diagnosis.load_change import load_hypotheses, mass_hypotheses
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
 from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, Table, spread
@@ -135,6 +135,8 @@ def _by_parts(
         near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
         alike = [one for one in tried if one.odds > near]
         best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
+        if best.hypothesis.check == LINK.check:
+            return None  # masses are judged after all sensors
         if _accepted(best, before):
             return Named(_named(best, alike, before), best.hypothesis.change, best.hypothesis.exact)
     excess = [] if spoiled else excessive_efforts(table, before)
@@ -156,7 +158,8 @@ def _hypotheses(
     if wired or unlike or worst["positions"] > BEYOND:
         yield from position_hypotheses(table, odd & (wired or unlike))
     if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
-        yield from load_hypotheses(problem(rows, table.robot))
+        of = problem(rows, table.robot)
+        yield from (*load_hypotheses(of), *mass_hypotheses(of))
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:

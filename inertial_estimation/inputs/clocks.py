@@ -105,7 +105,7 @@ def _period(stamps: Times) -> float:
 
 ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that has set them before
 BLOCK_NS = NANOSECONDS  # after which clocks are compared again
-AHEAD_NS = NANOSECONDS // 20  # of an arrival, by which a stamp is of another clock than it
+AHEAD_NS = NANOSECONDS // 10  # of an arrival, by which a stamp is of another clock; less is a delay (`check`)
 
 
 @dataclass

@@ -181,6 +181,7 @@ def test_two_publishers_of_the_same_joints_are_named(panda):
         (exchanged(0, 1, 2), "joint order", "panda_joint3"),
         (exchanged(2), "effort order", "panda_joint3"),
         (mirrored(3), "joint sign", "panda_joint4"),
+        (mirrored(1), "joint sign", "panda_joint2"),
         (of_joints(2, of_one(3, plus=6.0)), "effort zero", "panda_joint4"),
     ],
 )
@@ -284,6 +285,13 @@ def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, li
     assert (found.check, found.subject) == ("load change", "recording")
     assert found.value == pytest.approx(5.44, abs=0.4)
     assert "at 3.0 s" in found.sentence
+
+
+def test_a_load_that_is_there_from_the_start_is_a_mass_and_no_scale_of_the_efforts():
+    handed = recorded("panda", 6.0, payload_time_s=0.0)
+    (found,) = [one for one in handed.diagnosis(handed.streams).findings if one.failed]
+    assert (found.check, found.subject) == ("link mass", "panda_link7")
+    assert found.value == pytest.approx(5.44, abs=0.4)
 
 
 def test_a_mass_of_the_trunk_that_only_the_vertical_force_shows_is_named(legs):

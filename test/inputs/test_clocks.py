@@ -45,7 +45,7 @@ def test_stamps_that_are_never_set_give_way_to_arrivals_and_health_says_so(strea
 
 @pytest.mark.parametrize(
     ("imu_shift", "joint_shift"),
-    [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0), (80 * MS, 0), (0, 200 * MS), (0, 900 * MS)],
+    [(-START + HOUR, 0), (0, -START + HOUR), (2 * HOUR, 0), (120 * MS, 0), (0, 200 * MS), (0, 900 * MS)],
 )
 def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_shift):
     robot = inputs()
