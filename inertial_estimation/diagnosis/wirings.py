@@ -190,7 +190,7 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
         if float(np.trace(P)) > -3.0:
             yield mapped(check, f"the axes {whose} were ({axis_names(i)})", remedy, P, P, 3.0)
     gain, R = _fitted_wrench(table, contacts)
-    if gain and not 1.0 / SCALED < gain < SCALED:  # zero: there are no readings
+    if gain > 0.0 and not 1.0 / SCALED < gain < SCALED:  # zero: there are no readings
         words, F = f"the wrenches {whose} were {1.0 / gain:.3g} times the true ones", gain * ONE
         mend = "check its gain, and the unit, in the driver of the force sensor"
         yield mapped("contact wrench scale", words, mend, F, F, 2.0, 1.0 / gain)
