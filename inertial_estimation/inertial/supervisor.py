@@ -47,9 +47,7 @@ OFTEN = 600.0  # times as often as on others loads change on a body on which one
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
 WORTH = 0.1  # share of the past that is left then
-FIRST_EVENT_S = (
-    0.5  # after which first data are wrong, where they contradict later ones that no push explains
-)
+FIRST_EVENT_S = 0.5  # after which first data are wrong, if later ones contradict them without a push [s]
 
 
 class Phase(Enum):
