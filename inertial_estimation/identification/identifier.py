@@ -70,7 +70,7 @@ class DataSet:
         self.unloaded |= unloaded
         self.shortest_s = self._model.timing(block.step_s).shortest_s
         kept = 0
-        for part in finite_runs(block):
+        for part in finite_runs(block, self._model.effort_joints):
             for rows in self._model.rows(part, unloaded=unloaded):
                 self.stack.add(rows)
             self._look_at(part)
@@ -160,7 +160,8 @@ class Identifier:
         Raises:
             MeasurementError: If the segment is too short for a row.
         """
-        blocks = [rows for part in finite_runs(block) for rows in self.row_model.rows(part)]
+        parts = finite_runs(block, self.row_model.effort_joints)
+        blocks = [rows for part in parts for rows in self.row_model.rows(part)]
         if not blocks:
             shortest_s = self.row_model.timing(block.step_s).shortest_s
             raise MeasurementError(

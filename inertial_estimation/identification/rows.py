@@ -5,7 +5,7 @@ rows are smoothed by the same filter, so that regressor columns (friction signs,
 filtered alike. Both steps use whole windows only: there are no rows near the ends of a segment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -59,11 +59,15 @@ class SignalBlock:
         return self.start_ns + steps
 
 
-def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
-    """Yield the segments of a block in which every signal is finite; the block itself if all samples are."""
+def finite_runs(block: SignalBlock, effort_joints: Sequence[int]) -> Iterator[SignalBlock]:
+    """Yield the segments of a block in which every signal is finite; the block itself if all samples are.
+
+    Of torques only those of some joints need be.
+    """
     good = np.ones(block.size, dtype=bool)
     for name in SIGNALS:
         if (values := getattr(block, name)) is not None:
+            values = values[:, list(effort_joints)] if name == "tau" else values
             good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     if block.size and good.all():
         yield block
@@ -185,7 +189,7 @@ class RowModel:
         pooled: Whether all rows have one weight, as rows in an arbitrary null-space basis need.
         sensed: The robot with the IMU and the contacts whose readings the signals must hold.
         need_velocity: Whether they must hold joint velocities.
-        need_effort: Whether they must hold joint torques.
+        effort_joints: Joints whose torques they must hold; none: they need not hold torques.
     """
 
     def __init__(self, config: IdentificationConfig, setup: RobotSetup, parameters: ParameterSet) -> None:
@@ -212,7 +216,7 @@ class RowModel:
         contacts = setup.contacts if mode is ContactMode.MEASURED else ()
         self.sensed = RobotSetup(robot, contacts, setup.imu if robot.floating_base else None)
         self.need_velocity = config.smoothing.differentiate == "velocity"
-        self.need_effort = bool(config.rows.torque_rows)
+        self.effort_joints = config.rows.torque_joints(robot)
         self._imu = ImuToBase(robot, self.sensed.imu) if self.sensed.imu else None
         self._smoothing, self._effort_window = config.smoothing, config.robot.effort_window
         self._coulomb = config.robot.nominal_friction
@@ -242,7 +246,7 @@ class RowModel:
         n, contacts = self.sensed.robot.n_joints, len(self.sensed.contacts)
         needed: dict[str, tuple[int, ...]] = {"q": (n,)}
         needed |= {"v": (n,)} if self.need_velocity else {}
-        needed |= {"tau": (n,)} if self.need_effort else {}
+        needed |= {"tau": (n,)} if self.effort_joints else {}
         needed |= {"f_I": (3,), "w_I": (3,)} if self._imu else {}
         needed |= {"wrenches": (contacts, 6)} if contacts else {}
         for name, shape in needed.items():
@@ -265,7 +269,7 @@ class RowModel:
         q, f_B, w_B, wd_B = smooth(positions), None, None, None
         source, order = (block.v, 0) if self.need_velocity else (positions, 1)
         v, a = smooth(source, order), smooth(source, order + 1)
-        tau = smooth(block.tau) if self.need_effort else None
+        tau = smooth(block.tau) if self.effort_joints else None
         wrenches = smooth(block.wrenches) if self.sensed.contacts else None
         if self._imu:
             sensed = (smooth(block.f_I), smooth(block.w_I), smooth(block.w_I, 1))

@@ -79,7 +79,7 @@ def block_stream(
         topics,
         model.sensed,
         config.robot,
-        JointNeeds(model.need_velocity, model.need_effort),
+        JointNeeds(model.need_velocity, model.effort_joints or False),
         max_gap_s=min(config.robot.inputs.timeout, 0.5 * config.smoothing.window),
     )
 

@@ -152,7 +152,8 @@ class BlockStream:
         streams, dropped = self._inputs.streams.items(), self.dropped
         kept = [f"{name} {stream.received - stream.drops.total}" for name, stream in streams]
         why = [f"{reason} ({count})" for reason, count in dropped.items()]
-        said = (*dropped, *self._inputs.streams[JOINTS].drops.examples.values())
+        examples = list(filter(None, self._inputs.streams[JOINTS].drops.examples.values()))
+        said = (*dropped, *examples)
         lacking = self._velocities and any("velocity" in text for text in said)
         hints = [f"{name}: {said}" for name, said in self._inputs.units().items()]
         if not why:
@@ -161,6 +162,7 @@ class BlockStream:
             )
         if lacking:
             hints.append("without joint velocities, 'smoothing.differentiate: position' needs none")
+        hints += examples[:1]
         good = f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}"
         return "; ".join((good, *hints))
 

@@ -204,7 +204,8 @@ def test_samples_that_are_not_finite_break_a_segment_and_are_counted(arm):
     tau = block.tau.copy()
     tau[300:303, 2] = np.nan
     bad = replace(block, tau=tau)
-    assert [part.size for part in finite_runs(bad)] == [300, block.size - 303]
+    assert [part.size for part in finite_runs(bad, range(3))] == [300, block.size - 303]
+    assert [part.size for part in finite_runs(bad, range(2))] == [block.size]
     identifier.push(bad)
     report = identifier.report(["least-squares"])
     assert report.training.dropped == {"not a number": 3}
