@@ -64,13 +64,9 @@ class Problem(NamedTuple):
         """
         columns, deviations = [np.arange(len(self.nuisance))], [self.nuisance]
         for cause in self.causes:
-            allowed = (
-                cause.tolerance
-                if cause.tolerance is None
-                else np.minimum(crude * cause.tolerance, cause.prior)
-            )
-            deviation = cause.prior if cause in wrong else allowed
+            deviation = cause.prior if cause in wrong else cause.tolerance
             if deviation is not None:
+                deviation = np.minimum(crude * deviation, cause.prior)
                 columns.append(np.array(cause.place))
                 deviations.append(deviation)
         return np.concatenate(columns), np.concatenate(deviations)

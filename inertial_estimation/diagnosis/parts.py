@@ -76,10 +76,8 @@ def one(log: float, left: float) -> Part:
 
 def limits(table: Table) -> Part | None:
     """Positions within the limits of the description, and their slopes."""
-    beyond, fast = (
-        outside(table),
-        np.quantile(np.abs(table.signals.dq), 0.9, axis=0) > FAST * table.robot.speed,
-    )
+    beyond = outside(table)
+    fast = np.quantile(np.abs(table.signals.dq), 0.9, axis=0) > FAST * table.robot.speed
     log = -BEYOND_ODDS * (beyond > BEYOND).sum() - FAR_ODDS * ((beyond > FAR).sum() + fast.sum())
     return Part(float(log), np.clip(np.maximum(beyond, fast), 0.0, 1.0))
 

@@ -19,7 +19,7 @@ from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
-from inertial_estimation.models.joint_limits import LIMIT_ROUNDING, urdf_limits
+from inertial_estimation.models.joint_limits import may_turn, urdf_limits
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -318,7 +318,7 @@ class Robot:
         self.setup, robot = setup, setup.robot
         self.names = robot.joint_names
         limits = urdf_limits(robot)
-        turn = np.where(limits.upper - limits.lower > math.tau - LIMIT_ROUNDING, np.inf, 0.0)
+        turn = np.where(may_turn(limits.lower, limits.upper), np.inf, 0.0)
         self.lower, self.upper = limits.lower - turn, limits.upper + turn
         self.effort, self.speed = limits.effort, limits.velocity
         self.n_base, self.mass = robot.n_base, robot.total_mass

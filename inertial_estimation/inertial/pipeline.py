@@ -104,13 +104,12 @@ class InertialPipeline(TakesReadings):
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        joints, lacking = self.inputs.joints, self._windows.lacking
-        few = f"{lacking} has too few readings in a window of {self.config.window:g} s: raise `window`"
-        failures = (self._windows.axes.note, self._stepper.health_note(now_ns), few if lacking else "")
+        joints, windows = self.inputs.joints, self._windows
+        failures = (windows.axes.note, self._stepper.health_note(now_ns), windows.note)
         assert joints is not None
         figures = {
             "steps without an input": str(self.incomplete),
-            "windows too short": str(self._windows.short),
+            "windows too short": str(windows.short),
             "joint velocities": joints.velocity_source,
         }
         missing = self.inputs.aligner.missing(now_ns)

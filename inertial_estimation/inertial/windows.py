@@ -180,7 +180,6 @@ class StateWindows:
         following: Whether a load is followed.
         axes: Turns wrenches into the axes of their sensors.
         short: Number of windows that held too few samples.
-        lacking: Input whose window did so last; empty once all have enough.
     """
 
     def __init__(
@@ -193,9 +192,16 @@ class StateWindows:
         self._to_base = None if needed.imu is None else ImuToBase(setup.robot, needed.imu)
         max_gap = config.robot.inputs.timeout
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
-        self.axes, self.short, self.lacking = SensorAxes(setup, inputs.contacts), 0, ""
+        self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
+        self._lacking = ""  # input whose window held too few last; none once all have enough
         self._at_every_step, self.following = config.filter != INFORMATION, False
         self._last_ns: int | None = None  # time of the last state
+
+    @property
+    def note(self) -> str:
+        """Say whose windows hold too few samples; empty where none do."""
+        window = f"a window of {seconds(2 * self._half_ns):g} s"
+        return f"{self._lacking} has too few readings in {window}: raise `window`" if self._lacking else ""
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
         """Reduce all inputs over the window around a step.
@@ -231,7 +237,7 @@ class StateWindows:
         sign = (
             None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         )
-        self._last_ns, self.lacking = sample.time_ns, ""
+        self._last_ns, self._lacking = sample.time_ns, ""
         return _measured(q, v, a, tau, *base, wrenches, sign, None)
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
@@ -240,7 +246,7 @@ class StateWindows:
         spans = len(times) > 0 and times[-1] - times[0] > SHORTEST * half
         reduced = window_mean(time_ns, times, rows, at) if spans else None
         if reduced is None:
-            self.short, self.lacking = self.short + 1, name
+            self.short, self._lacking = self.short + 1, name
         return reduced
 
     def _base_motion(

@@ -266,7 +266,7 @@ class JointNeeds(NamedTuple):
     """What rows of joint states have besides positions."""
 
     velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
-    efforts: bool | Collection[int] = False  # as sent; or those of some indices, others NaN where not
+    efforts: bool | Collection[int] = False  # of all; or of some indices, others may be anything
     joints: Collection[int] | None = None  # indices without which there is no row; None: all
     partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
@@ -76,6 +77,12 @@ def urdf_limits(robot: RobotModel) -> JointLimits:
     )
 
 
+def may_turn(lower: Array, upper: Array) -> NDArray[np.bool_]:
+    """Return which joints of these limits [rad or m], infinite where there are none, may turn once."""
+    turning: NDArray[np.bool_] = upper - lower >= 2.0 * np.pi - LIMIT_ROUNDING
+    return turning
+
+
 def with_another_turn(lower: Array, upper: Array) -> tuple[Array, Array]:
     """Widen the limits of joints that may turn once by a turn at either end.
 
@@ -86,8 +93,7 @@ def with_another_turn(lower: Array, upper: Array) -> tuple[Array, Array]:
         lower: Smallest positions [rad or m], infinite where there are none, shape (n,).
         upper: Largest positions, shape (n,).
     """
-    turn = 2.0 * np.pi
-    turns = np.where(upper - lower >= turn - LIMIT_ROUNDING, turn, 0.0)
+    turns = np.where(may_turn(lower, upper), 2.0 * np.pi, 0.0)
     return lower - turns, upper + turns
 
 

@@ -64,11 +64,6 @@ class InitialAlignment:
         self._normal += np.outer(row, row)
         self._right += np.outer(row, value)
 
-    @property
-    def force(self) -> Array:
-        """Mean specific force, in the frame at the start [m/s^2], shape (3,)."""
-        return self._F / max(self.time, 1e-9)
-
     def solve(self) -> tuple[Array, Array, Array] | None:
         """Return velocity and vertical in the present frame, and the covariance of their errors of one axis.
 
@@ -77,7 +72,7 @@ class InitialAlignment:
             [rad]), shape (2, 2). None where gamma has not the size of gravity.
         """
         right = self._right.copy()
-        right[1] += self.force / ACCELERATION_SIGMA**2
+        right[1] += self._F / max(self.time, 1e-9) / ACCELERATION_SIGMA**2
         covariance = linear_algebra.inv(self._normal)
         v0, gamma = covariance @ right
         size = float(np.linalg.norm(gamma))

@@ -165,7 +165,7 @@ def test_what_a_method_does_not_find_leaves_what_was_before(last, words):
     robot = Robot(step(to_controller=True), last, start="on_request").start()
     robot.mass = 70.0
     robot.run(60.0)
-    assert (robot.phase is Phase.COM) == ("60 s" in words), "it is given all the time that is told"
+    assert (robot.phase is Phase.COM) == ("60 s" in words), "it has as much time as it says"
     robot.run(1.0)
     assert words in robot.identification.refusal
     assert (robot.phase, robot.identification.converged) == (Phase.WATCHING, False)

@@ -158,3 +158,17 @@ def test_a_factor_of_the_noise_leaves_what_the_offset_of_the_accelerometer_expla
     P[3:6, 3:6] += np.eye(3)
     assert np.allclose(tilt_covariance(P, 4.0), P[3:6, 3:6] + 3.0 * np.eye(3))
     assert np.allclose(tilt_covariance(np.eye(ERRORS), 4.0), 4.0 * np.eye(3))
+
+
+def test_compiled_kernels_give_the_numbers_of_their_source():
+    if not hasattr(measure, "py_func"):
+        pytest.skip("numba is not installed, or switched off")
+    reading, ends = np.array([0.3, -0.4, 9.9, 0.2, -0.1, 0.5]), []
+    for step, correct in ((propagate, measure), (propagate.py_func, measure.py_func)):
+        state, turns = random_state(np.random.default_rng(6)), no_turns()
+        step(0.005, reading, *state[:4], np.ones(3), np.eye(3))
+        spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
+        arms = np.array([[0.1, 0.2, -0.8], [0.0, 0.0, 0.0]])
+        correct(MotionRows(np.ones((2, 3)), arms, np.ones(2)), 1, (0.01, 0.02), 3.0, state, turns)
+        ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
+    np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-9)
