@@ -4,7 +4,8 @@ import argparse
 
 from inertial_estimation.commands.terminal import print_warnings
 from inertial_estimation.recordings.bag_writer import check_bag_folder, write_recording
-from inertial_estimation.recordings.table_conversion import convert_tables, read_table
+from inertial_estimation.recordings.table_conversion import convert_tables
+from inertial_estimation.recordings.tables import read_table
 from inertial_estimation.signals import seconds
 
 

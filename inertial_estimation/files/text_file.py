@@ -1,9 +1,8 @@
 """Text files read whole, with errors in one line."""
 
-import csv
 from pathlib import Path
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
 
 
 def read_text(
@@ -32,19 +31,6 @@ def read_text(
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise error_class(f"cannot read the {what} '{one_line(path)}': {reason}") from error
-
-
-def csv_rows(path: str | Path, what: str) -> list[list[str]]:
-    """Return the rows of a CSV file, which should hold `what`.
-
-    Raises:
-        RecordingError: If it cannot be read.
-    """
-    lines = read_text(path, what, RecordingError).splitlines(keepends=True)
-    try:
-        return list(csv.reader(lines))
-    except csv.Error as error:
-        raise RecordingError(f"cannot read the {what} '{one_line(path)}': {error}") from error
 
 
 def resolved_path(text: str | Path) -> Path:

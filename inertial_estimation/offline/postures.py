@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
-from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.joints import JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
@@ -20,6 +19,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import JOINTS, RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, Sample, check_topic
+from inertial_estimation.recordings.tables import number, read_columns
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample
 
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
@@ -73,24 +73,24 @@ def read_postures(
         RecordingError: If the file cannot be read, misses columns or has no complete row.
         MeasurementError: If positions are far beyond the joints' limits, as degrees are.
     """
-    header, rows = _read(path)
-    missing = [name for name in joints if name not in header]
+    columns = {name: column.cells for name, column in read_columns(path).items()}
+    missing = [name for name in joints if name not in columns]
     if missing:
-        raise RecordingError(f"'{path}' misses the joints {listing(missing)}; it has {listing(header)}")
-    table = {name: np.array([_number(row[i]) for row in rows]) for i, name in enumerate(header)}
+        raise RecordingError(f"'{path}' misses the joints {listing(missing)}; it has {listing(columns)}")
+    table = {name: np.array([number(c) for c in cells], dtype=np.float64) for name, cells in columns.items()}
+    rows = next(iter(columns.values()))
     wanted = {*joints, *measured}
     numbers = {n: v for n, v in table.items() if n in wanted or 2 * np.isfinite(v).sum() > len(rows)}
     extra = [name for name in numbers if name not in robot.joint_names]
     complete = np.isfinite([values for name, values in numbers.items() if name in wanted]).all(axis=0)
     if not complete.any():
         raise RecordingError(f"no row of '{path}' is complete: each has a missing number or NaN")
-    words = [row[header.index("split")].strip().lower() if "split" in header else "" for row in rows]
     q = np.zeros((len(rows), robot.n_joints))
     for name in set(numbers) - set(extra):
         q[:, robot.joint_index(name)] = np.nan_to_num(numbers[name])
     check_angles(q[complete], robot, joints)
     dropped = {"missing number or NaN": int((~complete).sum())} if not complete.all() else {}
-    held_out = np.array([word in HELD_OUT_WORDS for word in words])
+    held_out = np.array([word.lower() in HELD_OUT_WORDS for word in columns.get("split", len(rows) * [""])])
     return PostureTable(
         q[complete], held_out[complete], {name: numbers[name][complete] for name in extra}, dropped
     )
@@ -115,24 +115,6 @@ def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
         raise MeasurementError(
             f"positions are far beyond the limits, expected radians: {listing(said, limit=5)}"
         )
-
-
-def _read(path: Path) -> tuple[list[str], list[list[str]]]:
-    lines = [row for row in csv_rows(path, "postures") if row and not row[0].lstrip().startswith("#")]
-    if len(lines) < 2:
-        raise RecordingError(f"'{path}' has {len(lines)} lines, expected a header and postures")
-    header = [name.strip() for name in lines[0]]
-    for number, row in enumerate(lines[1:], start=2):
-        if len(row) != len(header):
-            raise RecordingError(f"row {number} of '{path}' has {len(row)} values, expected {len(header)}")
-    return header, lines[1:]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def read_bag_postures(

@@ -1,6 +1,5 @@
 """Tables of numbers converted to a recording: columns to fields of topics, units, stamps, names of joints."""
 
-import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
-from inertial_estimation.files.text_file import read_text
 from inertial_estimation.inputs.config import UNITS
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -22,6 +20,7 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry, Sample
+from inertial_estimation.recordings.tables import Column, Table, number
 from inertial_estimation.signals import (
     NANOSECONDS,
     Array,
@@ -65,88 +64,8 @@ NEEDED = {  # fields without which there is no message of a type
 }
 
 
-class Column(NamedTuple):
-    """A column of a table."""
-
-    path: Path  # file of the table
-    name: str  # its name: of the header, else its number from 1
-    cells: NDArray[np.str_]  # its cells, stripped, shape (k,)
-    lines: Sequence[int]  # line of the file on which each is
-    joint: str  # what the asterisk of a pattern stands for in its name, else its name
-    factor: float = 1.0  # from its numbers to SI units
-
-    def numbers(self) -> Array:
-        """Return the numbers in SI units, NaN for an empty cell, shape (k,).
-
-        Raises:
-            RecordingError: If a cell is no number; names file and line.
-        """
-        numbers = np.full(len(self.cells), np.nan)
-        for row, cell in enumerate(self.cells.tolist()):
-            try:
-                numbers[row] = float(cell or "nan")
-            except ValueError as error:
-                raise self.no_number(row) from error
-        return self.factor * numbers
-
-    def no_number(self, row: int) -> RecordingError:
-        """Return the error that a cell is no number."""
-        cell = one_line(str(self.cells[row]))
-        return RecordingError(
-            f"line {self.lines[row]} of '{one_line(self.path)}' has '{cell}' in column '{self.name}', "
-            "expected a number"
-        )
-
-
-Table = Sequence[Column]
 Fields = Mapping[str, Sequence[Column]]
 """The columns of each field of a topic, in the order of the field's components."""
-
-
-def read_table(path: Path) -> Table:
-    """Read a table, without a last line that is cut short.
-
-    Its separator is the first of comma, semicolon and tab that the first row has, else blanks. Its first row
-    is a header unless it holds only numbers. Empty lines, comments (#), and columns that are empty in every
-    row are left out.
-
-    Raises:
-        RecordingError: If it cannot be read, has no rows, or rows of different lengths.
-    """
-    shown, rows, separator = f"'{one_line(path)}'", list[tuple[int, list[str]]](), ""
-    for number, line in enumerate(read_text(path, "table", RecordingError).splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        separator = separator if rows else next((one for one in (",", ";", "\t") if one in line), "")
-        try:
-            cells = next(csv.reader([line], delimiter=separator)) if separator else line.split()
-        except csv.Error as error:
-            raise RecordingError(f"line {number} of {shown} cannot be read: {error}") from error
-        rows.append((number, [cell.strip() for cell in cells]))
-    header = rows.pop(0)[1] if rows and not _all_numbers(rows[0][1]) else []
-    if not rows:
-        raise RecordingError(f"{shown} has the header {listing(header, limit=12)} and no rows")
-    width = len(header or rows[0][1])
-    if len(rows) > 1 and len(rows[-1][1]) < width:
-        del rows[-1]
-    for number, cells in rows:
-        if len(cells) != width:
-            raise RecordingError(f"line {number} of {shown} has {len(cells)} cells, expected {width}")
-    table = np.array([cells for _number, cells in rows])
-    filled = [i for i in range(width) if (header and header[i]) or (table[:, i] != "").any()]
-    names = [header[i] for i in filled] if header else [str(k + 1) for k in range(len(filled))]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise RecordingError(f"{shown} has more than one column {listing(twice, limit=12)}")
-    lines = [number for number, _cells in rows]
-    return [Column(path, name, table[:, i], lines, name) for name, i in zip(names, filled, strict=True)]
-
-
-def _all_numbers(cells: Sequence[str]) -> bool:
-    try:
-        return all(float(cell) is not None for cell in cells if cell)
-    except ValueError:
-        return False
 
 
 def convert_tables(
@@ -183,10 +102,9 @@ def convert_tables(
         if last == TIME:
             times.append(columns)
             continue
-        fields = by_topic.setdefault(topic, {})
-        if last in fields:
+        if last in by_topic.get(topic, ()):
             raise ConfigurationError(f"field '{name}' is mapped more than once")
-        fields[last] = _columns_of(name, columns, tables, kind)
+        by_topic.setdefault(topic, {})[last] = _columns_of(name, columns, tables, kind)
         kinds[topic] = kind.message_type
     if len(times) + (rate > 0.0) != 1:
         raise ConfigurationError(
@@ -195,8 +113,8 @@ def convert_tables(
         )
     if not kinds:
         raise ConfigurationError("--map gives no field but the time")
-    remarks: list[str] = []
-    stamps = {table[0].path: _stamps(table, times, rate) for table in tables}
+    remarks = [f"{table.cut}, and is left out" for table in tables if table.cut]
+    stamps = {table.path: _stamps(table, times, rate) for table in tables}
     first = min(int(one.min()) for one in stamps.values())
     if first < NANOSECONDS:
         stamps = {path: one + (NANOSECONDS - first) for path, one in stamps.items()}
@@ -215,7 +133,7 @@ def convert_tables(
 
 def _stamps(table: Table, times: Sequence[str], rate: float) -> Stamps:
     """Return the stamp of each row [ns], shape (k,); columns of seconds and nanoseconds are added exactly."""
-    stamps = np.zeros(len(table[0].cells), dtype=np.int64)
+    stamps = np.zeros(len(table.columns[0].cells), dtype=np.int64)
     if not times:
         return np.round(np.arange(len(stamps)) * (NANOSECONDS / rate)).astype(np.int64)
     for column in _columns_of(TIME, times[0], [table], FIELDS[TIME]):
@@ -251,8 +169,16 @@ def _entries(
         alone = sum(len(stamps[path]) - len(times) for path in paths)
         if alone:
             remarks.append(f"{topic}: {alone} rows of its files have no row of that time in another one")
-    values = {name: _values(name, columns, rows) for name, columns in fields.items()}
-    filled = ~np.all([np.isnan(array).all(axis=1) for array in values.values()], axis=0)
+    values = {}
+    for field, columns in fields.items():
+        numbers = [column.numbers() for column in columns]
+        for column, all_rows in zip(columns, numbers, strict=True):
+            if np.isnan(all_rows).all():
+                name = f"'{column.name}' of '{one_line(column.path)}'"
+                raise RecordingError(f"column {name}, mapped to '{field}', holds no number")
+        of_times = [n[rows[column.path]] for column, n in zip(columns, numbers, strict=True)]
+        values[field] = np.stack(of_times, axis=1)
+    filled = ~np.isnan(np.concatenate(list(values.values()), axis=1)).all(axis=1)
     if not filled.all():
         remarks.append(f"{topic}: {int((~filled).sum())} rows without a number are left out")
     return [
@@ -260,18 +186,6 @@ def _entries(
         for i, stamp_ns in enumerate(times.tolist())
         if filled[i]
     ]
-
-
-def _values(field: str, columns: Sequence[Column], rows: Mapping[Path, NDArray[np.intp]]) -> Array:
-    """Return the numbers of a field in SI units, shape (k, n)."""
-    values = []
-    for column in columns:
-        numbers = column.numbers()
-        if np.isnan(numbers).all():
-            name = f"'{column.name}' of '{one_line(column.path)}'"
-            raise RecordingError(f"column {name}, mapped to '{field}', holds no number")
-        values.append(numbers[rows[column.path]])
-    return np.stack(values, axis=1)
 
 
 def _in_joint_order(fields: Fields, joints: Sequence[str]) -> tuple[Fields, tuple[str, ...]]:
@@ -323,18 +237,26 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
     """Find the columns of a field; see `convert_tables`."""
     columns: list[Column] = []
     scaled = 0  # those that have their unit
-    for token in (part.strip() for part in text.split(",")):
-        found, unit = _found(token, tables), re.fullmatch(r"(.*)\[([^\[\]]*)\]", token, re.DOTALL)
-        name = unit[1].strip() if unit and not found else token  # a column's own name may have brackets
-        found = found or _found(name, tables)
+    for name in (part.strip() for part in text.split(",")):
+        found = _found(name, tables)  # a column's own name may have brackets
+        scale = None if found else re.fullmatch(r"(.*)\[([^\[\]]*)\]", name, re.DOTALL)
+        if scale:
+            name = scale[1].strip()
+            found = _found(name, tables)
         if not found:
-            known = [f"{c.path.stem}.{c.name}" if len(tables) > 1 else c.name for t in tables for c in t]
-            files = listing(f"'{one_line(table[0].path)}'" for table in tables)
+            known = [
+                f"{c.path.stem}.{c.name}" if len(tables) > 1 else c.name for t in tables for c in t.columns
+            ]
+            files = listing(f"'{one_line(table.path)}'" for table in tables)
             hint = did_you_mean(name, known, "there are")
             raise RecordingError(f"no column '{one_line(name)}' in {files} for '{one_line(field)}'{hint}")
         columns += found
-        if unit and name is not token:
-            factor = _factor(unit[2].strip(), kind, field)
+        if scale:
+            unit = scale[2].strip()
+            factor = kind.units.get(unit, number(unit))
+            if not factor or not math.isfinite(factor):
+                units = f"there are {listing(kind.units)}, or a factor"
+                raise ConfigurationError(f"no unit '{one_line(unit)}' of '{one_line(field)}'; {units}")
             columns[scaled:] = [column._replace(factor=factor) for column in columns[scaled:]]
             scaled = len(columns)
     if kind.sizes and len(columns) not in kind.sizes:
@@ -343,45 +265,27 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
     return columns
 
 
-def _found(token: str, tables: Sequence[Table]) -> list[Column]:
+def _found(name: str, tables: Sequence[Table]) -> Sequence[Column]:
     """Return the columns that a part between commas means, of the only table that has them."""
-    for table in tables:
-        file = f"{table[0].path.stem}."
-        if token.startswith(file) and (found := _in_table(token.removeprefix(file), table)):
-            return found
-    hits = [found for table in tables if (found := _in_table(token, table))]
+    files = [f"{table.path.stem}." for table in tables]
+    own = [_in_table(name[len(f) :], t) for f, t in zip(files, tables, strict=True) if name.startswith(f)]
+    hits = [*filter(None, own)][:1] or [*filter(None, (_in_table(name, table) for table in tables))]
     if len(hits) > 1:
-        shown = one_line(token)
+        shown = one_line(name)
         raise ConfigurationError(
             f"column '{shown}' is in several files: write FILE.{shown}, FILE without its ending"
         )
     return hits[0] if hits else []
 
 
-def _in_table(name: str, table: Table) -> list[Column]:
+def _in_table(name: str, table: Table) -> Sequence[Column]:
     """Return the columns of one table that a name, number, range of numbers or pattern means."""
-    named = [column for column in table if column.name == name]
-    numbers = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", name)
-    if named or not ("*" in name or numbers):
+    if named := [column for column in table.columns if column.name == name]:
         return named
-    if numbers:
+    if numbers := re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", name):
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
-        chosen = enumerate(table[first - 1 : last], start=first) if 1 <= first <= last <= len(table) else ()
-        return [column._replace(joint=str(i)) for i, column in chosen]
+        chosen = range(first, last + 1) if first >= 1 and last <= len(table.columns) else ()
+        return [table.columns[i - 1]._replace(joint=str(i)) for i in chosen]
     pattern = re.compile("(.+)".join(re.escape(part) for part in name.split("*", 1)))
-    matches = [(column, pattern.fullmatch(column.name)) for column in table]
+    matches = [(column, pattern.fullmatch(column.name)) for column in table.columns]
     return [column._replace(joint=match[1]) for column, match in matches if match]
-
-
-def _factor(unit: str, kind: FieldKind, field: str) -> float:
-    if unit in kind.units:
-        return kind.units[unit]
-    try:
-        factor = float(unit)
-    except ValueError:
-        factor = 0.0
-    if not math.isfinite(factor) or factor == 0.0:
-        raise ConfigurationError(
-            f"no unit '{one_line(unit)}' of '{one_line(field)}'; there are {listing(kind.units)}, or a factor"
-        )
-    return factor

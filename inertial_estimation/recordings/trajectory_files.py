@@ -6,11 +6,11 @@ import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import write_table
-from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.inputs.messages import set_stamp
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.bag_writer import BagWriter, bag_folder, check_bag_folder
-from inertial_estimation.signals import NANOSECONDS, Array
+from inertial_estimation.recordings.tables import read_columns
+from inertial_estimation.signals import NANOSECONDS
 
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
 POINT_TYPE = "trajectory_msgs/msg/JointTrajectoryPoint"
@@ -37,24 +37,16 @@ def read_trajectory_csv(path: str | Path) -> JointTrajectory:
     Raises:
         RecordingError: If the file is missing, has no such columns, or holds what is no number.
     """
-    rows = csv_rows(path, "trajectory")
-    header = rows[0] if rows else []
-    if TIME not in header:
-        raise RecordingError(f"'{path}' has no column '{TIME}'; it has {listing(header)}")
-    names = tuple(dict.fromkeys(c.rsplit(".", 1)[0] for c in header if c.rsplit(".", 1)[-1] in FIELDS))
-    missing = [f"{n}.{f}" for n in names for f in FIELDS if f"{n}.{f}" not in header]
+    columns = read_columns(Path(path))
+    if TIME not in columns:
+        raise RecordingError(f"'{path}' has no column '{TIME}'; it has {listing(columns)}")
+    parts = [name.rpartition(".") for name in columns]
+    names = tuple(dict.fromkeys(joint for joint, _point, field in parts if field in FIELDS))
+    missing = [f"{n}.{f}" for n in names for f in FIELDS if f"{n}.{f}" not in columns]
     if missing or not names:
         raise RecordingError(f"'{path}' misses the columns {listing(missing)} of a trajectory")
-    try:
-        table = np.array([[float(value) for value in row] for row in rows[1:]], dtype=np.float64)
-        table = table.reshape(-1, len(header))
-    except ValueError as error:
-        raise RecordingError(f"'{path}' holds what is no table of numbers: {error}") from error
-
-    def columns(field: str) -> Array:
-        return table[:, [header.index(f"{name}.{field}") for name in names]]
-
-    return JointTrajectory(names, table[:, header.index(TIME)], *(columns(field) for field in FIELDS))
+    q, v, a = (np.stack([columns[f"{n}.{f}"].numbers() for n in names], axis=1) for f in FIELDS)
+    return JointTrajectory(names, columns[TIME].numbers(), q, v, a)
 
 
 def write_trajectory_bag(

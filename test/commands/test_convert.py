@@ -71,6 +71,7 @@ def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys)
     samples = converted(tmp_path, table, *arguments)
     said = capsys.readouterr().err
     assert "/foot/wrench: 1 rows without a number are left out" in said
+    assert f"line 5 of '{table}' has 2 cells, expected 4, and is left out" in said
     assert [s.stamp_ns for s in samples["/foot/wrench"]] == [1_000_000_000, 1_020_000_000]
     np.testing.assert_array_equal(samples["/foot/wrench"][1].wrench_F[:3], [4e3, 5e3, 6e3])
     assert [s.stamp_ns for s in samples["/joint_states"]] == [1_010_000_000]

@@ -231,10 +231,15 @@ def test_bag_round_trip_to_the_nanosecond(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no column 'time_from_start'"),
+        ("", "and no rows"),
+        ("a.position\n0\n", "no column 'time_from_start'"),
         ("time_from_start,a.position\n0,1\n", r"misses the columns a\.velocity, a\.acceleration"),
-        ("time_from_start,a.position,a.velocity,a.acceleration\n0,1,x,1\n", "no table of numbers"),
-        ("time_from_start,a.position,a.velocity,a.acceleration\n0,1,1\n", "no table of numbers"),
+        (
+            "time_from_start,a.position,a.velocity,a.acceleration\n0,1,x,1\n",
+            "'x' in column 'a.velocity'",
+        ),
+        ("time_from_start,a.position,a.velocity,a.acceleration\n0,1,1\n", "line 2 .* 3 cells"),
+        ("time_from_start,a.position,a.velocity,a.acceleration\n0,1,1,1\n1,1\n", "line 3 .* 2 cells"),
     ],
 )
 def test_bad_csv_is_refused(tmp_path: Path, text: str, reason: str) -> None:
