@@ -16,7 +16,7 @@ from benchmarks.referee.readings import changed, of_type
 from inertial_estimation import BagRecording, ImuSample, WrenchSample
 from inertial_estimation.inputs.field_map import FieldMap
 from inertial_estimation.inputs.messages import CONVERSIONS
-from inertial_estimation.recordings.bag_writer import BagWriter, empty_message
+from inertial_estimation.recordings.bag_writer import empty_message, new_bag
 
 IMU_TOPIC, SWITCH = "/imu/data", "std_msgs/msg/Bool"
 LOW_STATE = f"""uint8[2] head
@@ -46,7 +46,7 @@ def sent(recording: Any, bag: Path, frame_id: str = "", *, switches: bool = Fals
     """Write a recording whose IMU messages have a frame in their header, or whose feet are switches."""
     on_off = {name for name in recording.topics if switches and name.endswith("/wrench")}
     topics = {name: SWITCH if name in on_off else kind for name, kind in recording.topics.items()}
-    with BagWriter(bag, topics, "mcap") as writer:
+    with new_bag(bag, topics) as writer:
         messages = {topic: writer.new(kind) for topic, kind in topics.items()}
         for entry in recording.messages:
             message = messages[entry.topic]

@@ -228,9 +228,9 @@ def _orientations(
 def _readings(recording: BagRecording, topic: str) -> Iterator[tuple[Sample, Array | None]]:
     """Yield the samples of a topic, each with its orientation x y z w or None."""
     if recording.topics[topic] == IMU_TYPE:
-        orientations = map(imu_orientation_from_msg, recording.messages(topic))
-        for entry, quaternion in zip(recording.entries([topic]), orientations, strict=True):
-            yield entry.sample, quaternion
+        orientations: Iterator[Any] = recording.entries([topic], convert=imu_orientation_from_msg)
+        for entry, orientation in zip(recording.entries([topic]), orientations, strict=True):
+            yield entry.sample, orientation.sample
         return
     for entry in recording.entries([topic]):
         assert isinstance(entry.sample, OrientationSample)

@@ -1,53 +1,35 @@
 """Bags written with the package `rosbags`, no ROS needed: message by message, or a whole recording."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
+from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 from inertial_estimation.files.text_file import resolved_path
 from inertial_estimation.inputs.messages import CONVERSIONS
-from inertial_estimation.recordings.recording import MemoryRecording
+from inertial_estimation.recordings.recording import MemoryRecording, message_types
 
 STORAGES = ("mcap", "sqlite3")
 
 
-class BagWriter(AbstractContextManager["BagWriter"]):
-    """Writes a bag; it is complete when the context ends."""
+class BagWriter:
+    """Writes the messages of a bag, and files beside it.
 
-    def __init__(self, path: Path, topics: Mapping[str, str], storage: str = "mcap") -> None:
-        """Begin a bag in a new folder.
+    Attributes:
+        folder: The folder of the bag while it is written.
+    """
 
-        Args:
-            path: The folder.
-            topics: Message type by topic.
-            storage: One of `STORAGES`.
-
-        Raises:
-            RecordingError: If the storage is not supported.
-            MissingDependencyError: If `rosbags` is not installed.
-        """
-        if storage not in STORAGES:
-            raise RecordingError(f"no storage '{storage}', expected one of {listing(STORAGES)}")
-        rosbag2, self._typestore = _rosbags()
-        self._types = dict(topics)
-        plugin = getattr(rosbag2.StoragePlugin, storage.upper())
-        self._writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
-        self._writer.open()
+    def __init__(self, writer: Any, topics: Mapping[str, str]) -> None:
+        """Write with a writer of `rosbags`; message type by topic."""
+        self.folder, self._writer, self._types, self._typestore = writer.path, writer, topics, message_types()
         self._connections = {
-            topic: self._writer.add_connection(topic, kind, typestore=self._typestore)
+            topic: writer.add_connection(topic, kind, typestore=self._typestore)
             for topic, kind in topics.items()
         }
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._writer.close()
 
     def new(self, message_type: str) -> Any:
         """Return an empty message of a type, ``package/msg/Name``."""
@@ -59,6 +41,34 @@ class BagWriter(AbstractContextManager["BagWriter"]):
         self._writer.write(self._connections[topic], log_ns, data)
 
 
+@contextmanager
+def new_bag(
+    path: str | Path, topics: Mapping[str, str], *, storage: str = "mcap", overwrite: bool = False
+) -> Iterator[BagWriter]:
+    """Yield the writer of a bag, which is in its place when the context ends, whole or not at all.
+
+    Args:
+        path: Folder to make.
+        topics: Message type by topic.
+        storage: One of `STORAGES`.
+        overwrite: Whether a rosbag2 folder at that place is replaced.
+
+    Raises:
+        RecordingError: If the storage is not supported.
+        ConfigurationError: If the folder cannot be written, or holds something.
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    target = check_bag_folder(path, overwrite=overwrite)
+    if storage not in STORAGES:
+        raise RecordingError(f"no storage '{storage}', expected one of {listing(STORAGES)}")
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
+    with result_folder(target.parent) as partial:
+        plugin = StoragePlugin[storage.upper()]
+        with Writer(partial / target.name, version=9, storage_plugin=plugin) as writer:
+            yield BagWriter(writer, topics)
+
+
 def write_recording(
     recording: MemoryRecording,
     path: str | Path,
@@ -68,7 +78,7 @@ def write_recording(
     overwrite: bool = False,
     further_files: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a recording as a rosbag2 folder, whole or not at all.
+    """Write a recording as a rosbag2 folder, whole or not at all; errors are those of `new_bag`.
 
     Args:
         recording: What to write.
@@ -79,34 +89,19 @@ def write_recording(
         further_files: Texts of other files to write into the folder, by name.
 
     Raises:
-        RecordingError: If the storage or a message type is not supported.
-        ConfigurationError: If the folder cannot be written, or holds something.
-        MissingDependencyError: If `rosbags` is not installed.
+        RecordingError: If a message type is not supported.
     """
-    target = check_bag_folder(path, overwrite=overwrite)
     for topic, kind in recording.topics.items():
         if kind not in CONVERSIONS:
             raise RecordingError(f"topic '{topic}' has type {kind}, expected one of {listing(CONVERSIONS)}")
-    with bag_folder(target) as partial:
-        with BagWriter(partial, recording.topics, storage) as writer:
-            messages = {topic: writer.new(kind) for topic, kind in recording.topics.items()}  # used again
-            for entry in recording.messages:
-                message, conversion = messages[entry.topic], CONVERSIONS[recording.topics[entry.topic]]
-                conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
-                writer.write(entry.topic, entry.log_ns, message)
+    with new_bag(path, recording.topics, storage=storage, overwrite=overwrite) as bag:
+        messages = {topic: bag.new(kind) for topic, kind in recording.topics.items()}  # used again
+        for entry in recording.messages:
+            message, conversion = messages[entry.topic], CONVERSIONS[recording.topics[entry.topic]]
+            conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
+            bag.write(entry.topic, entry.log_ns, message)
         for name, text in (further_files or {}).items():
-            write_text(partial / name, text)
-
-
-@contextmanager
-def bag_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder of the same name for a bag, which takes the target's place at the end.
-
-    Args:
-        target: Folder that `check_bag_folder` has returned.
-    """
-    with result_folder(target.parent) as partial:
-        yield partial / target.name
+            write_text(bag.folder / name, text)
 
 
 def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
@@ -123,7 +118,7 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
         ConfigurationError: If something else is there, or the folder cannot be written.
         MissingDependencyError: If `rosbags` is not installed.
     """
-    _rosbags()
+    message_types()
     is_bag = (resolved_path(path) / "metadata.yaml").is_file()
     remedy = (
         "replace the recording with --overwrite" if is_bag else "empty it: only a rosbag2 folder is replaced"
@@ -155,15 +150,3 @@ def _empty_field(typestore: Any, node: Any, detail: Any) -> Any:
     if of.name == "BASE" and element[0] != "string":
         return np.zeros(length if node.name == "ARRAY" else 0, element[0])
     return [_empty_field(typestore, of, element) for _ in range(length if node.name == "ARRAY" else 0)]
-
-
-def _rosbags() -> tuple[Any, Any]:
-    """Return the module of rosbags for bags of ROS 2, and its types."""
-    try:
-        from rosbags import rosbag2
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingDependencyError(
-            "writing a recording needs the package 'rosbags': pip install rosbags"
-        ) from error
-    return rosbag2, get_typestore(Stores.ROS2_JAZZY)

@@ -58,35 +58,27 @@ class BagFile:
 
     Attributes:
         path: The file or folder.
-        topics: Message type by topic.
-        message_count: Number of messages.
-        start_ns: Log time of the first of them [ns].
-        end_ns: Log time of the last of them [ns].
+        reader: What reads it, of `rosbags`.
+        start_ns: Log time of the first message [ns].
+        end_ns: Log time of the last message [ns].
     """
 
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        """Open it.
-
-        Args:
-            path: The file or folder.
-            warn: Called with a sentence once if something of it is missing or damaged.
+    def __init__(self, path: Path, warnings: list[str]) -> None:
+        """Open it; a sentence is added to the warnings if something of it is missing or damaged, also later.
 
         Raises:
             RecordingError: If it is no bag, or nothing of it can be read.
         """
-        self.path, self.message_count = path, -1
-        self._warn, self._open, self._repaired = warn, ExitStack(), False
+        self.path, self._warnings, self._open, self._repaired = path, warnings, ExitStack(), False
+        self.reader: Any = None
         try:
-            self._reader = self._opened(path)
-            self.message_count = int(self._reader.message_count)
-            if path.suffix != ROS1 and not getattr(self._reader.storage, "chunks", True):
-                any(False for _ in self._reader.messages())  # rosbags reads these in their order alone
+            self.reader = self._opened(path)
+            if path.suffix != ROS1 and not getattr(self.reader.storage, "chunks", True):
+                any(False for _ in self.reader.messages())  # rosbags reads these in their order alone
         except Exception as error:  # whatever a damaged file makes rosbags stumble over
-            self._reader = self._recovered(error)
-        self.topics: dict[str, str] = {c.topic: c.msgtype for c in self._reader.connections}
-        self.message_count = int(self._reader.message_count)
-        self.start_ns = int(self._reader.start_time)
-        self.end_ns = int(self._reader.end_time) - 1  # rosbags counts the end as exclusive
+            self.reader = self._recovered(error)
+        self.start_ns = int(self.reader.start_time)
+        self.end_ns = int(self.reader.end_time) - 1  # rosbags counts the end as exclusive
 
     def close(self) -> None:
         """Close the file."""
@@ -99,24 +91,16 @@ class BagFile:
             RecordingError: If the file is damaged, and nothing more of it can be read.
         """
         count = 0
-        try:
-            for message in self._messages(topics, start_ns):
-                count += 1
-                yield message
-        except Exception as error:  # whatever a damaged file makes the reader stumble over
-            self._reader = self._recovered(error)
-            yield from islice(self._messages(topics, start_ns), count, None)
-
-    def _messages(self, topics: Collection[str], start_ns: int | None) -> Iterator[RecordedMessage]:
-        connections = [c for c in self._reader.connections if c.topic in topics]
-        if connections:  # for rosbags none means all
-            for connection, log_ns, data in self._reader.messages(connections, start=start_ns):
-                yield RecordedMessage(connection.topic, log_ns, data)
-
-    def definition(self, message_type: str) -> str:
-        """Return the definition of a message type that the file has, with those it needs; empty: none."""
-        found = (c.msgdef.data for c in self._reader.connections if c.msgtype == message_type)
-        return str(next(found, ""))
+        while connections := [c for c in self.reader.connections if c.topic in topics]:  # none would mean all
+            try:
+                for connection, log_ns, data in islice(
+                    self.reader.messages(connections, start=start_ns), count, None
+                ):
+                    count += 1
+                    yield RecordedMessage(connection.topic, log_ns, data)
+                return
+            except Exception as error:  # whatever a damaged file makes the reader stumble over
+                self.reader = self._recovered(error)
 
     def _opened(self, path: Path) -> Any:
         from rosbags import rosbag1, rosbag2
@@ -131,65 +115,51 @@ class BagFile:
             RecordingError: If there are none, or the file is no mcap.
         """
         cannot = f"'{self.path}' is truncated or damaged: {one_line(error)}"
-        if self._repaired:
-            raise RecordingError(cannot) from error
+        if self._repaired or self.path.suffix != ".mcap":
+            remedy = {ROS1: "; 'rosbag reindex' may mend it", ".db3": "; 'sqlite3 FILE .recover' may mend it"}
+            raise RecordingError(cannot + remedy.get(self.path.suffix, "")) from error
         self._repaired = True
-        remedies = {ROS1: "rosbag reindex", ".db3": "sqlite3 FILE .recover"}
-        if self.path.suffix != ".mcap":
-            remedy = remedies.get(self.path.suffix)
-            raise RecordingError(cannot + (f"; '{remedy}' may mend it" if remedy else "")) from error
         try:
             copy, damaged = recover(self.path, Path(self._open.enter_context(TemporaryDirectory())))
             reader = self._opened(copy)
         except Exception as second:  # ours, or of writing the copy
             self.close()
             raise RecordingError(f"{cannot}; {one_line(second)}") from error
-        if reader.message_count != self.message_count:
+        if self.reader is None or reader.message_count != self.reader.message_count:
             lost = f"{damaged} damaged chunk(s) and " if damaged else ""
             length_s = seconds(reader.end_time - 1 - reader.start_time)
-            self._warn(
+            self._warnings.append(
                 f"{cannot}; {reader.message_count} messages over {length_s:.3f} s can be read, "
                 f"{lost}what was recorded behind them is left out"
             )
         return reader
 
 
-def open_bag(path: Path) -> tuple[list[BagFile], list[str]]:
-    """Open a bag.
+def _opened(path: Path, warnings: list[str]) -> list[BagFile]:
+    """Open the files of a bag that have messages; they are returned in the order of the first of them.
 
     A recorder that was killed or lost its power leaves no metadata.yaml, and a file without its end: what is
     there is read, and a warning says what is missing.
-
-    Args:
-        path: Folder of the bag, or its file.
-
-    Returns:
-        Its files with messages, in the order of the first of them, and what is missing or damaged, a sentence
-        each; damage within a file is added when it is read.
-
-    Raises:
-        RecordingError: If there is no bag, or nothing of it can be read.
     """
     if not path.exists():
         raise RecordingError(f"no recording '{path}'; expected {EXPECTED}")
     if path.is_file() and path.suffix not in ENDINGS:
         raise RecordingError(f"'{path}' is no recording; expected {EXPECTED}")
-    said: list[str] = []
     opened: list[BagFile] = []
     problems: list[str] = []
-    for file in _files_of(path, said) if path.is_dir() else [path]:
+    for file in _files_of(path, warnings) if path.is_dir() else [path]:
         try:
-            opened.append(BagFile(file, said.append))
+            opened.append(BagFile(file, warnings))
         except RecordingError as error:
             problems.append(str(error))
-    readable = sorted((file for file in opened if file.message_count), key=lambda file: file.start_ns)
+    readable = [file for file in opened if file.reader.message_count]
     if not readable:
         raise RecordingError([*problems, f"the recording '{path}' is empty: it has no messages"][0])
-    said += problems
-    return readable, said
+    warnings += problems
+    return sorted(readable, key=lambda file: file.start_ns)
 
 
-def _files_of(folder: Path, said: list[str]) -> list[Path]:
+def _files_of(folder: Path, warnings: list[str]) -> list[Path]:
     """Return the files of a bag, or its folder if rosbags has to decompress them."""
     names: list[str] = []
     if (folder / METADATA).exists():
@@ -200,11 +170,11 @@ def _files_of(folder: Path, said: list[str]) -> list[Path]:
             if str(information.get("compression_mode") or "none").lower() != "none":
                 return [folder]
         except (ConfigurationError, KeyError, TypeError, AttributeError, ValueError) as error:
-            said.append(
+            warnings.append(
                 f"{METADATA} of '{folder}' is damaged, its files are read without it: {one_line(error)}"
             )
     else:
-        said.append(f"'{folder}' has no {METADATA}: its recorder did not end regularly")
+        warnings.append(f"'{folder}' has no {METADATA}: its recorder did not end regularly")
     gone = [name for name in names if not (folder / name).is_file()]
     there = [folder / name for name in names if name not in gone]
     files = there or sorted(file for file in folder.iterdir() if file.suffix in ENDINGS)
@@ -212,7 +182,7 @@ def _files_of(folder: Path, said: list[str]) -> list[Path]:
         content = listing(sorted(item.name for item in folder.iterdir()))
         raise RecordingError(f"'{folder}' is no rosbag2 recording: it has {content}, expected {EXPECTED}")
     if gone:
-        said.append(f"'{folder}' lacks {listing(gone)}, which its {METADATA} lists")
+        warnings.append(f"'{folder}' lacks {listing(gone)}, which its {METADATA} lists")
     return files
 
 
@@ -274,6 +244,19 @@ class MemoryRecording:
         """Return None: there are no bytes."""
 
 
+def message_types() -> Any:
+    """Return the message types of ROS 2 that `rosbags` knows, to which others can be added.
+
+    Raises:
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    try:
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise MissingDependencyError("recordings need the package 'rosbags': pip install rosbags") from error
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
 class BagRecording(AbstractContextManager["BagRecording"]):
     """A bag of ROS 2 (mcap or sqlite3) or ROS 1, read with the package `rosbags`, no ROS needed.
 
@@ -297,17 +280,11 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             RecordingError: If there is no bag, or no message of it can be read.
             MissingDependencyError: If `rosbags` is not installed.
         """
-        try:
-            from rosbags.typesys import Stores, get_typestore
-        except ImportError as error:
-            raise MissingDependencyError(
-                "reading a recording needs the package 'rosbags': pip install rosbags"
-            ) from error
-        self.name = str(path)
-        self._typestore = get_typestore(Stores.ROS2_JAZZY)
-        self._files, self.warnings = open_bag(Path(path))
+        self._typestore = message_types()
+        self.name, self.warnings = str(path), list[str]()
+        self._files = _opened(Path(path), self.warnings)
         self.topics: dict[str, str] = {
-            name: kind for file in self._files for name, kind in file.topics.items()
+            c.topic: c.msgtype for file in self._files for c in file.reader.connections
         }
         self.start_ns = min(file.start_ns for file in self._files)
         self.end_ns = max(file.end_ns for file in self._files)
@@ -334,10 +311,15 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 content = bytes(self._typestore.ros1_to_cdr(message.content, kind))
                 yield message._replace(content=content)
 
-    def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
+    def entries(
+        self,
+        topics: Collection[str],
+        start_ns: int | None = None,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `MemoryRecording`.
 
-        One whose fields do not fit together is left out.
+        One whose fields do not fit together is left out. A conversion takes the message with all its fields.
 
         Raises:
             RecordingError: If a message is damaged, or of a type that is no signal.
@@ -346,27 +328,14 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         for topic, log_ns, data in self.unread(topics, start_ns):
             if topic not in readers:
                 check_topic(self, topic, CONVERSIONS)
-                readers[topic] = MessageReader(self.topics[topic], self.deserializer(topic))
+                readers[topic] = MessageReader(self.topics[topic], self.deserializer(topic), convert)
             try:
                 yield RecordingEntry(topic, log_ns, readers[topic].read(data))
             except DamagedMessageError as error:
-                raise self._damaged(topic, error) from error
+                said = f"a message on '{topic}' of '{self.name}' is damaged: {one_line(error)}"
+                raise RecordingError(said) from error
             except MeasurementError:
                 continue
-
-    def messages(self, topic: str) -> Iterator[Any]:
-        """Yield the messages of one topic with all their fields, including those without a signal.
-
-        Raises:
-            RecordingError: If the file or a message is damaged.
-        """
-        deserialize = self.deserializer(topic)
-        for message in self.unread([topic]):
-            try:
-                content = deserialize(message.content)
-            except Exception as error:  # whatever a damaged message makes rosbags stumble over
-                raise self._damaged(topic, error) from error
-            yield content
 
     def deserializer(self, topic: str) -> Callable[[bytes], Any]:
         """Return what builds the messages of a topic from their bytes.
@@ -384,16 +353,14 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             return
         from rosbags.typesys import get_types_from_msg
 
-        text = next(filter(None, (file.definition(message_type) for file in self._files)), "")
-        if not text:
+        connections = (c for file in self._files for c in file.reader.connections)
+        text = next((c.msgdef.data for c in connections if c.msgtype == message_type and c.msgdef.data), None)
+        if text is None:
             raise RecordingError(
                 f"'{self.name}' has no definition of {message_type}, which is not known here"
             )
         types = get_types_from_msg(text, message_type)
         self._typestore.register({name: fields for name, fields in types.items() if name not in known})
-
-    def _damaged(self, topic: str, error: Exception) -> RecordingError:
-        return RecordingError(f"a message on '{topic}' of '{self.name}' is damaged: {one_line(error)}")
 
 
 Recording: TypeAlias = MemoryRecording | BagRecording

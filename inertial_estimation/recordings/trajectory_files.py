@@ -8,7 +8,7 @@ from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import write_table
 from inertial_estimation.inputs.messages import set_stamp
 from inertial_estimation.models.joint_trajectory import JointTrajectory
-from inertial_estimation.recordings.bag_writer import BagWriter, bag_folder, check_bag_folder
+from inertial_estimation.recordings.bag_writer import new_bag
 from inertial_estimation.recordings.tables import read_columns
 from inertial_estimation.signals import NANOSECONDS
 
@@ -52,20 +52,15 @@ def read_trajectory_csv(path: str | Path) -> JointTrajectory:
 def write_trajectory_bag(
     path: str | Path, trajectory: JointTrajectory, *, stamp_ns: int = 0, overwrite: bool = False
 ) -> None:
-    """Write a trajectory as one message in a rosbag2 folder (mcap).
+    """Write a trajectory as one message in a rosbag2 folder (mcap); errors are those of `new_bag`.
 
     Args:
         path: Folder to make.
         trajectory: The trajectory.
         stamp_ns: Stamp of the message; zero asks a controller to start at once.
         overwrite: Whether a rosbag2 folder at that place is replaced.
-
-    Raises:
-        ConfigurationError: If the folder cannot be written, or holds something.
-        MissingDependencyError: If `rosbags` is not installed.
     """
-    target = check_bag_folder(path, overwrite=overwrite)
-    with bag_folder(target) as partial, BagWriter(partial, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}) as writer:
+    with new_bag(path, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}, overwrite=overwrite) as writer:
         message = writer.new(TRAJECTORY_TYPE)
         set_stamp(message.header.stamp, stamp_ns)
         message.joint_names = list(trajectory.joint_names)
