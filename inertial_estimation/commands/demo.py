@@ -121,12 +121,12 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         self._processes.check()
         self._listener = self._listener or self._listen()
         self._listener.take()
-        if not self._simulating and all(self._record.reports[node] for node in ANSWERING):
+        answers = {name.partition(":")[0] for name in self._record.reports}
+        if not self._simulating and answers.issuperset(ANSWERING):
             # A filter that started later would learn the weight as part of the robot.
             self._start(SIMULATOR_NODE)
             self._simulating = True
-        released_at = self._record.facts.get((SIMULATION, RELEASED_AT), "0")
-        self._released_ns = round(float(released_at) * NANOSECONDS)
+        self._released_ns = round(float(self._reported(SIMULATION, RELEASED_AT)) * NANOSECONDS)
         received = (self._record.joints, self._scene.joint), (self._record.inertias, self._scene.link)
         stamp_ns = min(series[name][-1][0] if series.get(name) else 0 for series, name in received)
         now_s = time.monotonic()
@@ -168,8 +168,8 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         return {
             "adaptation": self.adaptation,
             "fallen": self._fallen,
-            "command_timeouts": int(self._record.facts.get((COMMANDS, "time-outs"), 0)),
-            "complaints": [f"{part}: {text}" for part, text in self._record.complaints.items()],
+            "command_timeouts": int(self._reported(COMMANDS, "time-outs")),
+            "complaints": [f"{name}: {h.message}" for name, h in self._record.reports.items() if h.level],
             "wall_s": round(self._progress_s - self._begin_s, 1),
         }
 
@@ -184,7 +184,12 @@ class DemoRun(AbstractContextManager["DemoRun"]):
 
     @property
     def _fallen(self) -> bool:
-        return self._record.facts.get((SIMULATION, FALLEN)) == "true"
+        return self._reported(SIMULATION, FALLEN) == "true"
+
+    def _reported(self, part: str, key: str) -> str:
+        """Return a value of the diagnostics, "0" before it comes."""
+        report = self._record.reports.get(part)
+        return report.values.get(key, "0") if report else "0"
 
     @property
     def _reached_end(self) -> bool:

@@ -178,7 +178,7 @@ def figure_of_masses(results: ReplayResults) -> Figure:
             Series("published", t, table["mass"], "dashed", colour=INK),
         ]
         if results.truth is not None and link in results.truth.steps:
-            true = results.truth.masses(link, t)
+            true = results.truth.over_time(link, t)[:, 0]
             lines.insert(0, Series(f"truth {true[-1]:.3f} kg", t, true, "reference"))
         nominal = float(mass[0] - table["payload_mass"][0])
         levels = [Level(nominal, f"description {nominal:.2f} kg")]
@@ -331,8 +331,7 @@ def figure_of_trunk(results: ReplayResults) -> Figure:
     time, table, truth = results.time, results.tables[TRUNK_FILE], results.truth
     t, link, true = time.of(table["stamp_ns"]), table["link"][0], {}
     if truth is not None and link in truth.steps:
-        columns = np.column_stack([truth.masses(link, t), truth.coms(link, t)]).T
-        true = dict(zip(("mass", *xyz("com")), columns, strict=True))
+        true = dict(zip(("mass", *xyz("com")), truth.over_time(link, t).T, strict=True))
     spans = spans_of(t, table["hold"], "asked to hold")
     marks = [Mark(time.at(stamp_ns), event.values[KIND]) for stamp_ns, event in results.events]
     drawn = []

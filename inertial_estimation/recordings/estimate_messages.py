@@ -1,7 +1,7 @@
-"""Conversions of estimates to messages, as the nodes publish them and a replay writes them into a bag.
+"""Conversions of estimates to messages, as the nodes publish them.
 
-As in `inputs.messages`, fields are read and written by name, so each function serves the message classes
-of rclpy and those of `rosbags`. `*_to_msg` writes into a message that exists, which may be used again.
+As in `inputs.messages`, fields are read and written by name, without rclpy. `*_to_msg` writes into a message
+that exists, which may be used again.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.inputs.messages import base_state_to_msg, doubles_like, set_stamp
+from inertial_estimation.inputs.messages import base_state_to_msg, doubles_like, set_header, set_stamp
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseReference,
@@ -26,8 +26,7 @@ LEAST_ROTATION = 1e-8  # variance of a yaw that is zero by definition, as at the
 
 def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
     """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped."""
-    set_stamp(msg.header.stamp, estimate.state.stamp_ns)
-    msg.header.frame_id = base_frame
+    set_header(msg, estimate.state.stamp_ns, base_frame)
     vector = msg.vector
     vector.x, vector.y, vector.z = estimate.tilt_B.tolist()
     return msg
@@ -90,7 +89,7 @@ def base_reference_to_msg(reference: BaseReference, msg: Any, stamp_ns: int = 0)
 
 
 def health_to_msg(
-    health: Health, node_name: str, msg: Any, key_value: Callable[[], Any], hardware_id: str = ""
+    health: Health, node_name: str, msg: Any, key_value: Callable[..., Any], hardware_id: str = ""
 ) -> Any:
     """Convert the state of one part of a pipeline to diagnostic_msgs/DiagnosticStatus.
 
@@ -98,26 +97,17 @@ def health_to_msg(
         health: The state.
         node_name: Name of the node, put before the part's name.
         msg: Message to write into.
-        key_value: Makes an empty diagnostic_msgs/KeyValue.
+        key_value: Makes a diagnostic_msgs/KeyValue of its fields.
         hardware_id: Name of the robot.
     """
-    level = int(health.level)
-    msg.level = bytes([level]) if isinstance(msg.level, bytes) else level  # of rclpy, of rosbags
-    msg.name, msg.message, msg.hardware_id = f"{node_name}: {health.name}", health.message, hardware_id
-    values = []
-    for key, value in health.values.items():
-        item = key_value()
-        item.key, item.value = key, str(value)
-        values.append(item)
-    msg.values = values
+    msg.level, msg.message = bytes([health.level]), health.message
+    msg.name, msg.hardware_id = f"{node_name}: {health.name}", hardware_id
+    msg.values = [key_value(key=key, value=str(value)) for key, value in health.values.items()]
     return msg
 
 
-def health_from_msg(msg: Any) -> tuple[str, Health]:
-    """Inverse of `health_to_msg`: the name of the node, empty where the status has none, and the state."""
-    node_name, separator, part = msg.name.partition(": ")
-    if not separator:
-        node_name, part = "", msg.name
-    level = msg.level[0] if isinstance(msg.level, bytes) else int(msg.level)
+def health_from_msg(msg: Any) -> Health:
+    """Inverse of `health_to_msg`, without the name of the node."""
+    part = msg.name.partition(": ")[2] or msg.name
     values = {item.key: item.value for item in msg.values}
-    return node_name, Health(part, HealthLevel(level), msg.message, values)
+    return Health(part, HealthLevel(msg.level[0]), msg.message, values)

@@ -8,11 +8,11 @@ transforms of a robot_state_publisher. They expire when no newer ones come.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from inertial_estimation.inputs.messages import set_stamp
+from inertial_estimation.inputs.messages import set_header
 from inertial_estimation.signals import Array, BaseEstimate, ContactLoad, InertialEstimate, LinkInertia
 
 GRAVITY_LENGTH = 0.5  # of the arrow [m]
@@ -24,15 +24,27 @@ LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
 COM_RADII = 0.01, 0.1  # smallest and largest of the ellipsoid of a centre of mass [m]
 TEXT_HEIGHT = 0.05  # of a letter; its text is as high above the largest ellipsoid [m]
 
-Colour = tuple[float, float, float, float]
-GRAVITY: Colour = (0.85, 0.2, 0.2, 1.0)
-IN_USE: Colour = (0.2, 0.7, 0.3, 1.0)
-NOT_IN_USE: Colour = (0.6, 0.6, 0.6, 0.6)
-FORCE: Colour = (0.2, 0.5, 0.9, 1.0)
-COM: Colour = (0.95, 0.75, 0.1, 0.6)
-HEAVIER: Colour = (0.9, 0.45, 0.1, 0.5)
-LIGHTER: Colour = (0.3, 0.4, 0.9, 0.5)
-TEXT: Colour = (0.9, 0.9, 0.9, 1.0)
+NewMarker: TypeAlias = Callable[[], Any]  # makes an empty visualization_msgs/Marker
+
+
+class Drawn(NamedTuple):
+    """What a marker shows, and how."""
+
+    namespace: str  # of its number
+    shape: str  # of those of visualization_msgs/Marker
+    colour: tuple[float, float, float, float]  # red, green, blue and opacity
+
+
+GRAVITY = Drawn("gravity", "ARROW", (0.85, 0.2, 0.2, 1.0))
+IN_USE = Drawn("contacts", "SPHERE", (0.2, 0.7, 0.3, 1.0))
+NOT_IN_USE = Drawn("contacts", "SPHERE", (0.6, 0.6, 0.6, 0.6))
+FORCE = Drawn("forces", "ARROW", (0.2, 0.5, 0.9, 1.0))
+COM = Drawn("com", "SPHERE", (0.95, 0.75, 0.1, 0.6))
+HEAVIER = Drawn("payload", "SPHERE", (0.9, 0.45, 0.1, 0.5))
+LIGHTER = Drawn("payload", "SPHERE", (0.3, 0.4, 0.9, 0.5))
+MASS = Drawn("mass", "TEXT_VIEW_FACING", (0.9, 0.9, 0.9, 1.0))
+ARROW = 0.015, 0.03, 0.0  # diameters of shaft and head [m]
+CONTACT = 3 * (0.04,)  # diameters [m]
 
 
 class MarkerPace:
@@ -49,15 +61,8 @@ class MarkerPace:
         return True
 
 
-class MarkerTypes(NamedTuple):
-    """Constructors of the messages that markers are made of."""
-
-    marker: Callable[[], Any]  # makes an empty visualization_msgs/Marker
-    point: Callable[[], Any]  # makes an empty geometry_msgs/Point
-
-
 def tilt_markers(
-    new: MarkerTypes, estimate: BaseEstimate, loads: Iterable[ContactLoad], base_frame: str
+    new: NewMarker, estimate: BaseEstimate, loads: Iterable[ContactLoad], base_frame: str
 ) -> list[Any]:
     """Build the markers of gravity and of every contact with its ground force, in the base frame.
 
@@ -66,16 +71,15 @@ def tilt_markers(
     """
     marker = partial(_marker, new, base_frame, estimate.state.stamp_ns)
     down = -GRAVITY_LENGTH * estimate.tilt_B
-    markers = [_arrow(marker("gravity", 0, GRAVITY), new.point, np.zeros(3), down)]
+    markers = [_between(marker(GRAVITY, 0, ARROW), (np.zeros(3), down))]
     for number, load in enumerate(loads):
-        colour = IN_USE if load.weight > 0.0 else NOT_IN_USE
-        markers.append(_sphere(marker("contacts", number, colour), load.point_B, 3 * (0.04,)))
+        markers.append(marker(IN_USE if load.weight > 0.0 else NOT_IN_USE, number, CONTACT, load.point_B))
         tip = np.add(load.point_B, np.multiply(METRES_PER_NEWTON, load.force_B))
-        markers.append(_arrow(marker("forces", number, FORCE), new.point, load.point_B, tip))
+        markers.append(_between(marker(FORCE, number, ARROW), (load.point_B, tip)))
     return markers
 
 
-def inertial_markers(new: MarkerTypes, estimate: InertialEstimate) -> list[Any]:
+def inertial_markers(new: NewMarker, estimate: InertialEstimate) -> list[Any]:
     """Build the markers of all links of an estimate of the inertial filter; see `link_markers`."""
     markers = []
     for number, link in enumerate(estimate.links):
@@ -85,7 +89,7 @@ def inertial_markers(new: MarkerTypes, estimate: InertialEstimate) -> list[Any]:
 
 
 def link_markers(
-    new: MarkerTypes,
+    new: NewMarker,
     number: int,
     stamp_ns: int,
     estimate: LinkInertia,
@@ -110,50 +114,40 @@ def link_markers(
     """
     marker, com = partial(_marker, new, estimate.link, stamp_ns), estimate.com_L
     size = 2.0 * np.clip(SIGMAS_DRAWN * np.asarray(com_sigma), *COM_RADII)
-    text = _placed(marker("mass", number, TEXT), np.add(com, (0.0, 0.0, COM_RADII[1] + TEXT_HEIGHT)))
-    text.type, text.text = text.TEXT_VIEW_FACING, f"{estimate.link} {estimate.mass:.2f} kg"
-    text.scale.z = TEXT_HEIGHT
-    colour = HEAVIER if payload.mass > 0.0 else LIGHTER
+    above = np.add(com, (0.0, 0.0, COM_RADII[1] + TEXT_HEIGHT))
+    text = marker(MASS, number, (0.0, 0.0, TEXT_HEIGHT), above)
+    text.text = f"{estimate.link} {estimate.mass:.2f} kg"
     diameters = 3 * (2.0 * payload_radius(payload.mass),)
-    sphere = _sphere(marker("payload", number, colour), payload.com_L, diameters)
+    sphere = marker(HEAVIER if payload.mass > 0.0 else LIGHTER, number, diameters, payload.com_L)
     if not abs(payload.mass) > SIGMAS_DRAWN * mass_sigma:
         sphere.action = sphere.DELETE
-    return [_sphere(marker("com", number, COM), com, size), text, sphere]
+    return [marker(COM, number, size, com), text, sphere]
 
 
-def _marker(new: MarkerTypes, frame: str, stamp_ns: int, namespace: str, number: int, colour: Colour) -> Any:
-    """Make a marker that has no shape yet."""
-    marker = new.marker()
-    marker.header.frame_id = frame
-    set_stamp(marker.header.stamp, stamp_ns)
-    marker.ns, marker.id, marker.action = namespace, number, marker.ADD
-    marker.lifetime.sec = LIFETIME_S
-    marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
-    return marker
-
-
-def _placed(marker: Any, place: Sequence[float] | Array) -> Any:
+def _marker(
+    new: NewMarker,
+    frame: str,
+    stamp_ns: int,
+    drawn: Drawn,
+    number: int,
+    scale: Sequence[float] | Array,
+    place: Sequence[float] | Array = (0.0, 0.0, 0.0),
+) -> Any:
+    marker = new()
+    set_header(marker, stamp_ns, frame)
+    marker.ns, marker.id, marker.type = drawn.namespace, number, getattr(marker, drawn.shape)
+    marker.action, marker.lifetime.sec = marker.ADD, LIFETIME_S
+    marker.color.r, marker.color.g, marker.color.b, marker.color.a = drawn.colour
+    marker.scale.x, marker.scale.y, marker.scale.z = map(float, scale)
     position = marker.pose.position
     position.x, position.y, position.z = map(float, place)
     return marker
 
 
-def _sphere(marker: Any, centre: Sequence[float] | Array, diameters: Sequence[float] | Array) -> Any:
-    marker.type = marker.SPHERE
-    marker.scale.x, marker.scale.y, marker.scale.z = map(float, diameters)
-    return _placed(marker, centre)
-
-
-def _arrow(marker: Any, new_point: Callable[[], Any], *ends: Sequence[float] | Array) -> Any:
-    marker.type = marker.ARROW
-    points = []
-    for end in ends:
-        point = new_point()
-        point.x, point.y, point.z = map(float, end)
-        points.append(point)
-    marker.points = points
-    marker.scale.x, marker.scale.y = 0.015, 0.03  # diameters of shaft and head [m]
-    return marker
+def _between(arrow: Any, ends: Iterable[Sequence[float] | Array]) -> Any:
+    point = type(arrow.pose.position)
+    arrow.points = [point(**dict(zip("xyz", map(float, end), strict=True))) for end in ends]
+    return arrow
 
 
 def payload_radius(mass: float) -> float:

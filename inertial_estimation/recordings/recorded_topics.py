@@ -36,11 +36,6 @@ class RecordedTopics:
         return self.of(JOINTS)
 
     @property
-    def wrenches(self) -> dict[str, str]:
-        """Topics of the sensed wrenches, by contact."""
-        return {contact: self.of(f"{contact}/wrench") for contact in self.contacts}
-
-    @property
     def names(self) -> list[str]:
         """Relative names of all inputs."""
         kinds = ("wrench", "desired_wrench")

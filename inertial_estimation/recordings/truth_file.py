@@ -37,18 +37,12 @@ class TrueInertias:
         steps = self.steps.get(link, ())
         return steps[-1].inertia if steps else None
 
-    def masses(self, link: str, times_s: Array) -> Array:
-        """Return the true mass of the body of a link [kg] at times since the start [s], shape (n,)."""
-        return np.array([inertia.mass for inertia in self._over_time(link, times_s)])
-
-    def coms(self, link: str, times_s: Array) -> Array:
-        """Return its true centre of mass [m], shape (n, 3)."""
-        return np.array([inertia.com_L for inertia in self._over_time(link, times_s)])
-
-    def _over_time(self, link: str, times_s: Array) -> list[LinkInertia]:
+    def over_time(self, link: str, times_s: Array) -> Array:
+        """Return true mass [kg] and centre of mass [m] at times since the start [s], shape (n, 4)."""
         steps = self.steps[link]
         number = np.searchsorted([step.time_s for step in steps], times_s, side="right") - 1
-        return [steps[k].inertia for k in np.maximum(number, 0).tolist()]
+        values = np.array([(step.inertia.mass, *step.inertia.com_L) for step in steps])
+        return values[np.maximum(number, 0)]
 
 
 def inertias_as_json(steps: Iterable[InertiaStep]) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Record of the newest figures and reports of live nodes, with their times of arrival."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -137,7 +137,4 @@ class LiveRecord:
     inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
     # position of each watched joint [rad], with its stamp [ns]
     joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    complaints: dict[str, str] = field(default_factory=dict)  # diagnostics above OK, last message by part
-    # values of the diagnostics, newest by part and key
-    facts: dict[tuple[str, str], str] = field(default_factory=dict)
-    reports: Counter[str] = field(default_factory=Counter)  # number of diagnostics of each node
+    reports: dict[str, Health] = field(default_factory=dict)  # newest of each part, by "node: part"

@@ -79,14 +79,8 @@ class DemoMonitor(PolledNode):
         self._positions.append((reading.stamp_ns, float(reading.position[place])))
 
     def on_diagnostics(self, msg: DiagnosticArray) -> None:
-        """Keep complaints and numbers of a report."""
-        self._record.reports.update({status.name.partition(":")[0] for status in msg.status})
-        for status in msg.status:
-            if health_from_msg(status)[1].level:
-                self._record.complaints[status.name] = status.message
-            else:
-                self._record.complaints.pop(status.name, None)
-            self._record.facts.update({(status.name, item.key): item.value for item in status.values})
+        """Keep the newest report of each part."""
+        self._record.reports.update({status.name: health_from_msg(status) for status in msg.status})
 
 
 @contextmanager
@@ -148,7 +142,7 @@ class WatchMonitor(PolledNode):
             node, separator, _part = status.name.partition(": ")
             ours = node in self._known or node.rpartition("/")[2] in OWN_NODES
             if separator and node.startswith(self._inside) and ours:
-                parts.setdefault(node, []).append(health_from_msg(status)[1])
+                parts.setdefault(node, []).append(health_from_msg(status))
         for node, report in parts.items():
             self._record.node(node).hear_report(self._now_s, report)
 

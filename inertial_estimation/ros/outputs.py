@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from geometry_msgs.msg import Point
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.recordings.estimate_messages import figures_to_msg
-from inertial_estimation.recordings.marker_messages import MarkerPace, MarkerTypes
+from inertial_estimation.recordings.marker_messages import MarkerPace, NewMarker
 from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import seconds
 from inertial_estimation.telemetry import Telemetry
@@ -65,10 +64,10 @@ class MarkerOutput:
     def __init__(self, node: RobotNode) -> None:
         """Create the publisher."""
         self._pace, self._publisher = MarkerPace(), node.add_output(MarkerArray, MARKERS)
-        self._array, self._new = MarkerArray(), MarkerTypes(Marker, Point)
+        self._array = MarkerArray()
 
-    def send(self, stamp_ns: int, markers: Callable[[MarkerTypes], Sequence[Any]]) -> None:
+    def send(self, stamp_ns: int, markers: Callable[[NewMarker], Sequence[Any]]) -> None:
         """Publish what `markers` builds, if there are subscribers and the last ones are 0.1 s older."""
         if self._pace.due(stamp_ns) and self._publisher.get_subscription_count():
-            self._array.markers = list(markers(self._new))
+            self._array.markers = list(markers(Marker))
             self._publisher.publish(self._array)

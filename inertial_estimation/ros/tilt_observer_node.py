@@ -10,7 +10,7 @@ from rclpy.publisher import Publisher
 
 from inertial_estimation.inputs.messages import orientation_to_msg
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
-from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
+from inertial_estimation.recordings.marker_messages import NewMarker, tilt_markers
 from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
@@ -56,7 +56,7 @@ class TiltObserverNode(PipelineNode):
             transform = base_state_to_transform(estimates[-1].state, world, base)
             self._transforms.publish(self._transforms.msg_type(transforms=[transform]))
 
-    def _draw(self, estimate: BaseEstimate, new: MarkerTypes) -> list[Any]:
+    def _draw(self, estimate: BaseEstimate, new: NewMarker) -> list[Any]:
         return tilt_markers(new, estimate, self.pipeline.contact_loads, self._base)
 
     def _calibrate_gyro(self) -> str:

@@ -13,7 +13,7 @@ from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemet
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import events_of
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
-from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
+from inertial_estimation.recordings.marker_messages import NewMarker, link_markers
 from inertial_estimation.ros.diagnostics import log_health
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
@@ -98,6 +98,6 @@ class TrunkPayloadNode(PipelineNode):
         return "reset to the nominal trunk"
 
 
-def _draw(estimate: PayloadEstimate, new: MarkerTypes) -> list[Any]:
+def _draw(estimate: PayloadEstimate, new: NewMarker) -> list[Any]:
     trunk, payload, com = estimate.estimate, estimate.payload, estimate.com_sigma_B.tolist()
     return link_markers(new, 0, estimate.stamp_ns, trunk, payload, estimate.mass_sigma, com)

@@ -320,7 +320,7 @@ class RobotView:
         self.curve("payload", f"{name}, lower", stamps, masses - spread, colour=band)
         if truth is not None and name in truth.steps:
             nominal = np.array([link.estimate.mass for _m, link in measured]) - masses
-            true = truth.masses(name, self._times(stamps)) - nominal
+            true = truth.over_time(name, self._times(stamps))[:, 0] - nominal
             self.curve("payload", f"{name}, true", stamps, true, colour=GREY)
         self._payloads.append(
             Series("", np.array(stamps, float), masses, low=masses - spread, high=masses + spread)

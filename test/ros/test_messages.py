@@ -104,10 +104,9 @@ def test_health_keeps_level_message_and_values(level):
     msg = over_the_wire(estimate_messages.health_to_msg(health, "node", DiagnosticStatus(), KeyValue))
     assert (msg.level, msg.name, msg.message) == (bytes([level]), "node: imu/data", "too old")
     assert [(item.key, item.value) for item in msg.values] == [("age", "0.2")]
-    assert estimate_messages.health_from_msg(msg) == (
-        "node",
-        ie.Health("imu/data", level, "too old", {"age": "0.2"}),
-    )
+    assert estimate_messages.health_from_msg(msg) == health
+    msg.name = "imu/data"  # of another node, that does not say who it is
+    assert estimate_messages.health_from_msg(msg) == health
 
 
 @given(stamps, st.dictionaries(st.text("abc_", min_size=1), st.floats(width=64)))

@@ -88,7 +88,7 @@ def inertia_of(msg):
 
 def event_of(msg):
     (status,) = msg.status
-    return stamp_from_msg(msg.header.stamp), health_from_msg(status)[1]
+    return stamp_from_msg(msg.header.stamp), health_from_msg(status)
 
 
 def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
