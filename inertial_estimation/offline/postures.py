@@ -19,7 +19,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
 from inertial_estimation.recordings.recorded_topics import JOINTS, RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, Sample, check_topic
-from inertial_estimation.recordings.tables import number, read_columns
+from inertial_estimation.recordings.tables import number, read_table
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample
 
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
@@ -73,7 +73,7 @@ def read_postures(
         RecordingError: If the file cannot be read, misses columns or has no complete row.
         MeasurementError: If positions are far beyond the joints' limits, as degrees are.
     """
-    columns = {name: column.cells for name, column in read_columns(path).items()}
+    columns = {name: column.cells for name, column in read_table(path).whole().columns.items()}
     missing = [name for name in joints if name not in columns]
     if missing:
         raise RecordingError(f"'{path}' misses the joints {listing(missing)}; it has {listing(columns)}")

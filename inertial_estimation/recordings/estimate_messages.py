@@ -18,7 +18,11 @@ from inertial_estimation.signals import (
     InertialEstimate,
     WrenchSample,
 )
-from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation, rotation_from_quaternion
+from inertial_estimation.spatial.rotations import (
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    rotation_from_roll_pitch_yaw,
+)
 
 UNKNOWN_VARIANCE = 1e6  # of what nothing informs [m^2, m^2/s^2, rad^2/s^2]: 1 km, far beyond any base
 LEAST_ROTATION = 1e-8  # variance of a yaw that is zero by definition, as at the start [rad^2]
@@ -82,7 +86,7 @@ def base_reference_to_msg(reference: BaseReference, msg: Any, stamp_ns: int = 0)
     """
     set_stamp(msg.header.stamp, stamp_ns)
     msg.pose.position.z = float(reference.height)
-    R = exp_so3(np.array((0.0, reference.pitch, 0.0))) @ exp_so3(np.array((reference.roll, 0.0, 0.0)))
+    R = rotation_from_roll_pitch_yaw(reference.roll, reference.pitch, 0.0)
     q = msg.pose.orientation
     q.x, q.y, q.z, q.w = quaternion_from_rotation(R).tolist()
     return msg

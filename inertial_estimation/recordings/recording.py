@@ -7,7 +7,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any, NamedTuple, TypeAlias
 
 from inertial_estimation.errors import (
@@ -283,15 +282,15 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         self._typestore = message_types()
         self.name, self.warnings = str(path), list[str]()
         self._files = _opened(Path(path), self.warnings)
-        self.topics: dict[str, str] = {
-            c.topic: c.msgtype for file in self._files for c in file.reader.connections
-        }
+        self.topics: dict[str, str] = {c.topic: c.msgtype for c in self._connections}
         self.start_ns = min(file.start_ns for file in self._files)
         self.end_ns = max(file.end_ns for file in self._files)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    @property
+    def _connections(self) -> list[Any]:
+        return [connection for file in self._files for connection in file.reader.connections]
+
+    def __exit__(self, *_error: object) -> None:
         for file in self._files:
             file.close()
 
@@ -302,14 +301,13 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             RecordingError: If the file is damaged.
         """
         for file in self._files:
-            if file.path.suffix != ROS1:
-                yield from file.messages(topics, start_ns)
-                continue
-            for message in file.messages(topics, start_ns):
-                kind = self.topics[message.topic]
-                self._know(kind)
-                content = bytes(self._typestore.ros1_to_cdr(message.content, kind))
-                yield message._replace(content=content)
+            messages = file.messages(topics, start_ns)
+            yield from map(self._of_ros2, messages) if file.path.suffix == ROS1 else messages
+
+    def _of_ros2(self, message: RecordedMessage) -> RecordedMessage:
+        kind = self.topics[message.topic]
+        self._know(kind)
+        return message._replace(content=bytes(self._typestore.ros1_to_cdr(message.content, kind)))
 
     def entries(
         self,
@@ -353,13 +351,12 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             return
         from rosbags.typesys import get_types_from_msg
 
-        connections = (c for file in self._files for c in file.reader.connections)
-        text = next((c.msgdef.data for c in connections if c.msgtype == message_type and c.msgdef.data), None)
-        if text is None:
+        texts = [c.msgdef.data for c in self._connections if c.msgtype == message_type and c.msgdef.data]
+        if not texts:
             raise RecordingError(
                 f"'{self.name}' has no definition of {message_type}, which is not known here"
             )
-        types = get_types_from_msg(text, message_type)
+        types = get_types_from_msg(texts[0], message_type)
         self._typestore.register({name: fields for name, fields in types.items() if name not in known})
 
 
@@ -367,12 +364,7 @@ Recording: TypeAlias = MemoryRecording | BagRecording
 
 
 def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> None:
-    """Check that a recording has a topic of an expected type.
-
-    Args:
-        recording: The recording.
-        topic: Name of the topic.
-        expected: Message types allowed.
+    """Check that a recording has a topic, of one of the expected message types.
 
     Raises:
         RecordingError: If the topic is not there (lists those that are) or of another type.

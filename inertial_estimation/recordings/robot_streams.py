@@ -116,11 +116,9 @@ def _inputs(
 
     Contacts whose topic has no wrenches (switches, numbers) have no forces that are judged.
     """
-    joints = [topics.of(name) for name in config.joint_states.topics]
-    entries = recording.entries([topic for topic in joints if topic in recording.topics], begin_ns)
-    first = [entry.sample for _number, entry in zip(range(FEWEST), entries, strict=False)]
+    first = _first_joint_states(recording, topics, config, begin_ns)
     kinds = {name: recording.topics.get(topics.of(f"{name}/wrench")) for name in setup.contact_names}
-    with_efforts = bool(config.inputs.map) or any(getattr(one, "effort", None) is not None for one in first)
+    with_efforts = bool(config.inputs.map) or any(one.effort is not None for one in first)
     return RobotInputs(
         setup,
         replace(config, inputs=replace(config.inputs, joint_velocity="auto")),
@@ -227,6 +225,15 @@ LOOKED_AT = 100  # joint states: with those of slower parts
 SHOWN = 4  # names of joints
 
 
+def _first_joint_states(
+    recording: Recording, topics: RecordedTopics, config: RobotGeometryConfig, begin_ns: int | None = None
+) -> list[JointReading]:
+    read = [topics.of(name) for name in config.joint_states.topics]
+    read = [topic for topic in read if recording.topics.get(topic) == JOINT_STATE_TYPE]
+    entries = islice(recording.entries(read, begin_ns), LOOKED_AT)
+    return [entry.sample for entry in entries if isinstance(entry.sample, JointReading)]
+
+
 def joints_that_are_missing(
     recording: Recording, topics: RecordedTopics, robot: RobotModel, config: RobotGeometryConfig
 ) -> str:
@@ -235,10 +242,7 @@ def joints_that_are_missing(
     Raises:
         RecordingError: If it has none of them: it is of another robot, or needs a map of names.
     """
-    read = [topics.of(name) for name in config.joint_states.topics]
-    read = [topic for topic in read if recording.topics.get(topic) == JOINT_STATE_TYPE]
-    samples = [entry.sample for entry in islice(recording.entries(read), LOOKED_AT)]
-    readings = [sample for sample in samples if isinstance(sample, JointReading)]
+    readings = _first_joint_states(recording, topics, config)
     names = tuple(dict.fromkeys(name for reading in readings for name in reading.names))
     if not any(names):  # nothing to compare: the inputs say what they lack
         return ""

@@ -125,15 +125,13 @@ def convert_tables(
     entries: list[RecordingEntry] = []
     for topic, fields in by_topic.items():
         entries += _entries(topic, kinds[topic], fields, stamps, joints, remarks)
-    if not entries:
-        raise RecordingError("no row has a number in the mapped columns")
     entries.sort(key=lambda entry: entry.log_ns)
     return MemoryRecording(tuple(entries), kinds, "converted tables"), remarks
 
 
 def _stamps(table: Table, times: Sequence[str], rate: float) -> Stamps:
     """Return the stamp of each row [ns], shape (k,); columns of seconds and nanoseconds are added exactly."""
-    stamps = np.zeros(len(table.columns[0].cells), dtype=np.int64)
+    stamps = np.zeros(len(next(iter(table.columns.values())).cells), dtype=np.int64)
     if not times:
         return np.round(np.arange(len(stamps)) * (NANOSECONDS / rate)).astype(np.int64)
     for column in _columns_of(TIME, times[0], [table], FIELDS[TIME]):
@@ -244,9 +242,7 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
             name = scale[1].strip()
             found = _found(name, tables)
         if not found:
-            known = [
-                f"{c.path.stem}.{c.name}" if len(tables) > 1 else c.name for t in tables for c in t.columns
-            ]
+            known = [f"{t.path.stem}.{own}" if len(tables) > 1 else own for t in tables for own in t.columns]
             files = listing(f"'{one_line(table.path)}'" for table in tables)
             hint = did_you_mean(name, known, "there are")
             raise RecordingError(f"no column '{one_line(name)}' in {files} for '{one_line(field)}'{hint}")
@@ -280,12 +276,13 @@ def _found(name: str, tables: Sequence[Table]) -> Sequence[Column]:
 
 def _in_table(name: str, table: Table) -> Sequence[Column]:
     """Return the columns of one table that a name, number, range of numbers or pattern means."""
-    if named := [column for column in table.columns if column.name == name]:
-        return named
+    if name in table.columns:
+        return [table.columns[name]]
+    columns = [*table.columns.values()]
     if numbers := re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", name):
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
-        chosen = range(first, last + 1) if first >= 1 and last <= len(table.columns) else ()
-        return [table.columns[i - 1]._replace(joint=str(i)) for i in chosen]
+        chosen = range(first, last + 1) if first >= 1 and last <= len(columns) else ()
+        return [columns[i - 1]._replace(joint=str(i)) for i in chosen]
     pattern = re.compile("(.+)".join(re.escape(part) for part in name.split("*", 1)))
-    matches = [(column, pattern.fullmatch(column.name)) for column in table.columns]
+    matches = [(column, pattern.fullmatch(column.name)) for column in columns]
     return [column._replace(joint=match[1]) for column, match in matches if match]

@@ -1,7 +1,7 @@
 """Tables of numbers in text files: their columns, and what of them is no number."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,8 +45,18 @@ class Table(NamedTuple):
     """A table of one file."""
 
     path: Path  # the file
-    columns: Sequence[Column]
+    columns: Mapping[str, Column]  # by name, in their order
     cut: str  # that its last line, which is left out, is cut short; empty where it is whole
+
+    def whole(self) -> "Table":
+        """Return the table.
+
+        Raises:
+            RecordingError: If its last line is cut short.
+        """
+        if self.cut:
+            raise RecordingError(self.cut)
+        return self
 
 
 def number(cell: str) -> float | None:
@@ -55,18 +65,6 @@ def number(cell: str) -> float | None:
         return float(cell or "nan")
     except ValueError:
         return None
-
-
-def read_columns(path: Path) -> dict[str, Column]:
-    """Return the columns of a table by name.
-
-    Raises:
-        RecordingError: If it is no table (`read_table`), or its last line is cut short.
-    """
-    table = read_table(path)
-    if table.cut:
-        raise RecordingError(table.cut)
-    return {column.name: column for column in table.columns}
 
 
 def read_table(path: Path) -> Table:
@@ -106,5 +104,5 @@ def read_table(path: Path) -> Table:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RecordingError(f"{shown} has more than one column {listing(twice, limit=12)}")
-    named = [Column(path, name, columns[i], lines, name) for name, i in zip(names, filled, strict=True)]
-    return Table(path, named, cut)
+    named = zip(names, filled, strict=True)
+    return Table(path, {name: Column(path, name, columns[i], lines, name) for name, i in named}, cut)

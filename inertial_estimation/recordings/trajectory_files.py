@@ -9,7 +9,7 @@ from inertial_estimation.files.outputs import write_table
 from inertial_estimation.inputs.messages import set_stamp
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.bag_writer import new_bag
-from inertial_estimation.recordings.tables import read_columns
+from inertial_estimation.recordings.tables import read_table
 from inertial_estimation.signals import NANOSECONDS
 
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
@@ -37,7 +37,7 @@ def read_trajectory_csv(path: str | Path) -> JointTrajectory:
     Raises:
         RecordingError: If the file is missing, has no such columns, or holds what is no number.
     """
-    columns = read_columns(Path(path))
+    columns = read_table(Path(path)).whole().columns
     if TIME not in columns:
         raise RecordingError(f"'{path}' has no column '{TIME}'; it has {listing(columns)}")
     parts = [name.rpartition(".") for name in columns]
