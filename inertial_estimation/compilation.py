@@ -27,7 +27,7 @@ MutableTable = Annotated[Array, 2, "mutable"]
 MutableTables = Annotated[Array, 3, "mutable"]  # tables of one shape, one after the other
 MARK = b"from inertial_estimation.compilation import"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
-_waiting: list[tuple[Any, Callable[..., Any]]] = []
+_waiting: list[Any] = []
 
 
 def compiled(function: FunctionT) -> FunctionT:
@@ -39,8 +39,10 @@ def compiled(function: FunctionT) -> FunctionT:
     """
     if not compiling():
         return function
-    _waiting.append((_numba().njit(function), function))
-    return _waiting[-1][0]  # type: ignore[no-any-return]
+    from numba import njit
+
+    _waiting.append(njit(function))
+    return _waiting[-1]  # type: ignore[no-any-return]
 
 
 def inlined(function: FunctionT) -> FunctionT:
@@ -49,9 +51,18 @@ def inlined(function: FunctionT) -> FunctionT:
     return function
 
 
+@cache
 def compiling() -> bool:
-    """Return whether functions are compiled here."""
-    return _numba() is not None
+    """Return whether functions are compiled here: numba is there, and not switched off."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return False
+    try:
+        import numba  # noqa: F401
+    except ImportError as error:
+        if not isinstance(error, ModuleNotFoundError):  # of another version of numpy, for example
+            print(f"numba does not load, so nothing is compiled: {one_line(error)}", file=sys.stderr)
+        return False
+    return True
 
 
 def warm_up() -> int:
@@ -64,54 +75,36 @@ def warm_up() -> int:
 
     while _inlined:
         register_jitable(_inlined.pop())
-    functions, count, folder = [*_waiting], 0, _folder()
+    functions, elsewhere, config.CACHE_DIR = [*_waiting], config.CACHE_DIR, str(folder := _folder())
     _waiting.clear()
     if not any(folder.rglob("*.nbi")):
         print(f"compiling {len(functions)} functions, once for this machine", file=sys.stderr, flush=True)
-    elsewhere, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-    for dispatcher, function in functions:
-        hints = get_type_hints(function, include_extras=True)
+    for function in functions:
+        hints = get_type_hints(function.py_func, include_extras=True)
         types = tuple(_numba_type(hint) for name, hint in hints.items() if name != "return")
         try:
-            dispatcher.enable_caching()
-            dispatcher.compile(types)
+            function.enable_caching()
+            function.compile(types)
         except Exception as error:  # of the disk, or of what lies there; of a function it comes again
             why = f"{one_line(error)}; delete the folder"
             print(f"machine code in {folder} cannot be used: {why}", file=sys.stderr)
-            dispatcher._cache = NullCache()
-            dispatcher.compile(types)
-        count += not sum(dispatcher.stats.cache_hits.values())
-        dispatcher.disable_compile()
+            function._cache = NullCache()
+            function.compile(types)
+        function.disable_compile()
     config.CACHE_DIR = elsewhere
-    return count
-
-
-@cache
-def _numba() -> Any:
-    """The compiler; None where it is missing or switched off."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return None
-    try:
-        import numba
-    except ImportError as error:
-        if not isinstance(error, ModuleNotFoundError):  # of another version of numpy, for example
-            print(f"numba does not load, so nothing is compiled: {one_line(error)}", file=sys.stderr)
-        return None
-    return numba
+    return sum(not function.stats.cache_hits for function in functions)
 
 
 def _numba_type(hint: Any) -> Any:
-    types = _numba().types
-    if hasattr(hint, "_fields"):
-        fields = get_type_hints(hint, include_extras=True).values()
-        kinds = [_numba_type(field) for field in fields]
-        alike = len(set(kinds)) == 1
-        return types.NamedUniTuple(kinds[0], len(kinds), hint) if alike else types.NamedTuple(kinds, hint)
-    if get_origin(hint) is tuple:
-        return types.Tuple([_numba_type(item) for item in get_args(hint)])
+    from numba import types
+
     if get_origin(hint) is Annotated:
         _array, dimensions, access = get_args(hint)
         return types.Array(types.float64, dimensions, "C", readonly=access == "read-only")
+    named = hasattr(hint, "_fields")
+    if named or get_origin(hint) is tuple:
+        parts = get_type_hints(hint, include_extras=True).values() if named else get_args(hint)
+        return types.BaseTuple.from_types(list(map(_numba_type, parts)), hint if named else None)
     return {float: types.float64, int: types.int64, bool: types.boolean}[hint]
 
 
