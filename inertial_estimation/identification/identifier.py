@@ -31,9 +31,11 @@ from inertial_estimation.identification.methods import (
     typical_deviations,
 )
 from inertial_estimation.identification.parameter_set import held_links, parameter_set
-from inertial_estimation.identification.rows import SIGNALS, RowBlock, RowModel, SignalBlock, finite_runs
+from inertial_estimation.identification.rows import RowBlock, RowModel, SignalBlock, finite_runs
 from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_streams import CHECKED_S, StreamCollector
+from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.signals import Array
@@ -100,11 +102,22 @@ class DataSet:
         return DataSummary(self.samples, self.duration_s, self.stack.rows, dict(self._dropped))
 
     def _look_at(self, part: SignalBlock) -> None:
-        self._streams.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})
+        self._collect(part)
         self.samples += part.size
         self.duration_s += part.size * part.step_s
         low, high = self._q_range
         self._q_range = np.minimum(low, part.q.min(axis=0)), np.maximum(high, part.q.max(axis=0))
+
+    def _collect(self, part: SignalBlock) -> None:
+        """Keep a segment as rows of its inputs, which are diagnosed; NaN where something is not measured."""
+        stamps_ns, q, contacts = part.stamps_ns, part.q, self._streams.setup.contact_names
+        v, tau = (np.full_like(q, np.nan) if x is None else x for x in (part.v, part.tau))
+        self._streams.push(JOINTS, stamps_ns, np.hstack((q, v, tau)))
+        if part.f_I is not None and part.w_I is not None:
+            self._streams.push(IMU, stamps_ns, np.hstack((part.f_I, part.w_I)))
+        if part.wrenches is not None and part.wrenches.shape[1] == len(contacts):
+            for k, contact in enumerate(contacts):
+                self._streams.push(f"{contact}/wrench", stamps_ns, part.wrenches[:, k])
 
 
 IMPROBABLE = 4.0  # prior standard deviations of the logarithm of a mass, which no description is off by

@@ -11,6 +11,8 @@ from inertial_estimation.inertial.supervisor import Phase, Supervisor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Health, HealthLevel
 
+BEHIND = 0.1  # of a published mass, by which it may differ from its estimate
+
 
 def estimator_health(
     estimator: InertialEstimator, missing: Sequence[str], figures: Mapping[str, str], failures: str
@@ -33,7 +35,8 @@ def estimator_health(
         return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
     supervised = estimator.supervisor is not None
     noise = estimator.noise.report(too_small=True) if supervised else ""
-    trouble = "; ".join(text for text in (failures, held_in_words(estimator), noise) if text)
+    said = failures, held_in_words(estimator), _hand_over_in_words(estimator), noise
+    trouble = "; ".join(filter(None, said))
     if trouble:
         return Health("estimator", HealthLevel.WARN, trouble, values)
     large = estimator.noise.report(too_small=False) if supervised else ""
@@ -57,6 +60,15 @@ def held_in_words(estimator: InertialEstimator) -> str:
         return f"the data contradict the parameters: check {located.input}; published ones are held"
     elsewhere = ", which is not among 'links'" if located.cause is Cause.LOAD and located.decided else ""
     return f"{located.sentence}{elsewhere}; published parameters are held"
+
+
+def _hand_over_in_words(estimator: InertialEstimator) -> str:
+    """Say which published mass is not yet that of the estimate; empty where all nearly are."""
+    link, published, estimated = estimator.published.furthest()
+    if abs(estimated - published) <= BEHIND * published:
+        return ""
+    masses = f"published {published:.2f} kg, estimated {estimated:.2f} kg"
+    return f"{link} is still being handed over (hand_over_rate): {masses}"
 
 
 def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:

@@ -235,6 +235,12 @@ class PublishedLinks:
         known = (1.0 + INFORMED) * variances < idle
         return {self._idle.names[i]: [PARTS[j] for j in np.flatnonzero(known[i])] for i in self._places}
 
+    def furthest(self) -> tuple[str, float, float]:
+        """Return the link whose published mass differs most from what is handed over, both masses [kg]."""
+        published, target = self._hand_over.published[:, 0], self._target_C[:, 0]
+        i = int((np.abs(target - published) / published).argmax())
+        return self._idle.names[i], float(published[i]), float(target[i])
+
     def take(self, pi_C: Array, covariance_C: Array, informed_C: Array | None = None) -> None:
         """Take estimates of the estimated bodies; nothing is done where they are those taken before.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def joint_rows(rows: Array, columns: JointRow) -> Array:
 
 
 class StreamCollector:
-    """Collects rows of the inputs of a running pipeline, or aligned signals, until there are enough.
+    """Collects rows of the inputs of a robot until there are enough.
 
     Attributes:
         setup: The robot.
@@ -129,17 +129,6 @@ class StreamCollector:
         if kept.any():
             self._rows.setdefault(name, []).append((times_ns[kept].copy(), rows[kept].copy()))
             self._end_ns = int(times_ns[kept][-1]) if name == JOINTS else self._end_ns
-
-    def push_signals(self, stamps_ns: Times, **signals: Any) -> None:
-        """Take aligned signals q, v, tau, f_I, w_I, wrenches with m rows each; None where not measured."""
-        q, f_I, w_I, wrenches = (signals[name] for name in ("q", "f_I", "w_I", "wrenches"))
-        parts = [q, *(np.full_like(q, np.nan) if (x := signals[k]) is None else x for k in ("v", "tau"))]
-        self.push(JOINTS, stamps_ns, np.hstack(parts))
-        if f_I is not None and w_I is not None:
-            self.push(IMU, stamps_ns, np.hstack((f_I, w_I)))
-        if wrenches is not None and wrenches.shape[1] == len(self.setup.contacts):
-            for k, contact in enumerate(self.setup.contact_names):
-                self.push(f"{contact}/wrench", stamps_ns, wrenches[:, k])
 
     def streams(self) -> RobotStreams | None:
         """Return what was collected; None without enough joint states."""
