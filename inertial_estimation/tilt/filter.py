@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import dot, exp_so3, matrix, skew, times, vector
@@ -52,7 +53,6 @@ LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
 BIAS_GATE = 12.0  # times the expected square of that sum, from which the bias has stepped
 STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [rad/s]
 LEAST_FACTOR = 0.25  # of the variances of tilt errors by noise, where corrections cancel
-ALIGNED_SIGMA = 0.01  # of errors that the initial alignment does not show [rad]
 YAW_SIGMA = 1e-4  # at the start, where the yaw is zero by definition; positive, so that P is definite [rad]
 CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
 
@@ -171,13 +171,20 @@ class TiltFilter(TiltObserver):
             self._test_bias(imu.time)
 
     def _take_alignment(self, shown: Array) -> None:
-        """Take the covariance of velocity and tilt of one axis."""
+        """Take the covariance of velocity and tilt of one axis, and of tilt with the errors of the sensors.
+
+        An offset dc of the accelerometer tilts the vertical of the window, z x dc / g in its middle, and an
+        error db of the bias has turned it since, by -db T / 2.
+        """
         vertical, P = self.state.vertical, self.state.covariance
         along = np.outer(vertical, vertical)
+        across, sensors = np.eye(3) - along, P[6:12, 6:12]
+        by_sensors = np.hstack((-0.5 * self._alignment.time * across, skew(vertical) / STANDARD_GRAVITY))
         P[0:3, 0:3] = shown[0, 0] * np.eye(3)
-        P[3:6, 3:6] = (shown[1, 1] + ALIGNED_SIGMA**2) * (np.eye(3) - along) + YAW_SIGMA**2 * along
+        P[3:6, 3:6] = shown[1, 1] * across + YAW_SIGMA**2 * along + by_sensors @ sensors @ by_sensors.T
         P[0:3, 3:6] = shown[0, 1] * skew(vertical)  # z_true = z + z x a
-        P[3:6, 0:3] = P[0:3, 3:6].T
+        P[3:6, 6:12] = by_sensors @ sensors
+        P[3:6, 0:3], P[6:12, 3:6] = P[0:3, 3:6].T, P[3:6, 6:12].T
 
     def _noise(self, imu: ImuStatistics) -> ProcessNoise:
         """Return what has driven the errors since the last look.
