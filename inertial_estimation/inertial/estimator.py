@@ -262,8 +262,9 @@ class InertialEstimator:
 
     def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> RowBlock:
         """Return the rows of a measurement that stands for dt seconds, without their bias."""
-        block = self.model.block(equation, self.believed(), dt, time_ns)
-        return replace(block, value=block.value - self.bias.bias)
+        block, bias = self.model.block(equation, self.believed(), dt, time_ns), self.bias.bias
+        bias = bias if equation.known is None else equation.known @ bias
+        return replace(block, value=block.value - bias)
 
     def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
         y, noise, supervised = self.filter.innovation(block), self.noise, self.supervisor is not None

@@ -21,7 +21,7 @@ def estimator_health(
 
     Args:
         estimator: The estimator.
-        missing: Required inputs that are lost.
+        missing: Inputs that are lost, without which there is no estimate.
         figures: Of the inputs, by name.
         failures: Steps that failed lately; empty for none.
     """

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices
 from inertial_estimation.signals import Array
@@ -42,6 +43,7 @@ class RowBlock:
         dt: Time that it stands for [s].
         time_ns: Time of the measurement [ns].
         at_rest: Whether the joints are at rest.
+        whole: Whether no missing reading reaches a row, shape (m,).
     """
 
     A: Array
@@ -50,6 +52,7 @@ class RowBlock:
     dt: float
     time_ns: int = 0
     at_rest: bool = False
+    whole: NDArray[np.bool_] | bool = True
 
 
 def student_weights(q: Array) -> Array:
@@ -193,7 +196,7 @@ class NoiseScale:
         R = scale[:, self.groups] * R0
         S = predicted + R
         q = innovation**2 / S
-        weights, informing = student_weights(q), R / S
+        weights, informing = student_weights(q), block.whole * R / S
         surplus = self._mean(informing * (weights * q / GAUSSIAN - 1.0))
         informed[:] = keep * informed + block.dt * self._mean(informing**2)
         change = block.dt * surplus / (informed + PRIOR_S)

@@ -11,8 +11,9 @@ from inertial_estimation.inertial.health import estimator_health
 from inertial_estimation.inertial.link_estimates import estimate_defect
 from inertial_estimation.inertial.model import EstimationModel
 from inertial_estimation.inertial.supervisor import Phase
-from inertial_estimation.inertial.windows import Between, NeededInputs, StateWindows
+from inertial_estimation.inertial.windows import BASE_INPUTS, Between, NeededInputs, StateWindows
 from inertial_estimation.inputs.alignment import AlignedSample
+from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.estimated_model import EstimatedModel
@@ -26,6 +27,7 @@ from inertial_estimation.signals import (
     unchecked,
 )
 
+REQUIRED = {JOINTS, *BASE_INPUTS}  # inputs without which there is no estimate
 _measured = unchecked(MeasuredStep)
 
 
@@ -112,7 +114,7 @@ class InertialPipeline(TakesReadings):
             "windows too short": str(windows.short),
             "joint velocities": joints.velocity_source,
         }
-        missing = self.inputs.aligner.missing(now_ns)
+        missing = [name for name in self.inputs.aligner.missing(now_ns) if name in REQUIRED]
         state = estimator_health(self.estimator, missing, figures, "; ".join(filter(None, failures)))
         return [*self.inputs.health(now_ns), self.checks.health(), state]
 

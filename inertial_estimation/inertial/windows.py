@@ -1,5 +1,6 @@
 """The state of the measurement equation: all inputs of a step, reduced over one window around it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inertial_estimation.errors import listing
 from inertial_estimation.inertial.cause_table import InputNames
 from inertial_estimation.inertial.config import INFORMATION, InertialPipelineConfig
 from inertial_estimation.inputs.alignment import AlignedSample, Steps
@@ -27,6 +29,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds, unchecked
 
 JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come early
 SHORTEST = 0.5  # of half a window, that its rows span: stamps of a clock that stops are together
+BASE_INPUTS = {IMU, BASE_STATE}  # without which there is no equation of a floating base
 _NO_MOTION = None, None, None
 _measured = unchecked(MeasuredState)
 
@@ -156,7 +159,7 @@ class NeededInputs:
             replace(setup, imu=self.imu),
             config.robot,
             Steps(JOINTS, config.rate, 0.5 * config.window),
-            JointNeeds(efforts=config.rows.torque_joints(setup.robot) or False),
+            JointNeeds(efforts=config.rows.torque_joints(setup.robot) or False, effort_gaps=True),
             sources=dict.fromkeys(self.contacts, ContactSource.WRENCH),
             base_state=self.base_state,
         )
@@ -194,14 +197,28 @@ class StateWindows:
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
         self._lacking = ""  # input whose window held too few last; none once all have enough
+        joints = config.rows.torque_joints(setup.robot)
+        # Of torques and wrenches, which rows have; and which of them were missing in the last state.
+        self._counted = np.concatenate(
+            (np.isin(np.arange(setup.robot.n_joints), joints), np.ones(self._n_contacts, dtype=bool))
+        )
+        self._missing = np.zeros(len(self._counted), dtype=bool)
+        self._names = np.array([*setup.robot.joint_names, *(f"{c}/wrench" for c in setup.contact_names)])
         self._at_every_step, self.following = config.filter != INFORMATION, False
         self._last_ns: int | None = None  # time of the last state
 
     @property
     def note(self) -> str:
-        """Say whose windows hold too few samples; empty where none do."""
-        window = f"a window of {seconds(2 * self._half_ns):g} s"
-        return f"{self._lacking} has too few readings in {window}: raise `window`" if self._lacking else ""
+        """Say whose windows hold too few samples, and what is missing otherwise; empty for nothing."""
+        if self._lacking:
+            window = f"a window of {seconds(2 * self._half_ns):g} s"
+            return f"{self._lacking} has too few readings in {window}: raise `window`"
+        if not self._missing.any():
+            return ""
+        names = self._names[self._missing]
+        of_joints = [f"the effort of {name}" for name in names if not name.endswith("/wrench")]
+        lost = listing([*of_joints, *(name for name in names if name.endswith("/wrench"))], limit=4)
+        return f"without {lost}: the estimates go on from what these do not reach"
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
         """Reduce all inputs over the window around a step.
@@ -214,7 +231,7 @@ class StateWindows:
         """
         if self._signs is not None:
             self._signs.follow()
-        if sample.missing or self.axes.unknown:
+        if not BASE_INPUTS.isdisjoint(sample.missing) or self.axes.unknown:
             return None
         if self._last_ns is not None and not self._at_every_step:
             interval_ns = self._half_ns // (2 if self.following else 1) - JITTER_NS
@@ -227,18 +244,22 @@ class StateWindows:
         joints = self._window(JOINTS, sample.time_ns)
         if joints is None:
             return None
-        columns, mean = self._columns, joints.mean
+        columns, mean, self._lacking = self._columns, joints.mean, ""
         q, v, a = mean[columns.q], mean[columns.v], joints.slope[columns.v]
         base = self._base_motion(sample.time_ns, joints.centroid, (q, v, a))
-        wrenches = self._wrenches(sample.time_ns, joints.centroid, q)
-        if base is None or wrenches is None:
+        if base is None:
             return None
-        tau = None if columns.tau is None else mean[columns.tau]
+        wrenches = self._wrenches(sample, joints.centroid, q)
+        tau = np.zeros(columns.n) if columns.tau is None else mean[columns.tau]
+        missing = self._counted & np.isnan(np.concatenate((tau, wrenches[:, 0])))
         sign = (
             None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         )
-        self._last_ns, self._lacking = sample.time_ns, ""
-        return _measured(q, v, a, tau, *base, wrenches, sign, None)
+        self._last_ns, self._missing = sample.time_ns, missing
+        if not missing.any():
+            return _measured(q, v, a, tau, *base, wrenches, sign, None, None)
+        tau, wrenches = np.nan_to_num(tau), np.nan_to_num(wrenches)
+        return _measured(q, v, a, tau, *base, wrenches, sign, None, missing)
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
         half = self._half_ns
@@ -270,12 +291,12 @@ class StateWindows:
         v_dot, w_dot, _up_dot, _heading_dot = base.slope.reshape(4, 3)
         return v_dot + np.cross(w, v) + STANDARD_GRAVITY * up, w, w_dot
 
-    def _wrenches(self, time_ns: int, at: float, q: Array) -> Array | None:
-        """Return the wrenches in their frames, shape (n_contacts, 6), zero where not sensed."""
+    def _wrenches(self, sample: AlignedSample, at: float, q: Array) -> Array:
+        """Return the wrenches in their frames, shape (n_contacts, 6); zero: not sensed, NaN: missing."""
         wrenches = np.zeros((self._n_contacts, 6))
         for name, i in self._needed.contacts.items():
-            wrench = self._window(self._inputs.contacts[name].stream.spec.name, time_ns, at)
-            if wrench is None:
-                return None
-            wrenches[i] = wrench.mean
+            stream = self._inputs.contacts[name].stream.spec.name
+            lost = sample.rows[stream] is None
+            wrench = None if lost else self._window(stream, sample.time_ns, at)
+            wrenches[i] = math.nan if wrench is None else wrench.mean
         return self.axes.turned(wrenches, q)

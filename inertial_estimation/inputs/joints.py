@@ -235,13 +235,18 @@ class JointRow(NamedTuple):
 
 
 def joint_range(
-    robot: RobotModel, joints: Sequence[int], needed: Sequence[NDArray[np.bool_]], *, velocity: bool
+    robot: RobotModel,
+    joints: Sequence[int],
+    needed: Sequence[NDArray[np.bool_]],
+    *,
+    velocity: bool,
+    gaps: bool = False,
 ) -> RowRange:
     """Return the range of positions, velocities (NaN: not measured) and perhaps efforts of some joints.
 
     Needed are joints and, if there are efforts, those of joints, each of shape (m,); what is not, or
-    velocities, may be anything. A joint whose limits allow a whole turn may go one turn beyond them, as its
-    limits are those of software.
+    velocities, may be anything; with gaps efforts may be NaN. A joint whose limits allow a whole turn may go
+    one turn beyond them, as its limits are those of software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
@@ -258,7 +263,7 @@ def joint_range(
     free = ~np.concatenate((needed[0], *needed))
     low, high = (np.concatenate([part[end] for part in parts]) for end in (2, 3))
     low, high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
-    free[len(joints) : 2 * len(joints)] = True
+    free[len(joints) : None if gaps else 2 * len(joints)] = True
     return RowRange(low, high, names, units, np.flatnonzero(free))
 
 
@@ -269,6 +274,7 @@ class JointNeeds(NamedTuple):
     efforts: bool | Collection[int] = False  # of all; or of some indices, others may be anything
     joints: Collection[int] | None = None  # indices without which there is no row; None: all
     partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
+    effort_gaps: bool = False  # whether efforts may be NaN, if a message of all joints has at least one
 
 
 class JointPart:
@@ -294,7 +300,9 @@ class JointPart:
         needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
         measured = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
         of_parts = [needed, needed & measured] if effort else [needed]
-        plausible = joint_range(robot, list(joints), of_parts, velocity=needs.velocities)
+        plausible = joint_range(
+            *(robot, list(joints), of_parts), velocity=needs.velocities, gaps=needs.effort_gaps
+        )
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)
@@ -308,8 +316,9 @@ class JointPart:
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        # Columns of efforts without which there is nothing.
-        self._needed = 2 * m + np.flatnonzero(measured & needed & effort & (not needs.partial))
+        # Columns of efforts without any of which there is nothing.
+        may_lack = needs.partial or (needs.effort_gaps and m < robot.n_joints)
+        self._needed = 2 * m + np.flatnonzero(measured & needed & effort & (not may_lack))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""

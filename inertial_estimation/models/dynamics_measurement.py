@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyReference
@@ -36,6 +37,7 @@ from inertial_estimation.signals import Array
 PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window: of common IMUs [m/s^2]
 ANGULAR_ACCELERATION = 0.1  # the same of its angular acceleration [rad/s^2]
 LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
+REACHED = 1e-6  # of a unit wrench or torque, from which it reaches a row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,8 @@ class MeasuredState:
     # errors of the accelerometer about which an equation is linearised: bias along the axes of the IMU
     # [m/s^2] and scale, shape (4,); f_B is as read. None: zero
     accelerometer: Array | None = None
+    # torques, then wrenches, that were not there and count as zero: (n_joints + n_contacts,); None: all were
+    missing: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +72,9 @@ class LinearEquation:
     measured: Array  # S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,)
     paths: "InputPaths"  # how errors of the inputs reach the rows
     state: MeasuredState  # the measured state it belongs to
+    # P, on what missing readings do not reach, by which value, regressor and projection are multiplied,
+    # shape (m, m); None where all are there
+    known: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +87,7 @@ class InputPaths:
     # shape (6 n_contacts, k)
     contacts: Array
     picked: Indices  # positions of the rows in the generalized forces, shape (k,)
-    # N, where the equation is N' times the picked rows, shape (k, m); None for k = m
+    # N, where the equation is N' times the picked rows, shape (k, m); None: it is these rows
     projection: Array | None
 
 
@@ -305,6 +312,9 @@ class DynamicsMeasurement:
         whose remainder, of an error of pi and one of e, is of the second order. About zero it would be E(pi)
         e_0 - E(phi) e_0 for ever, however well e is known.
 
+        A torque or wrench that is missing is an unknown that reaches the rows along some directions; the
+        equation is projected on all others, which it does not reach.
+
         Args:
             state: The measurements, all of one time.
             phi: Present parameters of the bodies, about the joint frames, shape (n,): errors of accelerations
@@ -323,13 +333,33 @@ class DynamicsMeasurement:
         A, value, measured = self._picked(A, rest, J_C, state)
         value = value - inertia[:, :3] @ known if known.any() else value
         sensed, of_contacts = terms.by_sensed(inertia), J_C[:, picked]
-        noise, N = self._covariance.at(sensed, of_contacts), None
-        if self._projects:
-            N = self._rows.projection(J_C)
+        noise = self._covariance.at(sensed, of_contacts)
+        N: Array | None = self._rows.projection(J_C) if self._projects else None
+        if N is not None:
             A, value, noise, measured = N.T @ A, N.T @ value, N.T @ noise @ N, N.T @ measured
-        return LinearEquation(
-            A, value, noise, measured, InputPaths(inertia, sensed, of_contacts, picked, N), state
-        )
+        P = None if state.missing is None else self._known(state.missing, J_C, N)
+        if P is not None:
+            N, Q = P if N is None else N @ P, np.eye(len(P)) - P
+            A, value, measured = P @ A, P @ value, P @ measured
+            noise = P @ noise @ P + Q @ noise @ Q  # where nothing is known, it only has to be regular
+        paths = InputPaths(inertia, sensed, of_contacts, picked, N)
+        return LinearEquation(A, value, noise, measured, paths, state, P)
+
+    def _known(self, missing: NDArray[np.bool_], J_C: Array, N: Array | None) -> Array:
+        """Return P = 1 - U U', with U a basis of what missing readings reach in the rows, shape (m, m).
+
+        Args:
+            missing: As in `MeasuredState`.
+            J_C: Contact Jacobians, shape (6 n_contacts, nv).
+            N: Projection of the picked rows; None for none.
+        """
+        n, nv = self._robot.n_joints, self._robot.model.nv
+        wrenches = J_C[np.repeat(missing[n:], 6)[: len(J_C)]]
+        reach = np.vstack((np.eye(nv)[nv - n :][missing[:n]], wrenches))[:, self._rows.picked].T
+        U, sizes, _ = np.linalg.svd(reach if N is None else N.T @ reach, full_matrices=False)
+        U = U[:, sizes > REACHED]
+        P: Array = np.eye(len(U)) - U @ U.T
+        return P
 
     def proper_acceleration(self, state: MeasuredState) -> Array:
         """Return the proper acceleration of the base, base frame [m/s^2], shape (3,): upwards at rest."""
