@@ -1,13 +1,14 @@
 """The state of the measurement equation: all inputs of a step, reduced over one window around it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import listing
 from inertial_estimation.inertial.cause_table import InputNames
@@ -165,6 +166,41 @@ class NeededInputs:
         )
 
 
+class MissingReadings:
+    """Which torques and wrenches a state lacks.
+
+    Attributes:
+        last: Those of the last state, torques before wrenches, shape (n_joints + n_contacts,).
+    """
+
+    def __init__(self, setup: RobotSetup, torque_joints: Sequence[int]) -> None:
+        """Begin with none, of a robot; only torques of some joints are asked for."""
+        joints = [f"the effort of {name}" for name in setup.robot.joint_names]
+        wrenches = [f"{contact}/wrench" for contact in setup.contact_names]
+        self._names = np.array(joints + wrenches)
+        places = np.arange(len(self._names))
+        self._asked = (places >= len(joints)) | np.isin(places, torque_joints)
+        self.last = np.zeros(len(places), dtype=bool)
+
+    def find(self, tau: Array, wrenches: Array) -> NDArray[np.bool_] | None:
+        """Return which are NaN; None where none is.
+
+        Args:
+            tau: Torques [Nm], shape (n_joints,).
+            wrenches: Of all contacts, shape (n_contacts, 6).
+        """
+        self.last = self._asked & np.isnan(np.concatenate((tau, wrenches[:, 0])))
+        return self.last if self.last.any() else None
+
+    @property
+    def note(self) -> str:
+        """Say which are missing; empty for none."""
+        if not self.last.any():
+            return ""
+        lost = listing(self._names[self.last].tolist(), limit=4)
+        return f"without {lost}: the estimates go on from what these do not reach"
+
+
 class Between(Enum):
     """What a step has in place of a state that is not due."""
 
@@ -197,13 +233,7 @@ class StateWindows:
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
         self._lacking = ""  # input whose window held too few last; none once all have enough
-        joints = config.rows.torque_joints(setup.robot)
-        # Of torques and wrenches, which rows have; and which of them were missing in the last state.
-        self._counted = np.concatenate(
-            (np.isin(np.arange(setup.robot.n_joints), joints), np.ones(self._n_contacts, dtype=bool))
-        )
-        self._missing = np.zeros(len(self._counted), dtype=bool)
-        self._names = np.array([*setup.robot.joint_names, *(f"{c}/wrench" for c in setup.contact_names)])
+        self._missing = MissingReadings(setup, config.rows.torque_joints(setup.robot))
         self._at_every_step, self.following = config.filter != INFORMATION, False
         self._last_ns: int | None = None  # time of the last state
 
@@ -213,12 +243,7 @@ class StateWindows:
         if self._lacking:
             window = f"a window of {seconds(2 * self._half_ns):g} s"
             return f"{self._lacking} has too few readings in {window}: raise `window`"
-        if not self._missing.any():
-            return ""
-        names = self._names[self._missing]
-        of_joints = [f"the effort of {name}" for name in names if not name.endswith("/wrench")]
-        lost = listing([*of_joints, *(name for name in names if name.endswith("/wrench"))], limit=4)
-        return f"without {lost}: the estimates go on from what these do not reach"
+        return self._missing.note
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
         """Reduce all inputs over the window around a step.
@@ -251,14 +276,13 @@ class StateWindows:
             return None
         wrenches = self._wrenches(sample, joints.centroid, q)
         tau = np.zeros(columns.n) if columns.tau is None else mean[columns.tau]
-        missing = self._counted & np.isnan(np.concatenate((tau, wrenches[:, 0])))
+        missing = self._missing.find(tau, wrenches)
         sign = (
             None if self._signs is None else self._signs.mean(sample.time_ns, self._half_ns, joints.weights)
         )
-        self._last_ns, self._missing = sample.time_ns, missing
-        if not missing.any():
-            return _measured(q, v, a, tau, *base, wrenches, sign, None, None)
-        tau, wrenches = np.nan_to_num(tau), np.nan_to_num(wrenches)
+        self._last_ns = sample.time_ns
+        if missing is not None:
+            tau, wrenches = np.nan_to_num(tau), np.nan_to_num(wrenches)
         return _measured(q, v, a, tau, *base, wrenches, sign, None, missing)
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:

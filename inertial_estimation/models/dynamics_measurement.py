@@ -33,11 +33,12 @@ from inertial_estimation.models.measurement_rows import (
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 PROPER_ACCELERATION = 0.05  # noise of the base's specific force over one window: of common IMUs [m/s^2]
 ANGULAR_ACCELERATION = 0.1  # the same of its angular acceleration [rad/s^2]
 LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
-REACHED = 1e-6  # of a unit wrench or torque, from which it reaches a row
+REACHED = 1e-6  # of the largest effect of a missing reading, below which it has none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,7 +347,7 @@ class DynamicsMeasurement:
         return LinearEquation(A, value, noise, measured, paths, state, P)
 
     def _known(self, missing: NDArray[np.bool_], J_C: Array, N: Array | None) -> Array:
-        """Return P = 1 - U U', with U a basis of what missing readings reach in the rows, shape (m, m).
+        """Return P = 1 - U U^+, with U the effect of missing readings on the rows, shape (m, m).
 
         Args:
             missing: As in `MeasuredState`.
@@ -356,9 +357,8 @@ class DynamicsMeasurement:
         n, nv = self._robot.n_joints, self._robot.model.nv
         wrenches = J_C[np.repeat(missing[n:], 6)[: len(J_C)]]
         reach = np.vstack((np.eye(nv)[nv - n :][missing[:n]], wrenches))[:, self._rows.picked].T
-        U, sizes, _ = np.linalg.svd(reach if N is None else N.T @ reach, full_matrices=False)
-        U = U[:, sizes > REACHED]
-        P: Array = np.eye(len(U)) - U @ U.T
+        U = reach if N is None else N.T @ reach
+        P: Array = np.eye(len(U)) - U @ linear_algebra.pinv(U, REACHED)
         return P
 
     def proper_acceleration(self, state: MeasuredState) -> Array:
