@@ -25,6 +25,7 @@ from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesk
 
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
+LEAST_SHARE = 1e-3  # of the rows, below which nothing is known of them
 LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
 
 
@@ -51,7 +52,7 @@ class StepOutcome:
 
     Attributes:
         innovation: Measured minus predicted, before the update, shape (m,).
-        nis: y' S^-1 y.
+        nis: y' S^-1 y, over the share of the rows that missing readings do not reach.
         decision: What became of it.
         variance: Of each innovation with the noise in use, shape (m,).
         log_det: Logarithm of the determinant of S, with the noise as innovations have shown it.
@@ -275,7 +276,8 @@ class InertialEstimator:
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
-        return StepOutcome(y, float(white @ white), decision, (predicted + used).diagonal(), log_det)
+        nis = float(white @ white) / max(float(np.mean(block.known)), LEAST_SHARE)
+        return StepOutcome(y, nis, decision, (predicted + used).diagonal(), log_det)
 
     def estimate(self, step: MeasuredStep, outcome: StepOutcome) -> InertialEstimate:
         """Hand over the parameters and return the estimate after an update.

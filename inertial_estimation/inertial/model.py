@@ -34,7 +34,6 @@ from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
-WHOLE = 0.99  # of a row, from which missing readings do not reach it
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +219,8 @@ class EstimationModel:
             R = R.copy()
             R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
         at_rest = float(np.abs(equation.state.v).max(initial=0.0)) < REST_SPEED
-        whole = True if equation.known is None else equation.known.diagonal() > WHOLE
-        return RowBlock(A, equation.value, R, dt, time_ns, at_rest, whole)
+        known = 1.0 if equation.known is None else equation.known.diagonal()
+        return RowBlock(A, equation.value, R, dt, time_ns, at_rest, known)
 
     @cached_property
     def _static_friction(self) -> tuple[list[int], list[int], list[int]]:

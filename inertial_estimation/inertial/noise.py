@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices
 from inertial_estimation.signals import Array
@@ -29,6 +28,7 @@ GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
 REPORTED = 1.7  # factor from which on a stated noise is called too small
 REPORTED_LARGE = 5.0  # or too large: it covers errors of the model that a clean simulation lacks
 KNOWN_S = 2.0  # of data by which the noise is known, and is reported if it is wrong [s]
+WHOLE = 0.99  # of a row, from which its innovation tells of the noise
 CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
 
 
@@ -43,7 +43,7 @@ class RowBlock:
         dt: Time that it stands for [s].
         time_ns: Time of the measurement [ns].
         at_rest: Whether the joints are at rest.
-        whole: Whether no missing reading reaches a row, shape (m,).
+        known: Share of each row that missing readings do not reach, shape (m,).
     """
 
     A: Array
@@ -52,7 +52,7 @@ class RowBlock:
     dt: float
     time_ns: int = 0
     at_rest: bool = False
-    whole: NDArray[np.bool_] | bool = True
+    known: Array | float = 1.0
 
 
 def student_weights(q: Array) -> Array:
@@ -196,7 +196,7 @@ class NoiseScale:
         R = scale[:, self.groups] * R0
         S = predicted + R
         q = innovation**2 / S
-        weights, informing = student_weights(q), block.whole * R / S
+        weights, informing = student_weights(q), (block.known > WHOLE) * R / S
         surplus = self._mean(informing * (weights * q / GAUSSIAN - 1.0))
         informed[:] = keep * informed + block.dt * self._mean(informing**2)
         change = block.dt * surplus / (informed + PRIOR_S)

@@ -173,13 +173,14 @@ class MissingReadings:
         last: Those of the last state, torques before wrenches, shape (n_joints + n_contacts,).
     """
 
-    def __init__(self, setup: RobotSetup, torque_joints: Sequence[int]) -> None:
-        """Begin with none, of a robot; only torques of some joints are asked for."""
+    def __init__(self, setup: RobotSetup, torque_joints: Sequence[int], *, base_rows: bool) -> None:
+        """Begin with none; torques of some joints are asked for, beside rows of the base if there are."""
         joints = [f"the effort of {name}" for name in setup.robot.joint_names]
         wrenches = [f"{contact}/wrench" for contact in setup.contact_names]
         self._names = np.array(joints + wrenches)
         places = np.arange(len(self._names))
         self._asked = (places >= len(joints)) | np.isin(places, torque_joints)
+        self._needed = places[:0] if base_rows else np.array(torque_joints, dtype=int)  # one of them at least
         self.last = np.zeros(len(places), dtype=bool)
 
     def find(self, tau: Array, wrenches: Array) -> NDArray[np.bool_] | None:
@@ -197,6 +198,8 @@ class MissingReadings:
         """Say which are missing; empty for none."""
         if not self.last.any():
             return ""
+        if len(self._needed) and self.last[self._needed].all():
+            return "no joint of torque_rows has an effort: nothing is learned"
         lost = listing(self._names[self.last].tolist(), limit=4)
         return f"without {lost}: the estimates go on from what these do not reach"
 
@@ -233,7 +236,8 @@ class StateWindows:
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
         self._lacking = ""  # input whose window held too few last; none once all have enough
-        self._missing = MissingReadings(setup, config.rows.torque_joints(setup.robot))
+        torques, with_base = config.rows.torque_joints(setup.robot), config.rows.base_rows
+        self._missing = MissingReadings(setup, torques, base_rows=with_base and setup.robot.floating_base)
         self._at_every_step, self.following = config.filter != INFORMATION, False
         self._last_ns: int | None = None  # time of the last state
 

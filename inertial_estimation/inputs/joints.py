@@ -274,7 +274,7 @@ class JointNeeds(NamedTuple):
     efforts: bool | Collection[int] = False  # of all; or of some indices, others may be anything
     joints: Collection[int] | None = None  # indices without which there is no row; None: all
     partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
-    effort_gaps: bool = False  # whether efforts may be NaN, if a message of all joints has at least one
+    effort_gaps: bool = False  # whether efforts may be missing
 
 
 class JointPart:
@@ -317,7 +317,7 @@ class JointPart:
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
         # Columns of efforts without any of which there is nothing.
-        may_lack = needs.partial or (needs.effort_gaps and m < robot.n_joints)
+        may_lack = needs.partial or needs.effort_gaps
         self._needed = 2 * m + np.flatnonzero(measured & needed & effort & (not may_lack))
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
