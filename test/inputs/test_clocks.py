@@ -89,10 +89,10 @@ def test_one_clock_that_jumps_is_followed_within_a_third_of_a_second(shift):
     play(robot, 100)
     during = play(robot, 100, begin=100, joint_shift=shift)
     assert all(sample.continuity is Continuity.CONTINUOUS for sample in during)
-    assert not during[-1].missing
     after = play(robot, 100, begin=200)
-    assert not after[-1].missing
-    assert sum(bool(sample.missing) for sample in during + after) < 150
+    for samples in (during, after):  # and not before 0.3 s, in which it may be a stray publisher
+        assert 60 <= sum(bool(sample.missing) for sample in samples) <= 67
+        assert not samples[-1].missing
 
 
 def test_all_clocks_that_step_back_with_another_motion_begin_anew():

@@ -150,6 +150,7 @@ def test_right_units_say_nothing():
     assert play().units() == {}
     assert play(still=True).units() == {}
     assert play(force=1 / STANDARD_GRAVITY, seconds=0.2).units() == {}  # too little is known
+    assert play(position=DEGREES, seconds=0.7, hz=1000).units() == {}
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,16 @@ def test_without_contact_the_sigma_is_larger():
     assert (flying[:, 0] < 4.0 * flying[:, 1]).all()
 
 
+@pytest.mark.parametrize(("rate", "at_rest"), [(0.04, True), (0.06, False)])
+def test_a_body_that_turns_evenly_about_one_axis_is_not_at_rest(rate, at_rest):
+    readings = ImuReadings()
+    for _ in range(20):
+        for _ in range(20):
+            readings.add(H, np.array([0.0, 0.0, STANDARD_GRAVITY, 0.0, rate, 0.0]))
+        readings.look(np.zeros(3))
+    assert readings.seen.at_rest is at_rest
+
+
 GAINS = TwoStageConfig(alpha1=20.0, alpha2=100.0, gamma=3.0)
 UP = np.array([0.0, 0.0, 1.0])
 
