@@ -17,7 +17,7 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.models.joint_trajectory import JointTrajectory
-from inertial_estimation.recordings.bag_writer import STORAGES, write_recording
+from inertial_estimation.recordings.bag_writer import STORAGES, new_bag, write_recording
 from inertial_estimation.recordings.recording import check_topic, read_orientations
 from inertial_estimation.recordings.trajectory_files import (
     read_trajectory_csv,
@@ -132,19 +132,11 @@ def test_a_topic_that_is_missing_or_of_another_type_is_named(topic: str, said: s
 
 
 def test_message_whose_sizes_do_not_match_is_dropped(tmp_path: Path) -> None:
-    from rosbags.rosbag2 import Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    store = get_typestore(Stores.ROS2_JAZZY)
-    stamp = store.types["builtin_interfaces/msg/Time"](1, 0)
-    header = store.types["std_msgs/msg/Header"](stamp, "")
-    with Writer(tmp_path / "bag", version=9) as writer:
-        connection = writer.add_connection("/joint_states", JOINT_STATE_TYPE, typestore=store)
+    with new_bag(tmp_path / "bag", {"/joint_states": JOINT_STATE_TYPE}) as writer:
         for size in (2, 1):
-            message = store.types[JOINT_STATE_TYPE](
-                header, ["a", "b"], np.zeros(size), np.empty(0), np.empty(0)
-            )
-            writer.write(connection, size, store.serialize_cdr(message, JOINT_STATE_TYPE))
+            message = writer.new(JOINT_STATE_TYPE)
+            message.name, message.position = ["a", "b"], np.zeros(size)
+            writer.write("/joint_states", size, message)
     with ie.BagRecording(tmp_path / "bag") as bag:
         assert len(list(bag.entries(["/joint_states"]))) == 1
 

@@ -146,11 +146,6 @@ def survey_of(urdf: str, **wishes: object) -> Survey:
     return survey_robot(urdf, [], Wishes(**wishes), np.random.default_rng(0))  # type: ignore[arg-type]
 
 
-def test_links_named_after_rotors_do_not_lock_their_joints() -> None:
-    assert not survey_of(biped()).locked
-    assert set(survey_of(biped(wheels=True)).locked) == {"left_disc", "right_disc"}
-
-
 def test_a_sensor_that_spins_is_locked() -> None:
     assert survey_of(biped(scans=True)).locked == {"spindle": "a sensor that spins"}
     assert "spindle" in survey_of(biped(scans=True), unlock=("spindle",)).robot.joint_names
