@@ -139,8 +139,6 @@ def test_a_body_without_mass_is_not_repaired():
 
 
 coordinates = arrays(float, 10, elements=st.floats(-2.0, 2.0))
-FOSTER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-FOSTER_ORDER = [PARAMETER_NAMES.index(name) for name in FOSTER_NAMES]  # pi in the order of the paper
 PINOCCHIO_ORDER = [0, 1, 2, 3, 4, 6, 5, 7, 8, 9]  # its shears are s12, s23, s13
 both = pytest.mark.parametrize("convention", CONVENTIONS)
 
@@ -180,27 +178,6 @@ def test_rucker_is_pinocchios(theta):
     pi, G = parameters_and_jacobian(theta[None], "rucker")
     assert np.allclose(pi[0], oracle.toDynamicParameters(), rtol=1e-10, atol=1e-10)
     assert np.allclose(G[0][:, PINOCCHIO_ORDER], oracle.calculateJacobian(), rtol=1e-10, atol=1e-9)
-
-
-@given(theta=coordinates)
-@settings(max_examples=50)
-def test_foster_is_the_papers_equation_17(theta):
-    alpha, d1, d2, d3, s12, s13, s23, t1, t2, t3 = theta
-    e1, e2, e3 = np.exp([d1, d2, d3])
-    paper = [
-        t1**2 + t2**2 + t3**2 + 1,
-        t1 * e1,
-        t1 * s12 + t2 * e2,
-        t1 * s13 + t2 * s23 + t3 * e3,
-        s12**2 + s13**2 + s23**2 + e2**2 + e3**2,
-        -s12 * e1,
-        -s13 * e1,
-        s13**2 + s23**2 + e1**2 + e3**2,
-        -s12 * s13 - s23 * e2,
-        s12**2 + e1**2 + e2**2,
-    ]
-    pi = parameters_from_log_cholesky(theta, "foster")
-    assert np.allclose(pi[FOSTER_ORDER], np.exp(2 * alpha) * np.array(paper), rtol=1e-9, atol=1e-9)
 
 
 @both
