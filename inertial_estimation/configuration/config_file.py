@@ -6,7 +6,6 @@ last part names, in any namespace.
 """
 
 import difflib
-import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,11 @@ from typing import Any
 
 from inertial_estimation.configuration.node_options import ROS_PARAMETERS
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
-from inertial_estimation.files.yaml_file import YamlMapping, load_yaml, read_yaml
+from inertial_estimation.files.yaml_file import YamlMapping, load_yaml, packaged_files, read_yaml
 from inertial_estimation.parameters import unknown_name
 
 ALL_NODES = "/**"
 KEY = "ros__parameters"
-PACKAGE = "inertial_estimation"
 
 
 @dataclass(frozen=True)
@@ -220,15 +218,6 @@ def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
     return overrides
 
 
-def robot_files() -> dict[str, Path]:
-    """Return the robots' parameter files by name: of the sources, else where they are installed."""
-    package = Path(__file__).resolve().parents[1]
-    prefixes = [Path(sysconfig.get_path("data")), *package.parents]
-    folders = [package.parent / "config", *(prefix / "share" / PACKAGE / "config" for prefix in prefixes)]
-    files = [file for folder in reversed(folders) for file in folder.glob("*.yaml")]
-    return {file.stem: file for file in files}
-
-
 def find_config(name: str) -> Path:
     """Return a parameter file by its path, or the name of a robot that comes with the package (``icub``).
 
@@ -238,7 +227,7 @@ def find_config(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    known = robot_files()
+    known = packaged_files("config")
     if name in known:
         return known[name]
     raise ConfigurationError(

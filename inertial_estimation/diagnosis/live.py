@@ -126,4 +126,4 @@ class LiveChecks:
 
     def _notes(self, name: str) -> StreamNotes:
         stream = self._inputs.streams[name]
-        return StreamNotes.of(stream.received, stream.drops.counts, stream.clock)
+        return StreamNotes.of(stream)

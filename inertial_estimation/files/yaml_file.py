@@ -7,6 +7,7 @@ silently.
 
 import re
 from pathlib import Path
+from sysconfig import get_path
 from typing import Any
 
 import yaml
@@ -130,3 +131,15 @@ def load_yaml(text: str, where: str) -> Any:
 
 def _refused(place: Any, why: str) -> ConstructorError:
     return ConstructorError(problem=why, problem_mark=place.start_mark)
+
+
+def packaged_files(folder: str) -> dict[str, Path]:
+    """Return the YAML files of a folder that comes with the package, by name.
+
+    Args:
+        folder: Its path in the sources, and in the share folder of an installation (``config/maps``).
+    """
+    package = Path(__file__).resolve().parents[1]
+    shares = [prefix / "share" / package.name for prefix in (Path(get_path("data")), *package.parents)]
+    roots = [package.parent, *shares]
+    return {file.stem: file for root in reversed(roots) for file in sorted((root / folder).glob("*.yaml"))}

@@ -16,13 +16,12 @@ rest of the path is then taken of.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from sysconfig import get_path
 from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
-from inertial_estimation.files.yaml_file import read_yaml
+from inertial_estimation.files.yaml_file import packaged_files, read_yaml
 from inertial_estimation.inputs.config import UNITS
 from inertial_estimation.inputs.messages import stamp_from_msg
 from inertial_estimation.models.contacts import ContactFrames
@@ -59,25 +58,16 @@ class FieldMap:
         self._contacts = {str(name): self._path(path) for name, path in contacts.items()}
 
     @classmethod
-    def read(cls, path: str | Path) -> "FieldMap":
-        """Read a map from a YAML file; raises ConfigurationError if it cannot be read, or is no map."""
-        return cls(read_yaml(path, "map of messages"), f"'{path}'")
-
-    @classmethod
     def find(cls, name: str) -> "FieldMap":
         """Read a map by its path, or by its name if it comes with the package (unitree_go).
 
-        Raises: ConfigurationError: If there is none, or it cannot be read.
+        Raises:
+            ConfigurationError: If there is none, or it cannot be read.
         """
-        if Path(name).suffix:
-            return cls.read(name)
-        package = Path(__file__).resolve().parents[1]
-        shares = [root / "share" / package.name for root in (Path(get_path("data")), *package.parents)]
-        folders = [folder / "config" / "maps" for folder in (package.parent, *shares)]
-        known = {file.stem: file for folder in reversed(folders) for file in sorted(folder.glob("*.yaml"))}
-        if name not in known:
+        known = packaged_files("config/maps")
+        if not Path(name).suffix and name not in known:
             raise ConfigurationError(f"no map of messages '{name}'{did_you_mean(name, known, 'there are')}")
-        return cls.read(known[name])
+        return cls(read_yaml(known.get(name, Path(name)), "map of messages"), f"'{name}'")
 
     def values(self, msg: Any, arrival_ns: int) -> dict[str, Any]:
         """Return the values of a message and its arrival [ns]: "imu", "joints", contacts by their names here.

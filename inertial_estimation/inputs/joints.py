@@ -234,26 +234,31 @@ class JointRow(NamedTuple):
     tau: slice | None
 
 
+class JointNeeds(NamedTuple):
+    """What rows of joint states have besides positions."""
+
+    velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
+    efforts: bool | Collection[int] = False  # of all; or of some indices, others may be anything
+    joints: Collection[int] | None = None  # indices without which there is no row; None: all
+    partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
+    effort_gaps: bool = False  # whether efforts may be missing
+
+
 def joint_range(
-    robot: RobotModel,
-    joints: Sequence[int],
-    needed: Sequence[NDArray[np.bool_]],
-    *,
-    velocity: bool,
-    gaps: bool = False,
+    robot: RobotModel, joints: Sequence[int], needed: Sequence[NDArray[np.bool_]], needs: JointNeeds
 ) -> RowRange:
     """Return the range of positions, velocities (NaN: not measured) and perhaps efforts of some joints.
 
-    Needed are joints and, if there are efforts, those of joints, each of shape (m,); what is not, or
-    velocities, may be anything; with gaps efforts may be NaN. A joint whose limits allow a whole turn may go
-    one turn beyond them, as its limits are those of software.
+    Needed are joints and, if there are efforts, those of joints, each of shape (m,); what is not may be
+    anything. A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of
+    software.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = with_another_turn(limits.lower, limits.upper)
     highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, UNLIMITED)
     lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -UNLIMITED)
     speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
-    speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY) if velocity else np.inf + speed
+    speed = np.where(np.isfinite(speed), speed, FREE_VELOCITY) if needs.velocities else np.inf + speed
     strength = np.maximum(EFFORT_FACTOR * limits.effort, LEAST_LEVER * weight)
     strength = np.where(np.isfinite(strength), strength, FREE_LEVER * weight)
     parts = [("position", "rad", lowest, highest), ("velocity", "rad/s", -speed, speed)]
@@ -263,18 +268,8 @@ def joint_range(
     free = ~np.concatenate((needed[0], *needed))
     low, high = (np.concatenate([part[end] for part in parts]) for end in (2, 3))
     low, high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
-    free[len(joints) : None if gaps else 2 * len(joints)] = True
+    free[len(joints) : None if needs.effort_gaps else 2 * len(joints)] = True
     return RowRange(low, high, names, units, np.flatnonzero(free))
-
-
-class JointNeeds(NamedTuple):
-    """What rows of joint states have besides positions."""
-
-    velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
-    efforts: bool | Collection[int] = False  # of all; or of some indices, others may be anything
-    joints: Collection[int] | None = None  # indices without which there is no row; None: all
-    partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
-    effort_gaps: bool = False  # whether efforts may be missing
 
 
 class JointPart:
@@ -300,9 +295,7 @@ class JointPart:
         needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
         measured = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
         of_parts = [needed, needed & measured] if effort else [needed]
-        plausible = joint_range(
-            *(robot, list(joints), of_parts), velocity=needs.velocities, gaps=needs.effort_gaps
-        )
+        plausible = joint_range(robot, list(joints), of_parts, needs)
         delay = config.inputs.joint_delay
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
         self.stream = Stream(spec, config.inputs, clocks)

@@ -119,8 +119,6 @@ _ODOMETRY = _vectors(
     "w_WB_B 46 twist.twist.angular.xyz",
     strings=1,
 )
-
-
 wrench_to_msg, orientation_to_msg = _WRENCH.to_msg, _QUATERNION.to_msg
 
 

@@ -45,7 +45,6 @@ BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 BASE_SPEED = 20.0  # largest along one axis [m/s]
 LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
 
-
 Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
 Store = Callable[..., Any]  # of a value, its arrival [ns] and the frame in its header
 

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from inertial_estimation.inputs.clocks import StreamClock
+from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.joints import JOINTS, JointRow
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.stream import DropReason
+from inertial_estimation.inputs.stream import Stream as InputStream
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 
-Times = NDArray[np.int64]
 FEWEST = 20  # readings of a stream that is judged
 CHECKED_S = 30.0  # of a recording, from its first reading, whose data are checked
 
@@ -30,12 +29,11 @@ class StreamNotes(NamedTuple):
     restarts: int = 0  # how often its rows began anew, as stamps went back
 
     @classmethod
-    def of(
-        cls, received: int, dropped: Mapping[DropReason, int], clock: StreamClock, restarts: int = 0
-    ) -> "StreamNotes":
-        """Return what the clock of an input has seen."""
+    def of(cls, taken: InputStream, restarts: int = 0) -> "StreamNotes":
+        """Return what an input has seen, whose rows began anew so often."""
+        clock = taken.clock
         offset = clock.offset_ns / NANOSECONDS if clock.votes else 0.0
-        return cls(received, dict(dropped), clock.unset, clock.even.even, offset, restarts)
+        return cls(taken.received, dict(taken.drops.counts), clock.unset, clock.even.even, offset, restarts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +110,12 @@ class StreamCollector:
         self.setup, self._most_ns = setup, round(most_s * NANOSECONDS)
         self._rows: dict[str, list[tuple[Times, Array]]] = {}
         self._begin_ns: int | None = None
-        self._end_ns = 0
 
     @property
     def duration_s(self) -> float:
         """Time between the first and the last row of the joint states [s]."""
-        return 0.0 if self._begin_ns is None else (self._end_ns - self._begin_ns) / NANOSECONDS
+        times = [piece[0] for piece in self._rows.get(JOINTS, ())]
+        return float(times[-1][-1] - times[0][0]) / NANOSECONDS if times else 0.0
 
     def push(self, name: str, times_ns: Times, rows: Array) -> None:
         """Take rows of an input by its name; of joint states positions, velocities and efforts."""
@@ -128,7 +126,6 @@ class StreamCollector:
         kept = (times_ns >= self._begin_ns) & (times_ns <= self._begin_ns + self._most_ns)
         if kept.any():
             self._rows.setdefault(name, []).append((times_ns[kept].copy(), rows[kept].copy()))
-            self._end_ns = int(times_ns[kept][-1]) if name == JOINTS else self._end_ns
 
     def streams(self) -> RobotStreams | None:
         """Return what was collected; None without enough joint states."""

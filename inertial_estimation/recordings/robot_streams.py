@@ -149,7 +149,7 @@ def _stream(taken: Input) -> Stream:
     assert isinstance(taken.ring, _Everything)
     kept = taken.ring.kept
     rows = max(kept.values(), key=len, default=[])
-    notes = StreamNotes.of(taken.received, taken.drops.counts, taken.clock, max(len(kept) - 1, 0))
+    notes = StreamNotes.of(taken, max(len(kept) - 1, 0))
     times = np.array([time_ns for time_ns, _row in rows], dtype=np.int64)
     return Stream(times, np.array([row for _time_ns, row in rows]).reshape(-1, taken.spec.width), notes)
 

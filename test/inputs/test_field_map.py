@@ -102,7 +102,7 @@ def test_maps_with_mistakes_are_refused_with_one_line(values, said):
     [("unitree_go", "unitree_go/msg/LowState", 12), ("unitree_g1", "unitree_hg/msg/LowState", 29)],
 )
 def test_maps_of_the_package_read_messages_as_the_vendor_lays_them_out(name, kind, motors):
-    mapped = FieldMap.read(MAPS / f"{name}.yaml")
+    mapped = FieldMap.find(str(MAPS / f"{name}.yaml"))
     assert mapped.message_type == kind
     sensor = SimpleNamespace(accelerometer=np.arange(3), gyroscope=np.arange(3, 6), quaternion=np.zeros(4))
     given = [SimpleNamespace(q=k, dq=-k, tau_est=2 * k) for k in range(35 if motors == 29 else 20)]
