@@ -127,7 +127,7 @@ class StreamClock:
         self.by_arrival = by_arrival  # whether the stamps are not used
         self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
         self.longest_ns = min(round(NANOSECONDS * config.timeout), JUMP_NS)  # step that continues them
-        self.delay_ns, self._zeros = round(NANOSECONDS * delay), 0
+        self.delay_ns, self.zeros = round(NANOSECONDS * delay), 0  # stamps that were not set, in a row
         self.reset()
 
     def reset(self) -> None:
@@ -143,8 +143,8 @@ class StreamClock:
     def from_arrival(self, arrival_ns: int) -> int | None:
         """Return an arrival [ns] in place of a stamp that is not used or set; None where that is a fault."""
         if not self.by_arrival:
-            self._zeros += 1
-            self.unset = self.unset or self.last_ns is None or self._zeros >= ZEROS_TO_BELIEVE
+            self.zeros += 1
+            self.unset = self.unset or self.last_ns is None or self.zeros >= ZEROS_TO_BELIEVE
             if not self.unset:
                 return None
         return arrival_ns + 1 if arrival_ns == self.last_ns else arrival_ns

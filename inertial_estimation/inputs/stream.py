@@ -248,8 +248,8 @@ class Stream:
             if arrived is None:
                 return self.drop(DropReason.ZERO_STAMP)
             stamp_ns = arrived
-        elif clock.unset:
-            clock.unset = False
+        elif clock.zeros:
+            clock.unset, clock.zeros = False, 0
         last_ns = clock.last_ns
         if last_ns is not None and 0 < stamp_ns - last_ns <= clock.longest_ns and clock.odd is None:
             return self.store(stamp_ns, row, arrival_ns)
