@@ -178,8 +178,8 @@ class ContactInput:
         if isinstance(sample, ContactSample):
             self.stream.clock.by_arrival = self.stream.clock.by_arrival or not sample.stamp_ns
             value = sample.value
-            if self._scale is not None and np.isfinite(value):
-                value = self._scale.force(self.name, value, arrival_ns)
+            if self._scale is not None and abs(value) <= LARGEST_RAW:
+                value = self._scale.force(self.name, value, arrival_ns or sample.stamp_ns)
             return self.stream.push(sample.stamp_ns, np.array([value]), arrival_ns)
         if frame_id and frame_id != self._frame_id and self._follow_frames:
             self._look_up(frame_id)

@@ -58,7 +58,12 @@ def test_integers_that_grow_with_the_force_are_scaled_to_the_weight(lifted):
     rings = [robot.streams[f"{foot}/wrench"].ring for foot in FEET]
     total = sum(ring.rows[ring.end - 600 : ring.end, 0] for ring in rings)
     np.testing.assert_allclose(total, weight, rtol=0.15)
-    for k in range(1000, 1200):  # the robot hangs
+    for wild in (1e9, -1e30):
+        robot.push("l_foot/wrench", ContactSample(0, wild), START + 5000 * MS)
+        assert "force without a unit is" in robot.streams["l_foot/wrench"].drops.summary
+    robot.push("l_foot/wrench", ContactSample(0, 20.0 * lifted + 200.0), START + 5001 * MS)
+    np.testing.assert_allclose(newest(robot, "l_foot/wrench"), 0.5 * weight, rtol=0.15)
+    for k in range(1001, 1200):  # the robot hangs
         for foot in FEET:
             robot.push(f"{foot}/wrench", ContactSample(0, 20.0 * lifted), START + 5 * MS * k)
     assert abs(newest(robot, "l_foot/wrench")[0]) < 0.05 * weight
