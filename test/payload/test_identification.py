@@ -205,6 +205,17 @@ def test_a_load_that_comes_during_an_identification_begins_it_anew(during):
     assert robot.identification.trunk.value.mass == pytest.approx(70.0), "not averaged with the mass before"
 
 
+@pytest.mark.parametrize("anew", ["asked for again", "another load"])
+def test_what_is_begun_anew_falls_back_to_what_was_before_the_first_time(anew):
+    robot = Robot(step(to_controller=True), start="on_request").run(0.1).start(until=Phase.COM).run(0.1)
+    robot.script, robot.mass = [REFUSED], 70.0 if anew == "another load" else NOMINAL_MASS
+    if anew == "asked for again":
+        robot.start()
+    robot.run(2.0)
+    assert robot.identification.refusal == "no"
+    assert_nominal(robot)
+
+
 def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
     robot = Robot(*[step(tilt=(0.1, 0.0))] * 3, step(done=True, tilt=(0.1, 0.0)))
     robot.run(0.1).start(until=Phase.COM).run(DT)

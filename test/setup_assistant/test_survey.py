@@ -146,8 +146,10 @@ def survey_of(urdf: str, **wishes: object) -> Survey:
     return survey_robot(urdf, [], Wishes(**wishes), np.random.default_rng(0))  # type: ignore[arg-type]
 
 
-def test_a_sensor_that_spins_is_locked() -> None:
+def test_a_sensor_that_spins_and_a_wheel_by_its_name_are_locked() -> None:
+    wheeled = biped(scans=True).replace("spindle", "caster").replace("top_lidar", "roller")
     assert survey_of(biped(scans=True)).locked == {"spindle": "a sensor that spins"}
+    assert survey_of(wheeled).locked == {"caster": "wheels and rotors"}
     assert "spindle" in survey_of(biped(scans=True), unlock=("spindle",)).robot.joint_names
 
 
