@@ -123,15 +123,6 @@ def test_a_request_goes_through_all_phases():
     assert sum(robot.method.steps) == pytest.approx(5 * DT)
 
 
-@pytest.mark.parametrize(("start", "phase"), [("on_change", Phase.SETTLING), ("on_request", Phase.WATCHING)])
-def test_a_load_change_starts_it_or_is_only_told(start, phase):
-    robot = Robot(DONE, start=start)
-    robot.mass = 70.0
-    robot.run(0.1)
-    assert robot.changes == ["loaded"]
-    assert robot.phase is phase
-
-
 @pytest.mark.parametrize("through", [False, True])
 def test_nothing_is_published_before_it_has_converged_unless_the_method_works_through_the_controller(through):
     robot = Robot(step(to_controller=through)).start(until=Phase.COM).run(0.1)
