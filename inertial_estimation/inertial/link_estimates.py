@@ -227,7 +227,8 @@ class PublishedLinks:
     def reset(self) -> None:
         """Return to nominal at once."""
         self._hand_over.reset()
-        self._last = None
+        self._bodies, self._target_C = self._idle, self._idle.nominal_C
+        self._taken = self._last = None
 
     def informed_parts(self) -> dict[str, list[str]]:
         """Return the parts of each estimated link that the data inform: half of the prior's deviation."""

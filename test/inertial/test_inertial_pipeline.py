@@ -295,6 +295,7 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
     assert decisions[-1] is Decision.ACCEPTED
     pipeline.reset()
     assert np.all(pipeline.estimator.bias.bias == 0.0)
+    assert pipeline.estimator.published.informed_parts() == {"panda_link7": []}
 
 
 def test_a_link_that_is_estimated_from_now_on_leaves_what_waits_as_it_was(panda_with_a_weight):
