@@ -203,7 +203,7 @@ class InertialEstimator:
     def set_learning(self, learning: bool) -> None:
         """Switch learning on or off; what waits to be learned is learned before."""
         if self.learning and not learning and self.supervisor is not None:
-            self.supervisor.learn_waiting()
+            self.supervisor.conclude()
         self.learning = learning
 
     def drop_waiting(self) -> None:

@@ -120,6 +120,8 @@ class InertialPipeline(TakesReadings):
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
+        if self.estimator.supervisor is not None:
+            self.estimator.supervisor.conclude()
         self.estimator.bias.start()
 
     def set_enabled(self, enabled: bool) -> None:

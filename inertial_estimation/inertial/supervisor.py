@@ -234,7 +234,7 @@ class Supervisor:
         self.found: FoundCause | None = None
         self.progress = Progress()
         self.loads, self._event = Loads(), Event()
-        self._bank.carried[:] = 0.0
+        self._bank.carried[:] = self._bank.expected[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
         self.verdict: CauseProbabilities | None = None  # on the blocks that wait; None where they are calm
 
@@ -256,12 +256,12 @@ class Supervisor:
         Args:
             block: The equations and the columns of causes.
         """
+        self.progress.time_s += block.rows.dt
         self.progress.forced_s -= block.rows.dt
         if self.progress.forced_s > 0.0:
             self._learn(block)
             return
         self.waiting.append(block)
-        self.progress.time_s += block.rows.dt
         if len(self.waiting) < (2 if self._delay else 1):
             return
         self.progress.unjudged += 1
@@ -304,11 +304,13 @@ class Supervisor:
         """
         return max(stated, float(self.table.load_size[0]) / FOLLOWING_S) if self.loads.followed else stated
 
-    def learn_waiting(self) -> None:
-        """Learn all blocks that wait, where no event is suspected: no later ones will come."""
+    def conclude(self) -> None:
+        """Learn all blocks that wait unless an event is suspected, and end one: no later ones will come."""
         normal = self.verdict is None or self.verdict.normal >= HELD
         while self.phase is Phase.LEARNING and normal and self.waiting:
             self._learn(self.waiting.popleft())
+        self.verdict = None
+        self._end(0)
 
     def _is_calm(self, block: BankBlock) -> bool:
         """Whether a block agrees, alone and in the mean of those that wait, too well for a cause."""

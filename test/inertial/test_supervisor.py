@@ -22,7 +22,8 @@ class Watched:
         self.filter = InformationFilter(self.scene.unknowns(), self.scene.noise())
         table, bodies = self.scene.table()
         step = np.sqrt(np.diag([4.0] + 3 * [0.05] + 6 * [0.01]))
-        self.supervisor = Supervisor(self.filter, Bank(table), bodies, lambda _body: step)
+        self.bank = Bank(table)
+        self.supervisor = Supervisor(self.filter, self.bank, bodies, lambda _body: step)
         self.index = table.candidates.links.index("panda_link7")
         for _ in range(BEFORE):
             self.feed()
@@ -58,6 +59,9 @@ def test_a_load_on_an_estimated_body_is_learned_at_once(seed):
         watched.feed()
     assert watched.supervisor.loads.count == 1
     assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.05)
+    assert watched.bank.expected.any()
+    watched.supervisor.reset()
+    assert not watched.bank.expected.any()
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -78,6 +82,19 @@ def test_a_push_is_held_named_and_over_when_it_ends(seed):
     for _ in range(3 * DELAY):
         watched.feed()
     assert watched.mass == pytest.approx(before, rel=0.02)
+
+
+def test_a_push_is_not_reported_any_longer_once_nothing_is_judged():
+    watched = Watched()
+    before = watched.mass
+    for _ in range(EVENT):
+        watched.feed(lambda columns: columns.wrenches[watched.index] @ np.ones(6))
+    assert watched.supervisor.found is not None
+    watched.supervisor.conclude()
+    assert watched.supervisor.found is None
+    assert watched.supervisor.phase is Phase.LEARNING
+    assert not watched.supervisor.waiting
+    assert watched.mass == before
 
 
 @pytest.mark.parametrize("size", [5.0, 50.0])
