@@ -91,7 +91,7 @@ class Identification:
     def reset(self) -> None:
         """Return to the nominal trunk and watch; after a requested tilt, request the earlier posture."""
         nominal = self.trunk.nominal
-        self.load_changes.expect(nominal.mass, nominal.com_B)
+        self.load_changes.reset(nominal.mass, nominal.com_B)
         self.trunk.value = self.trunk.target = nominal
         self.fallback = nominal, self.load_changes.expected  # restored when an identification fails
         self.method = self.config.method  # under way, or the last one

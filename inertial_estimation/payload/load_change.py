@@ -42,6 +42,10 @@ class LoadChangeDetector:
     def __init__(self, share: float, robot_mass: float, mass: float, com_B: Array) -> None:
         """Expect a trunk of a robot of a mass [kg]; a change counts from a share of that mass."""
         self._robot_mass, self.share = robot_mass, share
+        self.reset(mass, com_B)
+
+    def reset(self, mass: float, com_B: Array) -> None:
+        """Forget all readings; expect a trunk."""
         self.lone_foot: int | None = None  # whose force alone has changed since the last undisturbed rest
         self._forces: Array | None = None  # vertical ones, of the last reading without a difference [N]
         self.expect(mass, com_B)

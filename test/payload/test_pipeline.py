@@ -253,6 +253,8 @@ def test_a_wrench_that_reads_nothing_is_no_load_and_is_named():
     health = scene.health()["payload"]
     assert health.level == HealthLevel.WARN
     assert "'lf_foot'" in health.message
+    scene.pipe.reset()
+    assert "alone" not in scene.health()["payload"].message
     scene.alter_wrench = lambda contact, wrench: wrench
     scene.run(0.4)
     assert scene.changes == []
