@@ -162,7 +162,7 @@ class BaseTrack:
     Attributes:
         motion: At the end of the last step.
         uncertainty: At the last look.
-        position_variance: Of its position, of one axis [m^2]: grows where no contact holds it.
+        position_sigma: Standard deviation of its position, of one axis [m]: grows where no contact holds it.
     """
 
     def __init__(self) -> None:
@@ -174,9 +174,10 @@ class BaseTrack:
         self._numbers = np.zeros(16)
         self._numbers[3] = 1.0
         self.motion = BaseMotion(np.eye(3), *_parts(self._numbers))
-        self.position_variance, self._height_known = 0.0, False
+        self.position_sigma, self._height_known = 0.0, False
         self.uncertainty = BaseUncertainty(np.zeros((3, 3)), np.zeros((3, 3)), (0.0, 0.0), 0.0)
-        self._anchors: dict[int, Array] = {}  # positions of the contacts in use, by their numbers
+        # Positions of the contacts in use, and their standard deviations, by their numbers.
+        self._anchors: dict[int, tuple[Array, float]] = {}
         self.remount()
 
     def remount(self) -> None:
@@ -206,8 +207,7 @@ class BaseTrack:
         R_yaw = INTEGRATED if R_reference is None else R_reference
         move(h, mean, now, (imu.velocity, imu.vertical, imu.bias), before, T_BI, R_yaw, self.motion)
         self._mounted = T_BI
-        moved = h * self.uncertainty.speed
-        self.position_variance += moved * moved + 2.0 * moved * math.sqrt(self.position_variance)
+        self.position_sigma += h * self.uncertainty.speed
 
     @property
     def finite(self) -> bool:
@@ -233,11 +233,13 @@ class BaseTrack:
         if carrying and not self._height_known:
             motion.p_WB[2], self._height_known = -float(shares @ levers[:, 2]), True
         if anchors:
-            total = sum(carrying[k] for k in anchors)
-            anchored = sum(carrying[k] * (anchor - levers[k]) for k, anchor in anchors.items())
-            motion.p_WB[:] = anchored + (1.0 - total) * motion.p_WB
-            self.position_variance *= (1.0 - total) ** 2
-        self._anchors = {k: anchors[k] if k in anchors else motion.p_WB + levers[k] for k in carrying}
+            left = 1.0 - sum(carrying[k] for k in anchors)
+            anchored = sum(carrying[k] * (anchor - levers[k]) for k, (anchor, _sigma) in anchors.items())
+            sigma = sum(carrying[k] * sigma for k, (_anchor, sigma) in anchors.items())
+            motion.p_WB[:] = anchored + left * motion.p_WB
+            self.position_sigma = sigma + left * self.position_sigma
+        new = {k: (motion.p_WB + levers[k], self.position_sigma) for k in carrying}
+        self._anchors = new | anchors
 
 
 def _parts(numbers: Array) -> tuple[Array, ...]:
@@ -394,8 +396,8 @@ class BaseEstimator:
             _v, vertical, _b, _c, P = observer.state
             track.uncertainty = base_uncertainty(P, vertical, observer.variance_factor, view.T_BI)
         track.advance(h, observer.state, mean, now, view.T_BI, R_reference)
-        if look is not None and look.feet is not None:
-            track.stand(view.points_B, look.feet.shares)
+        if look is not None and (look.feet is not None or not self.feet.seen):
+            track.stand(view.points_B, self.feet.shares.shares)
         uncertainty, (*pose, up_B) = track.uncertainty, track.read()
         return _base_estimate(
             _base_state(sample.stamp_ns, *pose),
@@ -411,7 +413,7 @@ class BaseEstimator:
             use.forces,
             use.shares,
             uncertainty.velocity,
-            track.position_variance + POSITION_SIGMA**2,
+            track.position_sigma**2 + POSITION_SIGMA**2,
         )
 
     def calibrate_gyro(self) -> None:
@@ -420,7 +422,7 @@ class BaseEstimator:
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
-        """Ground contacts at the last look; empty before the first one."""
+        """Ground contacts at the last look; empty before the first one, and while joints are lost."""
         feet, shares = self.feet, self.feet.shares
         if not feet.seen or self.observer.aligning:
             return ()

@@ -211,7 +211,7 @@ class FeetSensing:
     Attributes:
         view: Kinematics of the contacts, at the last joint positions that were needed.
         shares: Which contacts carry the robot.
-        seen: Whether joint positions have been taken.
+        seen: Whether joint positions have been taken, and are not lost.
         without_contact_s: Time for which no contact has carried the robot [s].
     """
 
@@ -229,6 +229,7 @@ class FeetSensing:
         self.view = ContactView(setup.robot, setup.contacts, setup.imu)
         self.shares = ContactShares(setup, sources, timeout)
         self._torques = TorqueForces(setup, timeout) if self.shares.by_torques else None
+        self._timeout = timeout
         self.reset()
 
     def reset(self) -> None:
@@ -267,6 +268,9 @@ class FeetSensing:
             self.without_contact_s += h
         looks = looks and bool(self.shares.names)
         if joints is None:
+            if self.seen and self._since_joints > self._timeout:  # which contacts carry is not known any more
+                self.shares.reset()
+                self.seen = False
             return None
         if not looks and self._torques is None:
             if self.view.imu_moves:

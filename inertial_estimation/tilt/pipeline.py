@@ -175,7 +175,7 @@ class TiltPipeline(TakesReadings):
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
-        """Ground contacts at the last step that had joints; empty before the first one."""
+        """Ground contacts at the last look; empty before the first one, and while joints are lost."""
         return self.estimator.contact_loads
 
     def calibrate_gyro(self) -> None:

@@ -124,7 +124,10 @@ def test_without_joints_or_feet_it_goes_on_less_certain_and_says_so(lost, told):
     health = run.health()
     assert health.level is ie.HealthLevel.WARN
     assert told in health.message
+    assert run.pipeline.estimator.feet.shares.use.names == ()
+    assert not any(load.weight for load in run.pipeline.contact_loads)
     run.go(4.5, 6.5)
+    assert run.pipeline.estimator.track.position_sigma > 0.05  # the feet may have stepped meanwhile
     assert run.between(6.0, 6.5).max() < 1.0
     assert told not in run.health().message
 
