@@ -27,7 +27,7 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     It is lost from an age of the timeout on [s].
     """
     drops, clock, newest = stream.drops, stream.clock, stream.ring.newest_ns
-    awaited, remarks = stream.spec.required and not stream.spec.holds, stream.notes
+    remarks = stream.notes
     times_ns, _rows = stream.ring.newest(PERIODIC)
     period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == PERIODIC else 0.0
     if clock.unset:
@@ -37,8 +37,9 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
         level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK
         message = f"none usable: {drops.summary}" if drops.total else "waiting for the first reading"
         level = max(level, HealthLevel.WARN) if drops.total else level
-    elif age > timeout and awaited:
-        level, message = HealthLevel.ERROR, f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
+    elif age > timeout and not stream.spec.holds:
+        level = HealthLevel.ERROR if stream.spec.required else HealthLevel.WARN
+        message = f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
         if clock.odd is not None and clock.last_ns is not None:
             message += f"; its stamps are now {seconds(clock.odd.last_ns - clock.last_ns):+.2f} s off"
         elif drops.total and drops.arrival_ns == stream.arrival_ns:

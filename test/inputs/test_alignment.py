@@ -8,7 +8,7 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
 from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
 from inertial_estimation.inputs.stream import Ring
-from inertial_estimation.signals import BaseState, ContactSample, OrientationSample
+from inertial_estimation.signals import BaseState, ContactSample, HealthLevel, OrientationSample
 
 WRENCHES = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
@@ -134,6 +134,8 @@ def test_base_states_are_rows_and_yaw_references_are_looked_up():
     np.testing.assert_allclose(robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 1.0), half)
     assert robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 0.01) is None
     assert "direction" in robot.streams[YAW_REFERENCE].drops.summary
+    health = next(h for h in robot.health(START + 300 * MS) if h.name == YAW_REFERENCE)
+    assert (health.level, "lost" in health.message) == (HealthLevel.WARN, True)
 
 
 def test_a_switch_that_is_sent_when_it_changes_holds_and_nobody_waits_for_it():
