@@ -145,7 +145,7 @@ class InertialPipeline(TakesReadings):
         """
         config = replace_runtime_value(self.config, name, value)
         self.config = self.estimator.config = config
-        self.inputs.aligner.set_timeout(config.robot.inputs.timeout)
+        self.inputs.set_timeout(config.robot.inputs.timeout)
 
     def estimated_model(self) -> EstimatedModel:
         """Return the robot with the trusted estimates, and the posterior of the filter.

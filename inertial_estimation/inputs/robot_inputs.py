@@ -186,7 +186,8 @@ class RobotInputs:
         mapped, readers = topic in self._maps, {} if readers is None else readers
         convert = (lambda msg: msg) if mapped else None
         reader = readers.setdefault((topic, mapped), MessageReader(message_type, deserialize, convert))
-        stream = self.streams.get(topic, self.aligner.driver)
+        of_joints = not mapped and self.joints is not None  # one of several topics of joint states
+        stream = self.streams.get(topic, self.streams[JOINTS] if of_joints else self.aligner.driver)
         if topic in self.streams:
             stream.clock.by_arrival = stream.by_arrival or not reader.stamped
 
@@ -203,6 +204,12 @@ class RobotInputs:
         for sample in self.aligner.ready():
             reduced = None if self.reduce is None else self.reduce(sample)
             self._samples.append(sample if reduced is None else sample._replace(reduced=reduced))
+
+    def set_timeout(self, timeout: float) -> None:
+        """Take the age beyond which an input is lost [s]."""
+        self.aligner.set_timeout(timeout)
+        if self.joints is not None:
+            self.joints.set_timeout(timeout)
 
     @property
     def waiting(self) -> bool:

@@ -69,6 +69,14 @@ def test_parts_are_joined_by_name_with_each_joint_at_its_own_stamp(rates, source
     assert stream.ring.total <= stream.received < stream.ring.total + 5  # a part may wait for the other one
 
 
+def test_another_timeout_counts_for_parts_as_well():
+    robot = inputs()
+    assert all(sample.missing for sample in parts(robot, 1.0, rates=(7, 7)))
+    robot.set_timeout(0.5)
+    samples = parts(robot, 3.0, rates=(7, 7))
+    assert not any(sample.missing for sample in samples[-100:])
+
+
 def test_a_part_that_ends_is_named_and_its_joints_are_missing():
     robot = inputs()
     samples = parts(robot, 1.5, end=0.5)

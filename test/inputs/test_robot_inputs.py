@@ -3,7 +3,7 @@ import pytest
 from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, wrench
 
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
-from inertial_estimation.inputs.messages import IMU_TYPE
+from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.pipeline import Stepper
@@ -13,7 +13,9 @@ FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
 
 def test_damaged_bytes_are_counted_and_named():
-    robot = inputs()
+    robot = inputs(parameters(joint_states__topics=("front", "hind")))
+    robot.connect("front", JOINT_STATE_TYPE)(b"abc", START)
+    assert "3 bytes are no sensor_msgs/msg/JointState" in robot.streams[JOINTS].drops.summary
     push = robot.connect(IMU, IMU_TYPE)
     push(b"\x00\x01\x00\x00abc", START)
     assert "7 bytes are no sensor_msgs/msg/Imu" in robot.streams[IMU].drops.summary
