@@ -22,6 +22,7 @@ from inertial_estimation.spatial.rotations import (
     rotation,
     rotation_from_quaternion,
     rotation_from_roll_pitch_yaw,
+    rotation_vector,
     rows_of,
     skews,
     store,
@@ -131,6 +132,7 @@ def test_rotations_products_and_sums_are_those_of_scipy_and_numpy(seed, size):
     (phi, a, b), k = rng.normal(size=(3, 3)), float(rng.normal())
     R, x, y = Rotation.from_rotvec(size * phi).as_matrix(), vector(a), vector(b)
     np.testing.assert_allclose(rotation(vector(size * phi)), R, atol=1e-12)
+    np.testing.assert_allclose(rotation_vector(matrix(R)), Rotation.from_matrix(R).as_rotvec(), atol=1e-7)
     pairs = [(times(matrix(R), x), R @ a), (cross(x, y), np.cross(a, b)), (dot(x, y), a @ b)]
     pairs += [(norm(x), np.linalg.norm(a)), (normalised(x), a / np.linalg.norm(a))]
     pairs += [(add(x, y), a + b), (combine(x, k, y), a + k * b)]
