@@ -1,6 +1,6 @@
 """Runs one node as a process: arguments, signals, exit codes.
 
-The exit code is 0 after SIGINT or SIGTERM, and 1 with one line on stderr for an error in the configuration.
+The exit code is 0 after SIGINT or SIGTERM, and 2 with one line on stderr for an error in the configuration.
 The module imports no large package, so that the entry points handle signals before they import the node.
 """
 

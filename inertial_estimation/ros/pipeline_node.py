@@ -171,7 +171,7 @@ class PipelineNode(RobotNode):
 
     def _limit_delay(self) -> None:
         """Set the age of a backlog which is dropped unread; no result is as old as that, either."""
-        timeout = self.config.pipeline.robot.inputs.timeout
+        timeout = self.pipeline.config.robot.inputs.timeout  # in force: the node's own follows
         self._inputs.delay.timeout = math.inf if self._answered else timeout
         self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for
 

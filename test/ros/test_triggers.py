@@ -12,6 +12,7 @@ import pytest
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 
@@ -268,6 +269,8 @@ def test_an_overloaded_node_goes_on_with_fresh_readings(recording, live_node, mo
     assert reading.level is ie.HealthLevel.WARN
     assert "dropped unread" in reading.message
     assert int(reading.values["dropped unread"]) > 100
+    (result,) = node.set_parameters([Parameter("inputs.timeout", value=0.4)])
+    assert (result.successful, node._inputs.delay.timeout) == (True, 0.4)
 
 
 @pytest.mark.parametrize(("trigger", "dropping"), [("arrival", False), ("timer", True)])
