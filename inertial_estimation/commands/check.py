@@ -1,8 +1,10 @@
 """The command `check`: what is wrong with a recording or a description."""
 
 import argparse
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -15,7 +17,7 @@ from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.diagnosis.description import description_warnings
 from inertial_estimation.diagnosis.diagnose import Diagnosis, diagnose
-from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json, fixed_parameters
+from inertial_estimation.diagnosis.finding import Finding, Verdict, as_json
 from inertial_estimation.errors import RecordingError, one_line
 from inertial_estimation.files.outputs import (
     check_output_folder,
@@ -24,7 +26,7 @@ from inertial_estimation.files.outputs import (
     write_json,
     write_text,
 )
-from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.inputs.config import RobotConfig, RobotGeometryConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
@@ -110,3 +112,31 @@ def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argp
         if path.read_text(encoding="utf-8").startswith(FIX_HEAD):
             path.unlink()
             print(f"fix          {path}, written by an earlier check, is removed")
+
+
+def fixed_parameters(findings: Iterable[Finding], config: RobotGeometryConfig) -> dict[str, Any]:
+    """Return the parameters that mend what was found, by dotted name, for all nodes.
+
+    They are added to offsets and gains of the parameters with which the data were read.
+    """
+    offsets = dict(zip(config.joint_offsets.joints, config.joint_offsets.values, strict=True))
+    gains = dict(zip(config.drive_gains.joints, config.drive_gains.values, strict=True))
+    values: dict[str, Any] = {}
+    fixes = [one.fix for one in findings]
+    for fix in fixes:
+        for joint, offset in fix.joint_offsets.items():
+            offsets[joint] = round(offsets.get(joint, 0.0) + offset, 6)
+        for joint, gain in fix.drive_gains.items():
+            gains[joint] = float(f"{gains.get(joint, 1.0) * gain:.6g}")
+        for name, value in fix.parameters.items():
+            joined = name.endswith(".units") and isinstance(value, list) and name in values
+            values[name] = [*values[name], *value] if joined else value  # type: ignore[misc]
+    changed = (
+        ("joint_offsets", offsets, any(fix.joint_offsets for fix in fixes)),
+        ("drive_gains", gains, any(fix.drive_gains for fix in fixes)),
+    )
+    for name, by_joint, is_changed in changed:
+        if is_changed:
+            values[f"{name}.joints"] = list(by_joint)
+            values[f"{name}.values"] = list(by_joint.values())
+    return values

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import WHOLE
-from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
-from inertial_estimation.diagnosis.hypotheses import COMMON, factors_of_efforts
+from inertial_estimation.diagnosis.hypotheses import COMMON
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
     MOUNTED,
@@ -33,15 +32,18 @@ SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
 def agreements(table: Table, parts: Mapping[str, Part], said: Sequence[Finding]) -> list[Finding]:
     """Return a finding about each part that is not named wrong otherwise."""
     wrong = {one.check for one in said if one.failed}
-    found = [*_positions(table), *_sizes(table, weighed=WHOLE.check in wrong), *_efforts(table, parts)]
+    found = [*_positions(table), *_sizes(table, weighed=WHOLE.check in wrong), *_efforts(table)]
+    seen = {PARTS[name].check for name in parts}
     for name, how in PARTS.items():
         if name in parts and how.check:
-            left = float(parts[name].left.max())
-            value, unit = (100.0 * left, "%") if how.is_share else (math.degrees(left), "deg")
-            verdict = Verdict.OK if how.is_share or left < 2.0 * MOUNTED else Verdict.UNKNOWN
-            differ = f"{how.says} differ by {value:.2g} {unit}"
-            found.append(Finding(how.check, how.subject, verdict, value, unit, differ))
-        elif how.without and name not in parts and (how.subject == JOINTS or "size of gravity" in parts):
+            left = parts[name].left * (100.0 if how.is_share else math.degrees(1.0))
+            least, most = float(left[left > 0.0].min(initial=left.max())), float(left.max())
+            span = f"{least:.2g} to {most:.2g}" if least < most else f"{most:.2g}"
+            unit, sure = ("%", 100.0 * how.sure) if how.is_share else ("deg", math.degrees(2.0 * MOUNTED))
+            verdict = Verdict.OK if least < sure else Verdict.UNKNOWN
+            differ = f"{how.says} differ by {span} {unit}"
+            found.append(Finding(how.check, how.subject, verdict, most, unit, differ))
+        elif how.without and how.check not in seen and (how.subject == JOINTS or "size of gravity" in parts):
             found.append(cannot_tell(how.check, how.subject, how.without))
     return [one for one in found if one.check not in wrong]
 
@@ -103,25 +105,11 @@ def lacks_gravity(table: Table) -> bool:
     return size is not None and size < SUBTRACTED * STANDARD_GRAVITY
 
 
-def _efforts(table: Table, parts: Mapping[str, Part]) -> Iterator[Finding]:
+def _efforts(table: Table) -> Iterator[Finding]:
     tau = table.signals.tau
     if np.isfinite(tau).any() and not np.nan_to_num(tau).any():
         said, remedy = "the efforts of all joints are exactly zero", "are they measured? Check the driver"
         yield Finding("effort silent", JOINTS, Verdict.WARN, 0.0, "", said, remedy)
-        return
-    factors = factors_of_efforts(table) if "torques" in parts else None
-    if factors is not None:
-        k, sigma, strong = factors
-        good = k[strong & (k > SIGMAS * sigma)]
-        if len(good):
-            span = f"{good.min():.2g} to {good.max():.2g} times the predicted torque"
-            said = f"{len(good)} of {len(k)} joints measure {span}"
-            yield Finding("effort", JOINTS, Verdict.OK, float(good.min()), "", said)
-            return
-    if "whole body" not in parts:
-        unknown = ", or the contact forces are unknown" if table.robot.n_base else ""
-        why = f"no predicted torque stands out from friction{unknown}: move the joints"
-        yield cannot_tell("effort", JOINTS, why if np.isfinite(tau).any() else "no efforts are sent")
 
 
 def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:

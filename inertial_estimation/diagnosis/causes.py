@@ -15,8 +15,8 @@ from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, rounded, times
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.frames import added_frame
-from inertial_estimation.diagnosis.parts import GRAVITY, SLOW, STRONG, STRONG_UNLIMITED
-from inertial_estimation.diagnosis.table import Change, Load, Robot
+from inertial_estimation.diagnosis.parts import GRAVITY, SLOW
+from inertial_estimation.diagnosis.table import STRONG, Change, Load, Robot
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
@@ -287,10 +287,8 @@ def _cause(
 
 def _stiction(rows: ForceRows, robot: Robot) -> Array:
     """Return the size of each measured joint's stiction [Nm], shape (j,)."""
-    limits = np.array([robot.effort[robot.names.index(name)] for name in rows.joints])
-    largest = float(np.abs(rows.gains).max(initial=1e-6))
-    stiction: Array = np.where(np.isfinite(limits), STRONG * limits, STRONG_UNLIMITED * largest)
-    return stiction
+    measured = [robot.names.index(name) for name in rows.joints]
+    return robot.stiction(float(np.abs(rows.gains).max(initial=1e-6)))[measured]
 
 
 def nuisance(rows: ForceRows, robot: Robot) -> tuple[Array, Array]:

@@ -23,6 +23,8 @@ NOISE = np.geomspace(0.03, 2.0, 7)  # shares of the rms of the readings; no desc
 SIGMAS = 4.0  # standard deviations of a number that is certain
 CERTAIN = 9.0  # log odds of what is certain, after the log of the number of rivals
 ALIKE = 0.05  # share of the best one's log odds, within which others are alike
+MOST_CORRELATION = 0.95  # of neighbouring windows
+CREDIBLE = 3.0  # deviations of a prior beyond which nothing is
 FARTHEST = -20.0  # of a normal variable
 
 
@@ -74,11 +76,12 @@ def gained(S: Array, g: Array, prior: Array) -> tuple[Array, Array, Array]:
 def without(r: Array, X: Array, variance: float) -> Array:
     """Return what of readings r, shape (N, m), of some noise, is left by columns X, shape (N, m, c).
 
-    Their amplitudes have the size one a priori.
+    Their amplitudes have the size one a priori, and none is `CREDIBLE` times as large.
     """
     columns = X.reshape(-1, X.shape[2])
     M = columns.T @ columns / variance + np.eye(X.shape[2])
-    left: Array = r - X @ linear_algebra.solve(M, columns.T @ r.ravel() / variance)
+    x = linear_algebra.solve(M, columns.T @ r.ravel() / variance)
+    left: Array = r - X @ np.clip(x, -CREDIBLE, CREDIBLE)
     return left
 
 
@@ -87,6 +90,17 @@ def typical(left: Array, weight: Array) -> float:
     distance = left * weight
     kept = distance <= np.quantile(distance, 0.9)
     return math.sqrt(float(np.sum(distance[kept] ** 2) / max(np.sum(weight[kept] ** 2), 1e-9)))
+
+
+def independent(left: Array, count: float, power: float = 0.0) -> float:
+    """Return how many of residuals, shape (N, m), count as independent: n (1 - rho) / (1 + rho).
+
+    rho is the correlation of neighbouring windows over their power (of fitted ones: as it was before);
+    what is wrong with a model lasts longer than noise.
+    """
+    power = power or max(float(np.sum(left**2)), 1e-12)
+    rho = min(max(float(np.sum(left[1:] * left[:-1])) / power, 0.0), MOST_CORRELATION)
+    return max(count * (1.0 - rho) / (1.0 + rho), 2.0)
 
 
 def peak(below: float, at: float, above: float) -> float:

@@ -6,7 +6,6 @@ from enum import Enum
 from typing import Any
 
 from inertial_estimation.errors import listing
-from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.signals import Health, HealthLevel
 
 NAME = "data checks"
@@ -125,31 +124,3 @@ def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
         said += f"; and {len(lines) - MOST_NAMED} more"
     values = {f"{r.check} {r.subject}": f"{r.verdict.value} {r.value:.4g} {r.unit}".strip() for r in failed}
     return Health(NAME, HealthLevel.ERROR if wrong else HealthLevel.WARN, said, values)
-
-
-def fixed_parameters(findings: Iterable[Finding], config: RobotGeometryConfig) -> dict[str, Any]:
-    """Return the parameters that mend what was found, by dotted name, for all nodes.
-
-    They are added to offsets and gains of the parameters with which the data were read.
-    """
-    offsets = dict(zip(config.joint_offsets.joints, config.joint_offsets.values, strict=True))
-    gains = dict(zip(config.drive_gains.joints, config.drive_gains.values, strict=True))
-    values: dict[str, Any] = {}
-    fixes = [one.fix for one in findings]
-    for fix in fixes:
-        for joint, offset in fix.joint_offsets.items():
-            offsets[joint] = round(offsets.get(joint, 0.0) + offset, 6)
-        for joint, gain in fix.drive_gains.items():
-            gains[joint] = float(f"{gains.get(joint, 1.0) * gain:.6g}")
-        for name, value in fix.parameters.items():
-            joined = name.endswith(".units") and isinstance(value, list) and name in values
-            values[name] = [*values[name], *value] if joined else value  # type: ignore[misc]
-    changed = (
-        ("joint_offsets", offsets, any(fix.joint_offsets for fix in fixes)),
-        ("drive_gains", gains, any(fix.drive_gains for fix in fixes)),
-    )
-    for name, by_joint, is_changed in changed:
-        if is_changed:
-            values[f"{name}.joints"] = list(by_joint)
-            values[f"{name}.values"] = list(by_joint.values())
-    return values

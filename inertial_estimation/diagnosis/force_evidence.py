@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, Cause, Estimate, causes_of, nuisance
-from inertial_estimation.diagnosis.evidence import gained
+from inertial_estimation.diagnosis.evidence import gained, independent
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.table import Indices, Robot
 from inertial_estimation.signals import Array
@@ -28,7 +28,6 @@ from inertial_estimation.spatial import linear_algebra
 
 CRUDE = np.geomspace(1.0, 9.0, 3)  # sizes of all tolerances: as manufactured, by hand, no more than rough
 NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
-MOST_CORRELATION = 0.95  # of neighbouring windows
 KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
 LOOKED_AT = 12  # most probable causes of which it is looked at whether rows agree less with them
 WORSE = 1.05  # times the rms of the base's rows, or of the joints', that a cause may leave
@@ -112,8 +111,8 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
         residual: Array = before - (A[:, :, own] @ x - others @ (solved[:, own] @ x)) * weight
         return residual
 
-    independent = _independent(rest(causes[0]), (weight > 0.0).astype(float))
-    causes = [_tempered(cause, independent, left / count) for cause in causes]
+    count_left = independent(rest(causes[0]), float((weight > 0.0).sum()))
+    causes = [_tempered(cause, count_left, left / count) for cause in causes]
     causes.sort(key=lambda cause: -cause.seen.evidence)
     for i, cause in enumerate(causes[:LOOKED_AT]):
         worsens = _worsens(before, rest(cause), rows.n_base)
@@ -167,27 +166,19 @@ def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Arra
         kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
         noise = np.maximum(rms, floor)
     white = residual * kept / noise
-    neighbours = float(np.sum(white[1:] * white[:-1]) / max(float(kept.sum()), 1.0))
-    correlation = min(max(neighbours, 0.0), MOST_CORRELATION)
-    return noise, (1.0 + correlation) / (1.0 - correlation), kept
+    count = float(kept.sum())
+    return noise, count / independent(white, count, max(count, 1.0)), kept
 
 
-def _independent(rest: Array, kept: Array) -> float:
-    """Return how many of the residuals count as independent: theirs over (1 + rho) / (1 - rho)."""
-    power = max(float(np.sum(rest**2)), 1e-12)
-    rho = min(max(float(np.sum(rest[1:] * rest[:-1])) / power, 0.0), MOST_CORRELATION)
-    return max(float(kept.sum()) * (1.0 - rho) / (1.0 + rho), 2.0)
-
-
-def _tempered(cause: Cause, independent: float, left: float) -> Cause:
+def _tempered(cause: Cause, count: float, left: float) -> Cause:
     """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
 
     -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
     most of what is left, the equation itself does not hold, and small differences mean nothing.
     """
     seen, noise = cause.seen, _left_noise(cause, left)
-    price = 0.5 * np.count_nonzero(seen.sigmas) * math.log(independent)
-    bound = -0.5 * independent * math.log(max(1.0 - seen.explained, 1e-6)) - price
+    price = 0.5 * np.count_nonzero(seen.sigmas) * math.log(count)
+    bound = -0.5 * count * math.log(max(1.0 - seen.explained, 1e-6)) - price
     evidence, sigmas = min(seen.evidence, bound), seen.sigmas * math.sqrt(noise)
     return replace(cause, seen=seen._replace(evidence=evidence, sigmas=sigmas))
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from inertial_estimation.diagnosis.parts import SLOW, heights
-from inertial_estimation.diagnosis.table import Indices, Table, spread
+from inertial_estimation.diagnosis.table import Indices, Table, spread, unmoved
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
@@ -154,22 +154,15 @@ class _Builder:
         columns += [table.force[i], gravity, self._geometry(i)]
         chosen = [array[rows] for array in columns]
         if b and not measured:
-            N = self._carried[i] if self.carried else self._free(i)
+            N = self._carried[i] if self.carried else unmoved(self._contacts(i))[0]
             chosen = [np.tensordot(N, array, axes=1) for array in chosen]
         if not measured:
             chosen[5], chosen[6] = chosen[5][:, :0], chosen[6][:, :0]
         return tuple(chosen)
 
-    def _contact_columns(self, i: int) -> Array:
-        """Return what unknown contact forces do in the rows that are used, shape (m, c)."""
-        J = self._table.jacobians[i][:, : 3 if self._table.points else 6]
-        columns: Array = J[:, :, self._rows].reshape(-1, int(self._rows.sum())).T
-        return columns
-
-    def _free(self, i: int) -> Array:
-        C = self._contact_columns(i)
-        free: Array = linear_algebra.svd(C)[0][:, min(C.shape) :].T
-        return free
+    def _contacts(self, i: int) -> Array:
+        """Return the Jacobians of unknown contact forces, of the rows that are used, shape (1, k, c, m)."""
+        return self._table.jacobians[[i], :, : 3 if self._table.points else 6][..., self._rows]
 
     def _base_rows(self, i: int) -> Array | None:
         """Return the rows of the base with the contact forces that the efforts of the legs show.
@@ -177,7 +170,7 @@ class _Builder:
         Joints that move no contact have rows of their own. Each row has the length one: where a leg is nearly
         straight, the force by its efforts is uncertain. None where the efforts do not show all forces.
         """
-        C, b = self._contact_columns(i), self._table.robot.n_base
+        C, b = self._contacts(i).reshape(-1, int(self._rows.sum())).T, self._table.robot.n_base
         legs = np.abs(C[b:]).max(axis=1) > 0.0
         C_l = C[b:][legs]
         if linear_algebra.svd(C_l)[1][-1] < SINGULAR or len(C_l) < C_l.shape[1]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix, times
 from inertial_estimation.diagnosis.parts import (
-    AGREES,
     BEYOND,
     EXPECTED,
-    STRONG,
-    STRONG_UNLIMITED,
     outside,
     torque_columns,
     whole_body_rows,
@@ -33,12 +30,11 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES
 
 Mask: TypeAlias = NDArray[np.bool_]
-Factors: TypeAlias = tuple[Array, Array, Mask]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.05  # rms position, or difference of two, from which a sign or an exchange shows [rad]
 UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
-GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity and an effort that no tolerance or load explains
-COMMON = 1.6  # of all efforts, too
+GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity, and of an effort of unknown contact forces, ...
+COMMON = 1.6  # ... and of efforts that no tolerance explains
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
 SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 HALF = math.sqrt(0.5)  # rms of what is left where half of the power is explained
@@ -64,7 +60,7 @@ class Hypothesis:
     mild: bool = False  # whether it is only unusual
     exact: bool = True  # whether masses, and efforts if it is about these, can be judged after it
     leaves: float = HALF  # share of the disagreement that it may leave where it is true
-    least: float = AGREES  # share of what efforts show from which it may be a cause; friction leaves less
+    least: float = 1.0  # from which share of what sensors and friction leave it may be a cause
 
 
 def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
@@ -98,13 +94,19 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
             remedy = "correct its sign in the driver, or the axis of the joint in the description"
             yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
     yield from _exchanged_limbs(table) if odd.any() else ()
-    for i, j in itertools.combinations(np.flatnonzero(odd).tolist(), 2):
+    for i, j in _pairs(odd):
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
         if fits and rms(q[:, i] - q[:, j], None) > AWAY:
             E, said = exchange(n, i, j), f"'{names[i]}' and '{names[j]}' were exchanged"
             remedy = "check the order of names and values in the driver of joint_states"
             change = Change(position=E, velocity=E, effort=E)
             yield Hypothesis("joint order", names[i], said, remedy, change, 3.0)
+
+
+def _pairs(odd: Mask) -> Iterator[tuple[int, int]]:
+    """Yield pairs of joints of which one is odd: of two that are exchanged a spring may explain the other."""
+    pairs = itertools.combinations(range(len(odd)), 2)
+    return ((i, j) for i, j in pairs if odd[i] or odd[j])
 
 
 def _exchanged_limbs(table: Table) -> Iterator[Hypothesis]:
@@ -161,22 +163,6 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
         yield about(names[i], words, remedy, Change(velocity=exchange(n, i, j)), 3.0, fix=derived)
 
 
-def factors_of_efforts(table: Table) -> Factors | None:
-    """Return each effort over the predicted torque, its deviation, and which stand out from friction."""
-    columns = torque_columns(table)
-    if columns is None:
-        return None
-    y, X, prior, joints, _rows, size = columns
-    n = len(table.robot.names)
-    fit = most_probable(y, X, EXPECTED, np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:])))
-    k, sigma, strong = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
-    k[joints], sigma[joints] = fit.x[:, 0], np.sqrt(fit.covariance[:, 0, 0])
-    predicted = rms(X[:, :, 0]) * size
-    limit, largest = table.robot.effort[joints], float(predicted.max(initial=0.0))
-    strong[joints] = predicted > np.where(np.isfinite(limit), STRONG * limit, STRONG_UNLIMITED * largest)
-    return k, sigma, strong
-
-
 def _scaled(
     table: Table,
     subject: str,
@@ -202,32 +188,17 @@ def _scaled(
 def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
     """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them.
 
-    Of single efforts, and of two that are exchanged, all are odd: they do not agree as they are.
+    Of single efforts, and of one of two that are exchanged, each is odd: it does not agree as it is.
     """
     names, n, unlike = table.robot.names, len(table.robot.names), np.flatnonzero(odd).tolist()
     yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
-    found = factors_of_efforts(table)
-    common = _common_factor(table, found)
-    units = [(f, u) for f, u in ((1e3, "in mNm"), (1e-3, "in kNm")) if abs(math.log(abs(common) / f)) < UNIT]
-    for factor, unit in units if found is not None else ((1e3, "in mNm"), (1e-3, "in kNm")):
-        near = abs(math.log(abs(common) / factor)) < SAME or found is None  # else masses cannot be judged
-        gains = np.full(n, 1.0 / factor)
-        yield _scaled(table, JOINTS, f"all efforts were {unit}", gains, 1.0, factor, exact=near)
-    known = np.full(n, np.nan) if found is None else np.where(_certain(found), np.abs(found[0]), np.nan)
     for j in unlike:
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
-        for factor in (1e3, 1e-3):
-            if not abs(np.log(known[j] / factor)) > UNIT:  # or it is not known
-                yield _single_factor(table, j, factor, 2.0)
-    if not 1.0 / COMMON < common < COMMON:
-        gains = np.full(n, 1.0 / common)
-        yield _scaled(
-            table, JOINTS, f"all efforts were {times(common)}", gains, 4.0, common, CURRENT, exact=False
-        )
-    for j, k in _factors_that_no_load_explains(table, found):
-        yield _single_factor(table, j, k, 4.0, exact=False)
-    for i, j in itertools.combinations(unlike, 2):
+    common, single = _factors(table)
+    for j, k in ((None, common), *((j, float(single[j])) for j in unlike)):
+        yield from _factor_hypotheses(table, j, k)
+    for i, j in _pairs(odd):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
         remedy = "check the order of names and efforts in the driver"
         change = Change(effort=exchange(n, i, j))
@@ -235,47 +206,53 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
     words = "the torques of gravity were missing in all efforts"
     remedy = "external or compensated torques of a driver? Masses need the measured torques: record those"
     change = Change(without_gravity=True)
-    yield Hypothesis(
-        "efforts without gravity", JOINTS, words, remedy, change, 3.0, parts=OF_EFFORTS, exact=False
-    )
+    how: dict[str, Any] = {"parts": OF_EFFORTS, "exact": False, "leaves": 1.0}
+    yield Hypothesis("efforts without gravity", JOINTS, words, remedy, change, 3.0, **how)
 
 
-def _certain(found: Factors) -> Mask:
-    k, sigma, strong = found
-    off = np.maximum(np.abs(k), np.abs(k - 1.0))  # a factor that is nearly zero is known, too
-    certain: Mask = (strong & (off > SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)
-    return certain
+def _factors(table: Table) -> tuple[float, Array]:
+    """Return the factor of most efforts, and those of each, shape (n,); NaN where it is not known.
 
-
-def _common_factor(table: Table, found: Factors | None) -> float:
-    """Return the factor of most efforts, or of those that carry the whole body; one where it is not known."""
-    if found is None and (rows := whole_body_rows(table)) is not None:
-        return float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
-    if found is None or not (certain := _certain(found)).any():
-        return 1.0
-    k = found[0][certain]
-    return math.copysign(float(np.exp(np.median(np.log(np.abs(k))))), float(np.median(np.sign(k))))
-
-
-def _factors_that_no_load_explains(table: Table, found: Factors | None) -> Iterator[tuple[int, float]]:
-    """Yield joints and by how much their efforts are too large, each with all others as they are."""
-    if found is not None:
-        k = np.where(_certain(found), found[0], 1.0)
-    elif (rows := whole_body_rows(table)) is not None:  # with which all of them carry weight and motion
+    Without known contact forces they are those with which the efforts carry weight and motion together.
+    """
+    single, common = np.full(len(table.robot.names), np.nan), math.nan
+    if (columns := torque_columns(table)) is not None:
+        y, X, prior, joints, _rows, size = columns
+        wide = np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:]))
+        fit, predicted = most_probable(y, X, EXPECTED, wide), rms(X[:, :, 0]) * size
+        k, sigma = fit.x[:, 0], np.sqrt(fit.covariance[:, 0, 0])
+        strong = predicted > table.robot.stiction(float(predicted.max(initial=0.0)))[joints]
+        off = np.maximum(np.abs(k), np.abs(k - 1.0))  # a factor that is nearly zero is known, too
+        known = ((strong & (off > SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)) & (k != 0.0)
+        single[joints[known]] = k[known]
+        if known.any():
+            median = math.exp(float(np.median(np.log(np.abs(k[known])))))
+            common = math.copysign(median, float(np.median(np.sign(k[known]))))
+    elif (rows := whole_body_rows(table)) is not None:
+        common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
         tau = rows.torques * rows.tau[:, None]
         left = rows.needed[..., None] - rows.acted[..., None] + tau
         gains = np.sum(left * tau, axis=(0, 1)) / np.maximum(np.sum(tau**2, axis=(0, 1)), 1e-12)
-        k = 1.0 / np.where(gains == 0.0, 1.0, gains)
-    else:
-        return
-    unexpected = np.abs(np.log(np.maximum(np.abs(k), 1e-12))) > math.log(LARGEST_FACTOR)
-    yield from ((j, float(k[j])) for j in np.flatnonzero(unexpected & (k != 0.0)).tolist())
+        known = np.abs(np.log(np.maximum(np.abs(gains), 1e-12))) > math.log(LARGEST_FACTOR)
+        single[known] = 1.0 / np.where(gains[known] == 0.0, np.nan, gains[known])
+    return common, single
 
 
-def _single_factor(table: Table, j: int, k: float, price: float, *, exact: bool = True) -> Hypothesis:
-    """Return that an effort is k times too large."""
-    name, gains = table.robot.names[j], np.ones(len(table.robot.names))
-    gains[j] = 1.0 / k
-    words = f"the effort of '{name}' were {times(k)}"
-    remedy = "unit, gear or a current? Expected Nm at the joint; set drive_gains of this joint"
-    return _scaled(table, name, words, gains, price, k, remedy, exact=exact)
+def _factor_hypotheses(table: Table, j: int | None, k: float) -> Iterator[Hypothesis]:
+    """Yield that an effort (None: all) is in another unit, or k times too large.
+
+    A unit is tried where the factor is near it or not known; with another factor no mass is known.
+    """
+    names, n = table.robot.names, len(table.robot.names)
+    subject, whose = (JOINTS, "all efforts") if j is None else (names[j], f"the effort of '{names[j]}'")
+    price, remedy = (1.0, CURRENT) if j is None else (2.0, f"{CURRENT} of this joint")
+    chosen, off, found = np.full(n, j is None) | (np.arange(n) == j), math.log(abs(k)), False
+    for factor, unit in ((1e3, "in mNm"), (1e-3, "in kNm")):
+        apart = abs(off - math.log(factor))
+        if not apart > UNIT:
+            found, gains = True, np.where(chosen, 1.0 / factor, 1.0)
+            words = f"{whose} were {unit}"
+            yield _scaled(table, subject, words, gains, price, factor, remedy, exact=not apart > SAME)
+    if not found and abs(off) > math.log(COMMON):
+        gains = np.where(chosen, 1.0 / k, 1.0)
+        yield _scaled(table, subject, f"{whose} were {times(k)}", gains, price + 3.0, k, remedy, exact=False)

@@ -62,6 +62,7 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
             "kg",
             OF_FORCES,
             mild=True,
+            least=0.0,
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.evidence import (
     CERTAIN,
+    CREDIBLE,
     INDEPENDENT,
     Fit,
     dissipates,
@@ -33,21 +34,20 @@ from inertial_estimation.spatial.rotations import skews
 WRENCHES = "contact wrenches"
 FEWEST = 8  # windows that tell
 SLOW = 0.05  # speed below which a joint is at rest, and Coulomb friction changes its sign [rad/s]
+SLOPE_FLOOR = 0.02  # of a velocity, what no slope agrees in
 TRAVEL = 0.02  # deviation of a joint that moves, whose velocity is compared [rad]
 SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # of a torque's factor, of friction terms
 DELAY_PRIOR_S = 0.01  # of a delay, of a filter in a drive
 LEVER_PRIOR = 0.01  # of the centre of mass of all that a joint moves [m]
 FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
 FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
-CREDIBLE = 3.0  # deviations of a prior beyond which nothing is
 ORDER = 4  # of the polynomials of a spring
 UNMODELLED = 9.0  # log odds against a joint that has a spring or another friction
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
-AGREES = 0.15  # share of an effort that may be left, where neither a spring nor an error is looked for
+AGREES = 0.1  # share of an effort that may be left, where neither a spring nor an error is looked for
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
-STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
-STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
 LEVER = 0.3  # at which moments count as much as forces [m]
+BALANCED = 0.03  # share of the contact forces that scales and crosstalk of force sensors leave
 ZERO, BALANCE_FLOOR = 0.03, 0.01  # of a force sensor's channel, and of what never balances [weights]
 RATE_FLOOR = 0.05  # of the rotation
 RATE_BIAS = 0.02  # of a gyroscope; rotations below tell nothing of it [rad/s]
@@ -104,7 +104,7 @@ def velocities(table: Table) -> Part | None:
     left = np.zeros(v.shape[1])
     size = np.maximum(np.hypot(a, b) / math.sqrt(2.0), 1e-12)
     left[telling] = np.minimum(rms((v - dq)[:, telling]) / size, 2.0)
-    log = sum(log_share(float(x), len(v), 0.1) for x in left[telling])
+    log = sum(log_share(float(x), len(v), SLOPE_FLOOR) for x in left[telling])
     return Part(log, left)
 
 
@@ -471,9 +471,7 @@ def whole_body(table: Table) -> Part | None:
     if rows is None or not rows.needed.size:
         return None
     size = math.sqrt(float(np.mean(rows.needed**2) + np.mean(rows.acted**2)) / 2.0)
-    limit = np.where(
-        np.isfinite(table.robot.effort), STRONG * table.robot.effort, 0.1 * rms(table.signals.tau)
-    )
+    limit = table.robot.stiction(float(rms(table.signals.tau).max()))
     Z = (rows.torques * (np.tanh(rows.dq / SLOW) * limit)[:, None]).reshape(rows.needed.size, -1) / size
     y = ((rows.acted - rows.needed) / size).ravel()
     fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
@@ -531,9 +529,11 @@ class Compared(NamedTuple):
     unexplained: float = math.inf  # share of it from which that is said
     sure: float = math.inf  # most of it that a certain cause leaves
     is_share: bool = True  # whether what is left is a share
+    agrees: float = 0.0  # share that sensors and friction leave, in which no error is sought
 
 
 NO_VELOCITIES = "none are sent, or no joint moves enough to compare them"
+NO_EFFORTS = "none are sent, or the contact forces are unknown"
 STILL = "the base hardly turns over standing feet: let the robot squat, lean and twist"
 PARTS: Mapping[str, Compared] = {
     "positions": Compared(limits, "positions and limits", is_share=False),
@@ -550,11 +550,15 @@ PARTS: Mapping[str, Compared] = {
     ),
     "heights of the feet": Compared(level, "heights of the standing feet", is_share=False),
     "wrenches": Compared(
-        *(balance, "contact wrenches, weight and motion", "sensor axes", WRENCHES, "", 0.3, 0.3)
+        *(balance, "contact wrenches, weight and motion", "sensor axes", WRENCHES, "", 0.3, 0.3),
+        agrees=BALANCED,
     ),
-    "torques": Compared(torques, "efforts and predicted torques", sure=0.5),
+    "torques": Compared(
+        *(torques, "efforts and predicted torques", "effort", JOINTS, NO_EFFORTS), sure=0.5, agrees=AGREES
+    ),
     "whole body": Compared(
         *(whole_body, "efforts, weight and motion", "effort", JOINTS, "", 0.7, 0.3),
+        agrees=AGREES,
     ),
 }
 

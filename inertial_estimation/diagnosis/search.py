@@ -8,6 +8,7 @@ agree of themselves, so one cause gives one finding. What no hypothesis explains
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell,
 from inertial_estimation.diagnosis.force_evidence import problem
 from inertial_estimation.diagnosis.forces import force_rows
 from inertial_estimation.diagnosis.hypotheses import (
-    OF_EFFORTS,
+    HALF,
     Hypothesis,
     effort_hypotheses,
     position_hypotheses,
@@ -29,12 +30,13 @@ from inertial_estimation.diagnosis.hypotheses import (
 from inertial_estimation.diagnosis.load_change import load_hypotheses, mass_hypotheses
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
 from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
-from inertial_estimation.diagnosis.table import Change, Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.table import Change, Load, Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
 WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
-MOST_LIKELY, FAMILIES = 12, 25  # hypotheses that are compared closely; kinds of errors
+MOST_LIKELY, MOST_ALIKE = 12, 4  # hypotheses that are compared closely; of one kind of error
+FAMILIES = 25  # kinds of errors
 ROUNDS = 5
 APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
 MASSES = LINK, SPIN, WHOLE
@@ -56,7 +58,7 @@ class Tried(NamedTuple):
 class Named(NamedTuple):
     """What is named next."""
 
-    finding: Finding
+    finding: Finding | None  # None: a mass, which is assumed until all masses are judged
     change: Change  # that mends it
     exact: bool = True  # whether efforts, and masses, can be judged after it
 
@@ -76,20 +78,25 @@ def search(
 ) -> Found:
     """Find what is wrong and mend it: sensors and loads, the most certain first, then what forces alone show.
 
-    Forces are judged where nothing spoils them, as what was found of the streams may. What is left after a
-    cause that they show may be that it is not described exactly; rotational inertias, in which they are
-    linear, leave nothing.
+    A mass that is the most probable cause is assumed while errors of the sensors are sought beside it, and
+    judged with all others in the end. Forces are judged where nothing spoils them, as what was found of the
+    streams may. What is left after a cause that they show may be that it is not described exactly; rotational
+    inertias, in which they are linear, leave nothing.
     """
-    found, delays, spoiled = list[Finding](), delays_of(signals, robot), ""
-    while True:
+    found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
+    for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
-        named = _by_parts(table, delays, config, spoiled) if len(found) < ROUNDS else None
+        named = _by_parts(table, delays, config, spoiled)
         if named is None:
             break
-        found.append(named.finding)
-        spoiled = spoiled if named.exact else f"{named.finding.check} of {named.finding.subject}"
         signals = named.change.of(signals)
+        if named.finding is not None:
+            found.append(named.finding)
+            spoiled = spoiled if named.exact else f"{named.finding.check} of {named.finding.subject}"
+        else:
+            assumed.append(signals.loads[-1])
         delays = delays_of(signals, robot)
+    signals = replace(signals, loads=tuple(load for load in signals.loads if load not in assumed))
     if spoiled := next(_silent(table, streams), spoiled):
         why = f"they rely on what is not known exactly: {spoiled}"
         return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
@@ -135,8 +142,8 @@ def _by_parts(
         near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
         alike = [one for one in tried if one.odds > near]
         best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
-        if best.hypothesis.check == LINK.check:
-            return None  # masses are judged after all sensors
+        if best.hypothesis.check == LINK.check and best.odds > CERTAIN:
+            return Named(None, best.hypothesis.change)
         if _accepted(best, before):
             return Named(_named(best, alike, before), best.hypothesis.change, best.hypothesis.exact)
     excess = [] if spoiled else excessive_efforts(table, before)
@@ -156,7 +163,7 @@ def _hypotheses(
     if "torques" in parts:
         odd &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
     if wired or unlike or worst["positions"] > BEYOND:
-        yield from position_hypotheses(table, odd & (wired or unlike))
+        yield from position_hypotheses(table, odd)
     if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
         of = problem(rows, table.robot)
         yield from (*load_hypotheses(of), *mass_hypotheses(of))
@@ -184,11 +191,18 @@ def _tried(
     if len(every) > MOST_LIKELY:
         few = table.at(spread(table.size, FEW))
         rough = judged(few)
-        odds = np.array([_try(one, few, rough).odds for one in every])
-        every = [every[i] for i in np.argsort(-odds, kind="stable")[:MOST_LIKELY].tolist() if odds[i] > 0.0]
+        ranked, most, every = sorted((_try(one, few, rough) for one in every), key=_odds), Counter[str](), []
+        for one in ranked:
+            most[one.hypothesis.check] += 1
+            likely = one.odds > 0.0 and most[one.hypothesis.check] <= MOST_ALIKE
+            every += [one.hypothesis] if likely and len(every) < MOST_LIKELY else []
     tried = [_try(one, table, before) for one in every]  # a kind of error is as probable as any other
     tried = [t._replace(odds=t.odds - math.log(FAMILIES * families[t.hypothesis.check])) for t in tried]
-    return sorted(tried, key=lambda one: -one.odds)
+    return sorted(tried, key=_odds)
+
+
+def _odds(one: Tried) -> float:
+    return -one.odds
 
 
 def _try(one: Hypothesis, table: Table, before: Mapping[str, Part]) -> Tried:
@@ -213,7 +227,7 @@ def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
 
     def explains(name: str) -> bool:
         was, now = _shares(name, best.parts, before)
-        least = one.least * (name in OF_EFFORTS)
+        least = one.least * PARTS[name].agrees
         return was > least and now < min(one.leaves * was, NOTHING if PARTS[name].is_share else math.inf)
 
     return best.odds > CERTAIN and any(map(explains, much))
@@ -234,7 +248,7 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     fits = now < PARTS[name].sure
     if not fits:
         said += "; so much stays unexplained that the description may be wrong instead"
-    verdict = Verdict.WARN if one.mild or not fits else Verdict.WRONG
+    verdict = Verdict.WARN if one.mild or not fits or now > HALF * was else Verdict.WRONG
     return Finding(one.check, one.subject, verdict, one.value, one.unit, said, one.remedy, one.fix)
 
 

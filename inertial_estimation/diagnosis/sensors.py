@@ -24,7 +24,8 @@ SILENT_S = 1.0  # without readings while others arrive, from which it is said [s
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
 MANY = 20  # values, from which their equality, or their variety, says something
 STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times the median run
-MOVES, TRAVELS = 0.1, 0.08  # speed [rad/s] and distance [rad] by which a position must change
+TRAVELS = 0.08  # distance by which a joint that moves must move [rad]
+MOVED, UNLIKE = 0.03, 6.0  # the same by its velocity; times what that is usually unlike its position
 STEPS, LIFTED = 8, 0.25  # times that the others are put down or lifted; of its load in nine of ten readings
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
@@ -270,27 +271,25 @@ def _at_largest(values: Array) -> float:
 
 
 def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
-    """Find positions that stay the same while the joint moves: by its velocity, or as it does otherwise."""
-    n = len(names)
-    t, Q = (joints.times_ns - joints.times_ns[0]) / NANOSECONDS, joints.values[:, :n]
-    new = np.diff(t, prepend=-1.0) > 0.0  # of several at one time the first
+    """Find positions that stay the same while the joint moves: by its velocity, or as it does otherwise.
+
+    What positions and the integral of the velocities differ by in other spans of the same length says how
+    well the velocities are known, in whatever unit they are.
+    """
+    n, t = len(names), (joints.times_ns - joints.times_ns[0]) / NANOSECONDS
+    Q, V = joints.values[:, :n], np.nan_to_num(joints.values[:, n : 2 * n])
+    way = np.cumsum(V * np.diff(t, prepend=t[0])[:, None], axis=0)
     ranges = np.ptp(Q, axis=0)
     for j, name in enumerate(names):
-        q, v = Q[:, j], joints.values[:, n + j]
-        sent = float(np.sqrt(np.mean(np.nan_to_num(v) ** 2)))
-        moved = np.gradient(q[new], t[new]) if ranges[j] > 0.0 else np.array([sent])
-        factor = min(1.0, float(np.sqrt(np.nanmean(moved**2))) / max(sent, 1e-9))  # of another unit
-        begins, ends = _runs(q[:, None])
+        begins, ends = _runs(Q[:, [j]])
         long = (ends - begins >= MANY) & (t[ends - 1] - t[begins] > STUCK_S)
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
-            speed, lasts = factor * np.nan_to_num(v[begin:end]), float(t[end - 1] - t[begin])
-            mean = float(speed.mean())
-            travel = float(np.ptp(np.cumsum((speed - mean)[1:] * np.diff(t[begin:end]))))
+            k, lasts, moved = end - begin - 1, float(t[end - 1] - t[begin]), float(np.ptp(way[begin:end, j]))
+            apart = np.nan_to_num(np.median(np.abs((Q - way)[k:] - (Q - way)[: len(t) - k]), axis=0))
+            usual = float(apart[j] if 2 * k < len(t) else np.median(apart))
             others = np.ptp(Q[begin:end], axis=0) > np.maximum(TRAVELS, 0.5 * ranges)
-            if abs(mean) > max(MOVES, factor * sent):
-                moves = f"its velocity is {abs(mean):.2g} rad/s"
-            elif travel > max(TRAVELS, 0.1 * ranges[j]):
-                moves = f"it moves over {travel:.2g} rad by its velocity"
+            if moved > max(MOVED, UNLIKE * usual):
+                moves = f"it moves over {moved:.2g} rad by its velocity"
             elif ranges[j] > TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * (n - 1):
                 moves = "most others move over half their range"
             else:

@@ -34,6 +34,8 @@ LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares 
 LEVELLED_S = 2.0  # over which accelerations are averaged for the vertical
 NINE_TENTHS = 1.645  # standard deviations within which nine in ten of a normal variable are
 HEAVY = 0.2  # share of the robot's mass behind a joint of unknown position, from which no force is known
+STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
+STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
 SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
 
 
@@ -227,9 +229,7 @@ class Change:
     effort: Array | None = None  # of the efforts, shape (n, n)
     force: Array | None = None  # of the specific force, shape (3, 3)
     rate: Array | None = None  # of the angular rate, shape (3, 3)
-    contacts: tuple[int, ...] | None = None  # which contact's readings belong to each contact, shape (k,)
-    wrench_force: Array | None = None  # of the force of each contact, shape (k, 3, 3)
-    wrench_moment: Array | None = None  # of the moment of each contact, shape (k, 3, 3)
+    wrenches: Array | None = None  # of the wrenches of all contacts, shape (6 k, 6 k)
     axes: WrenchAxes | None = None  # axes of all wrenches; None: as they are
     without_gravity: bool = False  # whether the efforts lack the torques of gravity
     # how much later than the joint positions signals come [s], by the name of an array
@@ -260,23 +260,14 @@ class Change:
             s = replace(s, f=s.f @ self.force.T)
         if self.rate is not None:
             s = replace(s, w=s.w @ self.rate.T, wd=s.wd @ self.rate.T)
-        s = replace(s, wrenches=self._wrenches(s.wrenches))
+        if self.wrenches is not None:
+            sent = s.wrenches.reshape(len(s.wrenches), -1)
+            s = replace(s, wrenches=(sent @ self.wrenches.T).reshape(s.wrenches.shape))
         if self.axes is not None:
             s = replace(s, axes=(self.axes,) * len(s.axes))
         if self.load is not None:
             s = replace(s, loads=(*s.loads, self.load))
         return replace(s, without_gravity=True) if self.without_gravity else s
-
-    def _wrenches(self, wrenches: Array) -> Array:
-        if self.contacts is not None:
-            wrenches = wrenches[:, list(self.contacts)]
-        if self.wrench_force is None and self.wrench_moment is None:
-            return wrenches
-        changed: Array = wrenches.copy()
-        for part, M in ((slice(0, 3), self.wrench_force), (slice(3, 6), self.wrench_moment)):
-            if M is not None:
-                changed[:, :, part] = np.einsum("kij,nkj->nki", M, wrenches[:, :, part])
-        return changed
 
 
 def _mapped(M: Array, values: Array) -> Array:
@@ -332,6 +323,12 @@ class Robot:
     def weight(self) -> float:
         """Weight of the robot as described [N]."""
         return STANDARD_GRAVITY * self.mass
+
+    def stiction(self, largest: float) -> Array:
+        """Return the size of each joint's stiction, by its limit or the largest torque [Nm], shape (n,)."""
+        unlimited = STRONG_UNLIMITED * largest
+        size: Array = np.where(np.isfinite(self.effort), STRONG * self.effort, unlimited)
+        return size
 
     def base_motion(self, signals: Signals, i: int) -> tuple[Array, Array, Array] | None:
         """Return the motion of a floating base by its IMU, as `ImuToBase` does; None for a fixed base.
@@ -527,11 +524,7 @@ class Table:
     @cached_property
     def free(self) -> Array:
         """Rows that no contact force changes, shape (N, m, nv): a basis of the null space of all J'."""
-        used = self.jacobians[:, :, : 3 if self.points else 6]
-        columns = used.reshape(self.size, -1, used.shape[-1]).transpose(0, 2, 1)
-        basis = np.linalg.qr(columns, mode="complete")[0]
-        free: Array = basis[:, :, min(columns.shape[1:]) :].transpose(0, 2, 1)
-        return free
+        return unmoved(self.jacobians[:, :, : 3 if self.points else 6])
 
     @cached_property
     def torques(self) -> Array:
@@ -546,6 +539,14 @@ class Table:
         if self.measures_wrenches:
             return joints - self.contact_force[:, b:]
         return np.full_like(joints, np.nan)
+
+
+def unmoved(jacobians: Array) -> Array:
+    """Return a basis of the null space of J' of contacts, shape (N, m, nv), from (N, k, c, nv)."""
+    columns = jacobians.reshape(len(jacobians), -1, jacobians.shape[-1]).transpose(0, 2, 1)
+    basis = np.linalg.qr(columns, mode="complete")[0]
+    free: Array = basis[:, :, min(columns.shape[1:]) :].transpose(0, 2, 1)
+    return free
 
 
 def spread(size: int, most: int) -> Indices:

@@ -10,7 +10,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix, times
 from inertial_estimation.diagnosis.frames import added_frame, axis_names, signed_permutations
-from inertial_estimation.diagnosis.hypotheses import UNIT, Hypothesis
+from inertial_estimation.diagnosis.hypotheses import HALF, UNIT, Hypothesis
 from inertial_estimation.diagnosis.parts import (
     GRAVITY,
     LEVER,
@@ -32,6 +32,7 @@ TURNED = math.radians(15.0)  # smaller rotations are causes that are compared wi
 YAWS = 24  # about the vertical, at which an IMU may be mounted
 SCALED = 1.4  # factor of the wrenches of a contact that no tolerance or load explains
 MILLI, POUND = 1e-3, 4.448  # [N]
+AXES, EXACT = "contact wrench axes", 0.5  # share of the disagreement that the right ones may leave
 FEWEST = 30  # windows from which axes are fitted
 RATE_PARTS = "rotation", "wrenches", "torques", "whole body"
 WRENCH_PARTS = "wrenches", "torques"
@@ -146,10 +147,9 @@ def wrench_hypotheses(table: Table) -> Iterator[Hypothesis]:
     for a, b in itertools.combinations(every, 2):
         words = f"'{names[a]}' and '{names[b]}' were exchanged"
         remedy = "check the topics or the wiring of the force sensors: each has the other's readings"
-        change, parts = (
-            Change(contacts=tuple(exchange(k, a, b).argmax(axis=1).tolist())),
-            (*WRENCH_PARTS, "rotation"),
-        )
+        order = exchange(k, a, b).argmax(axis=1)
+        maps = np.eye(6 * k)[(6 * order[:, None] + np.arange(6)).ravel()]
+        change, parts = Change(wrenches=maps), (*WRENCH_PARTS, "rotation")
         yield Hypothesis("contact names", f"{names[a]}/wrench", words, remedy, change, 2.0, parts=parts)
     for axes in (WrenchAxes.BASE, WrenchAxes.WORLD) if set(table.signals.axes) == {WrenchAxes.SENSOR} else ():
         words = f"all wrenches were in the axes of the {axes.value}"
@@ -157,7 +157,7 @@ def wrench_hypotheses(table: Table) -> Iterator[Hypothesis]:
             f"set wrench_frames of all contacts to '{axes.value}', or send them in the axes of the sensors"
         )
         fix = Fix(parameters={"wrench_frames": [axes.value] * k})
-        yield Hypothesis("contact wrench axes", WRENCHES, words, remedy, Change(axes=axes), 1.0, fix=fix)
+        yield Hypothesis(AXES, WRENCHES, words, remedy, Change(axes=axes), 1.0, fix=fix)
     for contacts in [every] if k == 1 else [*((i,) for i in every), every]:
         yield from _of_contacts(table, contacts)
 
@@ -171,10 +171,13 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
     def mapped(
         check: str, words: str, remedy: str, F: Array, M: Array, more: float, value: float = 0.0
     ) -> Hypothesis:
-        maps = np.tile(ONE, (2, k, 1, 1))
-        maps[0, list(contacts)], maps[1, list(contacts)] = F, M
-        change = Change(wrench_force=maps[0], wrench_moment=maps[1])
-        return Hypothesis(check, subject, words, remedy, change, price + more, value, parts=WRENCH_PARTS)
+        maps = np.eye(6 * k)
+        for i in contacts:
+            for begin, part in ((6 * i, F), (6 * i + 3, M)):
+                maps[begin : begin + 3, begin : begin + 3] = part
+        change = Change(wrenches=maps)
+        how: dict[str, Any] = {"parts": WRENCH_PARTS, "leaves": EXACT if check == AXES else HALF}
+        return Hypothesis(check, subject, words, remedy, change, price + more, value, **how)
 
     remedy = "wrong sign? The wrench must be that of the ground on the robot; check wrench_frames"
     yield mapped("contact wrench sign", f"the wrenches {whose} had the other sign", remedy, -ONE, -ONE, 0.0)
@@ -182,10 +185,7 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
     for factor, unit in ((1e3, "kN"), (MILLI, "mN"), (STANDARD_GRAVITY, "kgf"), (POUND, "pounds")):
         words, F = f"the wrenches {whose} were in {unit}", factor * ONE
         yield mapped("contact wrench unit", words, remedy, F, F, 0.0, 1.0 / factor)
-    check, remedy = (
-        "contact wrench axes",
-        "check wrench_frames, and the axes of the force sensor in its driver",
-    )
+    check, remedy = AXES, "check wrench_frames, and the axes of the force sensor in its driver"
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         if float(np.trace(P)) > -3.0:
             yield mapped(check, f"the axes {whose} were ({axis_names(i)})", remedy, P, P, 3.0)

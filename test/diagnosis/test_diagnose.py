@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from support.recorded_robots import recorded
 
-from inertial_estimation.diagnosis.finding import Verdict, fixed_parameters, times
+from inertial_estimation.commands.check import fixed_parameters
+from inertial_estimation.diagnosis.finding import Verdict, times
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import Stream
