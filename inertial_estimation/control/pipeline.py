@@ -67,6 +67,11 @@ class SensedState:
         )
         assert self.inputs.joints is not None
         self.joint_states, self._soles = self.inputs.joints, bool(config.stance.soles)
+        # z axis of each contact frame in the axes of its wrench frame.
+        self._normals = {
+            one.name: setup.robot.fixed_transform(one.frame, one.wrench_frame).rotation[2].copy()
+            for one in setup.contacts
+        }
         self._base_streams = [self.inputs.streams[BASE_STATE]] if floating else []
         self._impossible: dict[str, int] = {}  # number of those that are known, by stream
 
@@ -100,6 +105,8 @@ class SensedState:
         if not self._soles:  # a point, whose axes turn as it rolls
             return math.sqrt(row[:3] @ row[:3])
         base = sample.rows.get(BASE_STATE)
+        if contact.axes is WrenchAxes.SENSOR:
+            return float(self._normals[contact.name] @ row[:3])
         if contact.axes is WrenchAxes.BASE and base is not None:
             return float(row[:3] @ base[6:9])
         return float(row[2])

@@ -229,6 +229,15 @@ def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> No
         fresh.set_parameter("rate", 100.0)
 
 
+def test_forces_are_normal_to_the_sole_whatever_the_axes_of_its_sensor(talos) -> None:
+    down = {"frames.names": ("left", "right"), "frames.poses": 2 * (0.0, 0.0, 0.0, np.pi, 0.0, 0.0)}
+    soles = talos.config.robot.contact_frames
+    turned = pipeline_of("talos", **down, **{"frames.links": soles, "wrench_frames": ("left", "right")})
+    turned.push_wrench("left_foot", WrenchSample(TICK_NS - 1, [0.0, 0.0, -300.0, 0.0, 0.0, 0.0]))
+    push_state(turned, TICK_NS, home(turned))
+    assert turned._sensed.normal_forces(turned.inputs.ready()[0]) == [pytest.approx(300.0), None]
+
+
 def test_it_does_not_matter_whether_a_wrench_comes_before_or_after_its_joint_state(talos) -> None:
     found = []
     for wrench_first in (True, False):
