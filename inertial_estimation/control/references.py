@@ -7,6 +7,7 @@ import numpy as np
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.models.contacts import FALLEN_RAD
 from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference, JointReading
 
@@ -54,31 +55,34 @@ class SmoothReference:
         self.rate, self.acceleration = np.zeros((2, len(self.position)))
         self._target = self.position.copy()
         self._target_rate, self._target_acceleration = np.zeros((2, len(self.position)))
-        self._there, self._age = True, 0.0
+        self._there, self._age = True, np.zeros(len(self.position))  # since each target was set [s]
 
-    def set_target(self, target: Array, rate: Array | None = None) -> None:
-        """Set where to go.
+    def set_target(
+        self, target: Array, rate: Array | float = 0.0, which: Indices | slice = slice(None)
+    ) -> None:
+        """Set where some or all numbers are to go.
 
         Args:
-            target: Shape (n,).
-            rate: Rate at which the target itself moves, shape (n,); None: zero. A target that is not
-                renewed within `GAP_S` stands still.
+            target: Shape (k,).
+            rate: Rate at which the target itself moves, shape (k,). A target that is not renewed within
+                `GAP_S` stands still.
+            which: Places of the numbers.
         """
-        self._target = np.array(target, dtype=float)
-        new_rate = np.zeros_like(self._target) if rate is None else np.array(rate, dtype=float)
-        if 0.0 < self._age <= GAP_S:
-            change, limit = (new_rate - self._target_rate) / self._age, self._max_acceleration
-            self._target_acceleration = np.clip(change, -limit, limit)
-        self._target_rate = new_rate
-        self._there, self._age = False, 0.0
+        age, limit = self._age[which], self._max_acceleration
+        change = np.clip((rate - self._target_rate[which]) / np.maximum(age, 1e-9), -limit, limit)
+        renewed = (age > 0.0) & (age <= GAP_S)
+        self._target_acceleration[which] = np.where(renewed, change, self._target_acceleration[which])
+        self._target[which], self._target_rate[which], self._age[which] = target, rate, 0.0
+        self._there = False
 
     def step(self, h: float) -> None:
         """Advance by a time step [s]."""
         if h <= 0.0:
             return
         self._age += h
-        if self._age > GAP_S and (self._target_rate.any() or self._target_acceleration.any()):
-            self._target_rate, self._target_acceleration = np.zeros((2, len(self.position)))
+        old = self._age > GAP_S
+        if self._target_rate[old].any() or self._target_acceleration[old].any():
+            self._target_rate[old] = self._target_acceleration[old] = 0.0
             self._there = False
         if not self._there:
             self._approach(h)
@@ -136,7 +140,7 @@ class References:
         self.last_refusal = ""
         self._asked_base: BaseReference | None = None
         self._first_height: float | None = None
-        self._asked_joints = self._home.copy(), np.zeros_like(self._home)  # positions and rates
+        self._asked_joints = self._home.copy()
         self._start(self._home, self.home_height, 0.0, 0.0)
 
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
@@ -157,7 +161,7 @@ class References:
             self._first_height = height if at_home else self.home_height
         self.height.set_target(np.array([self._first_height]))
         self.tilt.set_target(np.zeros(2))
-        self.joints.set_target(*self._asked_joints)
+        self.joints.set_target(self._asked_joints)
         self._aim_base()
 
     def step(self, h: float) -> None:
@@ -179,9 +183,8 @@ class References:
         indices = np.array([self._robot.joint_index(name) for name in reading.names], dtype=int)
         position = np.clip(reading.position, self._limits.lower[indices], self._limits.upper[indices])
         limit, rate = JOINT_RATE, reading.velocity
-        self._asked_joints[0][indices] = position
-        self._asked_joints[1][indices] = 0.0 if rate is None else np.clip(rate, -limit, limit)
-        self.joints.set_target(*self._asked_joints)
+        self._asked_joints[indices] = position
+        self.joints.set_target(position, 0.0 if rate is None else np.clip(rate, -limit, limit), indices)
 
     def request_base(self, reference: BaseReference) -> None:
         """Take where the base should be; refused where it cannot get there."""

@@ -162,10 +162,12 @@ def test_a_target_slower_than_the_bounds_is_followed_without_lag() -> None:
 
 
 def test_the_rate_of_a_target_that_is_not_renewed_runs_out() -> None:
-    reference = SmoothReference(np.zeros(1), MAX_RATE, MAX_ACCELERATION)
-    reference.set_target(np.zeros(1), np.array([0.02]))
+    reference = SmoothReference(np.zeros(2), MAX_RATE, MAX_ACCELERATION)
+    reference.set_target(np.zeros(2), np.array([0.02, 0.0]))
     reference.step(H)
     assert reference.rate[0] == pytest.approx(0.02)
-    path = positions(reference, int(3 * GAP_S / H))
-    assert reference.rate[0] == 0.0
-    assert path[-1, 0] == 0.0
+    for _ in range(int(3 * GAP_S / H)):
+        reference.set_target(np.array([0.1]), which=np.array([1]))  # another one is
+        reference.step(H)
+    np.testing.assert_array_equal(reference.rate, 0.0)
+    np.testing.assert_array_equal(reference.position, [0.0, 0.1])
