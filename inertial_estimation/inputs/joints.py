@@ -86,19 +86,22 @@ class JointVelocities:
     samples span the window (a shorter one is far noisier, as W^-1.5, and a zero would mean rest); it begins
     anew after `inputs.timeout`. By `inputs.joint_velocity`, "measured" takes what is sent, "derived" derives
     all, "auto" those that are not sent or NaN, and all once every one was exactly zero while a joint moved.
+
+    Attributes:
+        positions: What they are derived from.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
         """Begin without a joint state of the joints of these names."""
         self._names, self._policy = names, config.joint_velocity
         self._gap_ns = round(NANOSECONDS * config.timeout)
-        self._positions = Ring(len(names), 512)  # that velocities are derived from
+        self.positions = Ring(len(names), 512)
         self._all, self._none = np.ones(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._positions.clear()
+        self.positions.clear()
         self._derived: NDArray[np.bool_] = self._none  # joints whose velocity was derived last
         self._still: Array | None = None  # positions where velocities began to be all zero
         self._fake = False  # whether zeros are sent for velocities that are not measured
@@ -112,20 +115,20 @@ class JointVelocities:
             v: Velocities [rad/s, m/s], NaN where not measured, shape (m,).
         """
         self._derived = derived = self._absent(q, v)
-        if derived is self._none and self._still is None and not len(self._positions):
+        if derived is self._none and self._still is None and not len(self.positions):
             return None
-        newest = self._positions.newest_ns
+        newest = self.positions.newest_ns
         if newest is not None and not 0 < time_ns - newest <= self._gap_ns:
-            self._positions.clear()
-        self._positions.append(time_ns, time_ns, q)
+            self.positions.clear()
+        self.positions.append(time_ns, time_ns, q)
         return None if derived is self._none else self._derive(time_ns, v, derived)
 
     def _derive(self, time_ns: int, v: Array, derived: NDArray[np.bool_]) -> Fault | None:
         """Derive velocities of some joints; return why there are none."""
-        times, rows = self._positions.window(time_ns - VELOCITY_WINDOW_NS, time_ns)
+        times, rows = self.positions.window(time_ns - VELOCITY_WINDOW_NS, time_ns)
         if len(times) < FEWEST_SAMPLES:
-            times, rows = self._positions.newest(FEWEST_SAMPLES)
-        spanned = len(times) < len(self._positions) or time_ns - times[0] >= VELOCITY_WINDOW_NS
+            times, rows = self.positions.newest(FEWEST_SAMPLES)
+        spanned = len(times) < len(self.positions) or time_ns - times[0] >= VELOCITY_WINDOW_NS
         if len(times) < FEWEST_SAMPLES or not spanned:
             window = f"{seconds(VELOCITY_WINDOW_NS):g} s"
             return DropReason.NO_VELOCITY, f"it is derived from {window} of positions"
@@ -331,8 +334,9 @@ class JointPart:
         """Check positions against velocities, and derive those that are not measured."""
         m, ring, turning = len(self.joints), self.stream.ring, self._turning
         q, v = row[:m], row[m : 2 * m]
-        if len(turning) and len(ring):  # angles follow those before, without whole turns
-            q[turning] -= math.tau * np.round((q[turning] - ring.rows[ring.end - 1, turning]) / math.tau)
+        before = ring if len(ring) else self.velocities.positions
+        if len(turning) and len(before):  # angles follow those before, without whole turns
+            q[turning] -= math.tau * np.round((q[turning] - before.rows[before.end - 1, turning]) / math.tau)
         if not self._with_velocities:
             if not v.dot(v) < UNLIMITED**2:
                 v[~(np.abs(v) < UNLIMITED)] = math.nan

@@ -265,6 +265,17 @@ def test_angles_of_joints_without_limits_are_continuous():
     np.testing.assert_allclose(np.diff(found), 0.02, atol=1e-9)
 
 
+def test_the_first_derived_velocities_of_a_joint_that_turns_on_are_right():
+    robot = inputs(spin=True)
+    for k in range(60):
+        angle = (3.05 + 0.02 * k + np.pi) % (2 * np.pi) - np.pi
+        reading = JointReading(START + 2 * MS * k, (*JOINTS_OF, "spin"), np.array([0.0] * 4 + [angle]))
+        robot.push(JOINTS, reading, START + 2 * MS * k)
+    rows = robot.streams[JOINTS].ring.newest(60)[1]
+    assert len(rows) > 40
+    np.testing.assert_allclose(rows[:, 9], 10.0, rtol=1e-6)
+
+
 @pytest.mark.parametrize("lasting", [1, 4, 400])
 def test_a_position_that_jumps_is_dropped_and_believed_where_it_stays(lasting):
     robot = inputs()
