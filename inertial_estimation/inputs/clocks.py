@@ -103,6 +103,7 @@ def _period(stamps: Times) -> float:
     return float(np.median(slopes)) if len(slopes) else float(steps.mean())
 
 
+TOGETHER_NS = 1000  # by which readings of one arrival are apart at most, each by one from that before
 ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that has set them before
 BLOCK_NS = NANOSECONDS  # after which clocks are compared again
 AHEAD_NS = NANOSECONDS // 10  # of an arrival, by which a stamp is of another clock; less is a delay (`check`)
@@ -147,7 +148,10 @@ class StreamClock:
             self.unset = self.unset or self.last_ns is None or self.zeros >= ZEROS_TO_BELIEVE
             if not self.unset:
                 return None
-        return arrival_ns + 1 if arrival_ns == self.last_ns else arrival_ns
+        last_ns = self.last_ns
+        if last_ns is not None and 0 <= last_ns - arrival_ns < TOGETHER_NS:
+            return last_ns + 1
+        return arrival_ns
 
     @property
     def votes(self) -> bool:

@@ -40,6 +40,9 @@ def test_forces_are_checked_and_switches_are_no_forces():
     assert "vertical force is 1e+06 N" in robot.streams["l_foot/wrench"].drops.summary
     robot.push("r_foot/wrench", wrench(START, (1.0, 2.0, 30.0)), START)
     assert newest(robot, "r_foot/wrench") == [30.0]
+    for value in range(5):  # that a node takes at once, at one time of a simulation
+        robot.push("l_foot/wrench", ContactSample(0, value), START + 2 * MS)
+    assert robot.streams["l_foot/wrench"].drops.total == 1
     robot = robot_with("switch")
     for value in (0.0, 1.0, 0.4, 2.0):
         robot.push("l_foot/wrench", ContactSample(0, value), START + round(value * 10) * MS)
