@@ -18,7 +18,6 @@ AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two mac
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
 REPEATED = 10  # newest rows that are the same
 REPEATED_NS = round(0.3 * NANOSECONDS)  # time that they span
-UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
 
 
 def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[str]) -> Health:
@@ -30,8 +29,6 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
     remarks = stream.notes
     times_ns, _rows = stream.ring.newest(PERIODIC)
     period = float(np.diff(times_ns).mean()) / NANOSECONDS if len(times_ns) == PERIODIC else 0.0
-    if clock.unset:
-        remarks.append(UNSET)
     age, message, level = 0.0 if newest is None else seconds(now_ns - newest), "", HealthLevel.OK
     if newest is None:
         level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK

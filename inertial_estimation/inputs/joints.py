@@ -301,7 +301,7 @@ class JointPart:
         of_parts = [needed, needed & measured] if effort else [needed]
         plausible = joint_range(robot, list(joints), of_parts, needs)
         delay = config.inputs.joint_delay
-        spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m))
+        spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m), part_of=JOINTS)
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish, self._gap_ns = self._finish, round(NANOSECONDS * config.inputs.timeout)
         self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
@@ -481,6 +481,7 @@ class JointInput:
         ages = {part: seconds(now_ns - part.stream.arrival_ns) for part in self._in_order()}
         arrive = [part for part, age in ages.items() if age <= timeout]
         notes = [_rivals(*pair) for pair in itertools.combinations(arrive, 2)]
+        notes += dict.fromkeys(part.stream.clock_note for part in arrive if part is not self._whole)
         late = {} if self._aligner is None else self._aligner.late()
         notes += [f"{name} {sentence}" for name, sentence in late.items()]
         had = {name for part in self.parts for name in part.names}

@@ -23,6 +23,7 @@ REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, who
 Columns: TypeAlias = slice | NDArray[np.int64]  # of the numbers of a row
 NONE = slice(0)
 CAPACITY = 2048  # rows that are kept, possible ones and impossible ones
+UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
 PERIODIC = 20  # readings without a gap, from which on others are expected at their rate
 
 
@@ -211,6 +212,7 @@ class StreamSpec:
     required: bool = True  # whether steps wait for it and have a row of it
     holds: bool = False  # whether a value holds until the next one, as of a switch that is sent on change
     steady: slice | None = None  # columns that change little between readings (positions); None: unknown
+    part_of: str = ""  # input that it is a part of, as parameters name it; empty: none
 
 
 class Stream:
@@ -219,7 +221,8 @@ class Stream:
     def __init__(self, spec: StreamSpec, config: InputConfig, clocks: "ClockGroup") -> None:
         """Begin without a row; the clocks are those of the inputs of the robot."""
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
-        self.by_arrival = config.stamps == "arrival" or spec.name in config.arrival  # by the parameters
+        self.input = spec.part_of or spec.name  # as parameters name it
+        self.by_arrival = config.stamps == "arrival" or self.input in config.arrival  # by the parameters
         self.clock = StreamClock(config, spec.delay, by_arrival=self.by_arrival)
         self.rejected: deque[tuple[int, Array]] = deque(maxlen=CAPACITY)  # arrivals and impossible rows
         self.received, self.arrival_ns = 0, 0  # number of readings, and arrival of the last one [ns]
@@ -285,12 +288,19 @@ class Stream:
     @property
     def notes(self) -> list[str]:
         """What is odd about readings that are used, for people."""
-        found, offset_ns = list(self.remarks.values()), self.clock.offset_ns
-        if offset_ns and self.clock.votes:
-            side = "behind" if offset_ns > 0 else "ahead of"
-            moved = f"{abs(seconds(offset_ns)):.2f} s {side} the others, is moved by it"
-            found.append(f"a clock of its own, {moved}: set inputs.arrival: [{self.spec.name}]")
-        return [text for text in found if text]
+        return [text for text in (*self.remarks.values(), self.clock_note) if text]
+
+    @property
+    def clock_note(self) -> str:
+        """What is odd about the stamps, for people; empty for nothing."""
+        offset_ns = self.clock.offset_ns
+        if self.clock.unset:
+            return UNSET
+        if not offset_ns or not self.clock.votes:
+            return ""
+        side = "behind" if offset_ns > 0 else "ahead of"
+        moved = f"{abs(seconds(offset_ns)):.2f} s {side} the others, is moved by it"
+        return f"a clock of its own, {moved}: set inputs.arrival: [{self.input}]"
 
     def reset(self) -> None:
         """Forget all rows and the clock; counters stay."""
@@ -337,10 +347,10 @@ class ClockGroup:
     A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
     of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
     clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
-    before (a recording or simulation begins anew, where they go back by more than `JUMP_NS`), else of
-    this one. A clock that differs from those of most
-    streams by `JUMP_NS` (of two that which differs more from the arrivals) is moved by the difference,
-    and named.
+    before (a recording or simulation begins anew, where they go back by more than `JUMP_NS`), else of this
+    one. A clock that differs from those of most streams by `JUMP_NS` (of two that which differs more from the
+    arrivals) is moved by the difference, and named; those ahead of their arrivals have no say where others
+    are not.
     """
 
     def __init__(self) -> None:
@@ -417,9 +427,10 @@ class ClockGroup:
         voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
         if not self.arrivals_tell or not voters or (stream.clock.votes and stream not in voters):
             return 0
-        possible = [s for s in voters if not s.clock.ahead] if stream.clock.ahead else []
+        possible = [s for s in voters if not s.clock.ahead]
         shifts = np.array([s.clock.shift_ns for s in possible or voters])
         groups = [shifts[np.abs(shifts - shift) <= JUMP_NS] for shift in shifts]
         best = max(groups, key=lambda group: (len(group), -np.abs(group).min()))
         apart = int(np.median(best)) - stream.clock.shift_ns
-        return apart if possible or abs(apart) > JUMP_NS else 0
+        impossible = stream.clock.ahead and len(possible) > 0
+        return apart if impossible or abs(apart) > JUMP_NS else 0

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.input_scenes import MS, START, imu, inputs, joints, parameters, swing
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
 
 from inertial_estimation.inputs.alignment import Continuity
 from inertial_estimation.inputs.clocks import EvenTimes, StreamClock
@@ -59,6 +59,20 @@ def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_sh
     rows = np.array([sample.rows[JOINTS][0] for sample in complete(samples)[-50:]])
     truth = [swing(0.005 * k)[0] for k in range(450, 500)]
     np.testing.assert_allclose(rows, truth, atol=0.01)  # the shift is known to the latency of a message
+
+
+@pytest.mark.parametrize("arrival", [(), (JOINTS,)])
+def test_of_clocks_those_ahead_of_their_arrivals_are_wrong_also_where_they_are_most(arrival):
+    robot, samples = inputs(parameters(inputs__arrival=arrival)), []
+    for k in range(900):
+        stamp = START + 5 * MS * k
+        robot.push(IMU, imu(stamp, rate=[0.0, 0.0, 0.001 * (k % 7)]), stamp)
+        for names in (JOINTS_OF[:2], JOINTS_OF[2:]):  # in parts
+            robot.push(JOINTS, joints(stamp + HOUR, [1e-4 * k] * 4, [0.02] * 4, names=names), stamp)
+        samples += robot.ready()
+    assert len(complete(samples[-200:])) == 200
+    assert message(robot, IMU, stamp) == "arriving"
+    assert ("set inputs.arrival: [joint_states]" in message(robot, JOINTS, stamp)) != bool(arrival)
 
 
 @pytest.mark.parametrize("shift", [-HOUR, HOUR, 20 * 1000 * MS])
