@@ -167,9 +167,8 @@ class WholeBodyController:
 
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
-        self.config = config
-        self.gait.config = config
         self._stiffness = posture_stiffness(config.posture, self.dynamics.robot.joint_names)
+        self.config = self.gait.config = config
 
     def reset(self) -> None:
         """Forget everything but the inertias in force."""

@@ -96,7 +96,7 @@ class NodeParameters:
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         own = [given for given in parameters if given.name in self._specs]
-        config, checked = self.config, []
+        config, checked, taken = self.config, [], list[str]()
         try:
             for given in own:
                 value = check_value(self._specs[given.name], from_ros_value(given.value))
@@ -104,7 +104,11 @@ class NodeParameters:
                 checked.append((given.name, value))
             for name, value in checked:
                 self._listener(name, value)
+                taken.append(name)
         except InertialEstimationError as error:
+            before = parameter_values(self.config)
+            for name in taken:  # all or none, where they are set at once
+                self._listener(name, before[name])
             return SetParametersResult(successful=False, reason=str(error))
         self.config = config
         return SetParametersResult(successful=True)

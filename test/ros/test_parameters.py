@@ -116,8 +116,12 @@ def test_a_bad_change_is_refused_with_the_reason(make_node, name, value, reason)
 
 
 def test_a_change_the_pipeline_refuses_is_refused(make_node):
+    in_force = {"gate.quantile": Gate().quantile}
+
     def refuse(name, value):
-        raise ConfigurationError("not while calibrating")
+        if name == "mode":
+            raise ConfigurationError("not while calibrating")
+        in_force[name] = value
 
     node = make_node()
     declared = NodeParameters(node, Config, on_change=refuse)
@@ -125,6 +129,9 @@ def test_a_change_the_pipeline_refuses_is_refused(make_node):
     assert (result.successful, result.reason) == (False, "not while calibrating")
     assert node.get_parameter("mode").value == "a"
     assert declared.config.mode == "a"
+    together = [Parameter("gate.quantile", value=0.5), Parameter("mode", value="b")]
+    assert not node.set_parameters_atomically(together).successful
+    assert in_force == {"gate.quantile": Gate().quantile}
 
 
 def test_descriptors_carry_unit_range_choices_and_read_only():
