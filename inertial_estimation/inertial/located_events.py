@@ -8,7 +8,7 @@ from inertial_estimation.signals import Health, HealthLevel, InertialEstimate
 
 
 class LocatedKind(Enum):
-    """CauseKind of an event; topic and files show the value."""
+    """Kind of an event; topic and files show the value."""
 
     LOADED = "loaded"
     LOADED_OR_PUSHED = "loaded or pushed"

@@ -286,14 +286,14 @@ def _velocity_errors(
         return None
     grid = stamps[0] + step_ns * np.arange(len(smooth), dtype=np.int64)
     at = seconds(grid - stamps[0])
-    nearest = np.clip(np.searchsorted(stamps, grid), 0, len(stamps) - 1)
-    R = Rotation.from_quat(np.array([poses[k].quaternion_xyzw for k in nearest.tolist()]))
+    following = np.clip(np.searchsorted(stamps, grid), 0, len(stamps) - 1)
+    R = Rotation.from_quat(np.array([poses[k].quaternion_xyzw for k in following.tolist()]))
     v_ref = R.inv().apply(np.gradient(smooth, seconds(step_ns), axis=0))
     velocities = np.column_stack([state[name] for name in ("vx", "vy", "vz")])
     v = low_pass_zero_phase(grid, interpolated(at, seconds(state["stamp_ns"] - stamps[0]), velocities))
     margin = round(TRANSIENT_S / seconds(step_ns))  # around untrusted samples and at both ends
     if len(v) != len(grid) or len(grid) <= 2 * margin:
         return None
-    doubtful = np.convolve(~used[nearest], np.ones(2 * margin + 1), mode="same") > 0
+    doubtful = np.convolve(~used[following], np.ones(2 * margin + 1), mode="same") > 0
     doubtful[:margin], doubtful[len(doubtful) - margin :] = True, True
     return None if doubtful.all() else ReferenceErrors(grid, ~doubtful, v_ref, v - v_ref)
