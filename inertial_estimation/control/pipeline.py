@@ -73,7 +73,8 @@ class SensedState:
             for one in setup.contacts
         }
         self._base_streams = [self.inputs.streams[BASE_STATE]] if floating else []
-        self._impossible: dict[str, int] = {}  # number of those that are known, by stream
+        # Number of those that are known, by stream and reason.
+        self._impossible: dict[tuple[str, DropReason], int] = {}
 
     def joints(self, sample: AlignedSample) -> JointSample:
         """Return the state of the joints of a sample."""
@@ -119,17 +120,18 @@ class SensedState:
             they are known, possible or not [rad/s], shape (n,).
         """
         streams = [*(part.stream for part in self.joint_states.parts), *self._base_streams]
-        counts = {one.spec.name: sum(one.drops.counts.get(why, 0) for why in IMPOSSIBLE) for one in streams}
+        found = {(one.spec.name, why): one for one in streams for why in IMPOSSIBLE}
+        counts = {key: one.drops.counts.get(key[1], 0) for key, one in found.items()}
         known, self._impossible = self._impossible, counts
-        fresh = [one for one in streams if counts[one.spec.name] > known.get(one.spec.name, 0)]
+        fresh = [(one, key[1]) for key, one in found.items() if counts[key] > known.get(key, 0)]
         if not fresh:
             return None
-        last = fresh[-1]
+        last, why = fresh[-1]
         v = np.zeros(self.joint_states.columns.n)
         for part in sorted(self.joint_states.parts, key=lambda part: part.stream.arrival_ns):
             v[part.joints] = _velocities(part)
         name = BASE_STATE if last.spec.name == BASE_STATE else JOINTS
-        return last.drops.arrival_ns, f"{name}: {last.drops.summary}", v
+        return last.drops.arrival_ns, f"{name}: {last.drops.said(why)}", v
 
 
 def _velocities(part: JointPart) -> Array:

@@ -66,10 +66,12 @@ class Drops:
     @property
     def summary(self) -> str:
         """Reason of the last dropped reading with its example, as text; empty before the first."""
-        if self.last is None:
-            return ""
-        example = self.examples.get(self.last, "")
-        return f"{self.last.value}: {example}" if example else self.last.value
+        return "" if self.last is None else self.said(self.last)
+
+    def said(self, reason: DropReason) -> str:
+        """Return a reason with its latest example, as text."""
+        example = self.examples.get(reason, "")
+        return f"{reason.value}: {example}" if example else reason.value
 
     def values(self) -> dict[str, str]:
         """Return counts and examples by name, for diagnostics."""

@@ -146,6 +146,11 @@ def test_an_impossible_reading_is_braked_also_after_a_position_was_once_missing(
     tau = answer(talos, 60, q=np.where(np.arange(32) == 3, 1e30, q), v=v)
     assert talos.last.state is ControlState.DAMPING
     assert (tau[6:] < 0.0).all(), "as fast as the joints move"
+    for tick, sent in ((61, np.full(32, 1e30)), (59, q)):  # then the last possible one again
+        reading = ie.JointReading(tick * TICK_NS, talos.robot.joint_names, sent, v)
+        talos.inputs.push("joint_states", reading, 61 * TICK_NS)
+    talos.tick(61 * TICK_NS)
+    assert "out of range" in talos.last.reason
 
 
 def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talos) -> None:
