@@ -83,14 +83,10 @@ def test_a_single_stray_stamp_changes_nothing(shift):
     samples = play(robot, 50, begin=51)
     assert all(sample.continuity is Continuity.CONTINUOUS for sample in samples)
     assert robot.streams[IMU].drops.counts[DropReason.STRAY_STAMP] == 1
-
-
-def test_stamps_that_are_missing_now_and_then_are_dropped_and_cost_no_other_reading():
-    robot = inputs()
-    for k in range(1, 1200):
+    for k in range(101, 1201):  # some have no stamp
         stamp = START + 5 * MS * k
         robot.push(IMU, imu(stamp if k % 10 else 0, rate=[0.001 * (k % 7), 0.0, 0.0]), stamp + 12 * MS)
-    assert robot.streams[IMU].drops.counts == {DropReason.ZERO_STAMP: 119}
+    assert robot.streams[IMU].drops.counts == {DropReason.STRAY_STAMP: 1, DropReason.ZERO_STAMP: 110}
 
 
 @pytest.mark.parametrize("shift", [-HOUR, 0.5 * 1000 * MS, HOUR])
