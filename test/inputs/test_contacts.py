@@ -63,7 +63,6 @@ def test_integers_that_grow_with_the_force_are_scaled_to_the_weight(lifted):
     np.testing.assert_allclose(total, weight, rtol=0.15)
     for wild in (1e9, -1e30):
         robot.push("l_foot/wrench", ContactSample(0, wild), START + 5000 * MS)
-        assert "force without a unit is" in robot.streams["l_foot/wrench"].drops.summary
     robot.push("l_foot/wrench", ContactSample(0, 20.0 * lifted + 200.0), START + 5001 * MS)
     np.testing.assert_allclose(newest(robot, "l_foot/wrench"), 0.5 * weight, rtol=0.15)
     for k in range(1001, 1200):  # the robot hangs

@@ -73,8 +73,7 @@ def test_another_timeout_counts_for_parts_as_well():
     robot = inputs()
     assert all(sample.missing for sample in parts(robot, 1.0, rates=(7, 7)))
     robot.set_timeout(0.5)
-    samples = parts(robot, 3.0, rates=(7, 7))
-    assert not any(sample.missing for sample in samples[-100:])
+    assert not any(sample.missing for sample in parts(robot, 3.0, rates=(7, 7))[-100:])
 
 
 def test_a_part_that_ends_is_named_and_its_joints_are_missing():
