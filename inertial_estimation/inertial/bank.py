@@ -446,9 +446,10 @@ class Bank:
         factors = np.array([1.0, *NOISE_FACTORS])
         size, squares = np.log(factors), window.rest**2
         known = float((window.r * window.rest).sum() - squares.sum())
-        prior = np.maximum(-FREEDOM * size, -0.5 * (size / np.log(window.noise_uncertainty)) ** 2)
+        grown = -FREEDOM * size - 0.5 * known
+        ever = -0.5 * (size / np.log(window.noise_uncertainty)) ** 2 - 0.5 * known / factors**2
         scaled = squares / factors[:, None, None] ** 2
-        log_p = _log_density(scaled) - 0.5 * known - squares.size * size + prior
+        log_p = _log_density(scaled) - squares.size * size + np.maximum(grown, ever)
         kinds = CauseKind.NOMINAL, *(len(NOISE_FACTORS) * [CauseKind.NOISE])
         return [CauseHypothesis(kind, log_odds=log) for kind, log in zip(kinds, log_p.tolist(), strict=True)]
 
