@@ -143,6 +143,7 @@ class _Window:
         self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float
     ) -> None:
         self.noise_uncertainty = noise.uncertainty(at_rest=blocks[-1].rows.at_rest)
+        self.noise_precision = noise.precision(blocks[-1].rows.dt)
         W = linear_algebra.inv(
             linear_algebra.cholesky(noise.scaled(np.array([b.rows.noise for b in blocks])))
         )
@@ -165,7 +166,7 @@ class _Window:
         A = after[:, -len(at.phi) - 1 : -1].swapaxes(1, 2)
         self.r = after[:, -1] - A @ at.phi
         K, m, n = A.shape
-        constant = (1.0 - rho) / root[:, 0]
+        constant = self._constant = (1.0 - rho) / root[:, 0]
         self.offset = OFFSET * constant / np.sqrt(1.0 + OFFSET**2 * (constant**2).sum(axis=0))
         H = A.reshape(K * m, n) @ at.D
         if K * m < n:
@@ -210,6 +211,37 @@ class _Window:
             columns: Shape (..., K, d, m).
         """
         return np.concatenate((columns * self.offset[:, None, :], np.matmul(columns, self.F)), axis=-1)
+
+    def always(self, factor: float) -> tuple[Array, float]:
+        """Return S^-1 r, shape (K, m), and log det S, of noise that has always been larger, in its units.
+
+        S = 1 + H H' + O O' / k^2, as what has been learned is known k times less, and offsets are as before;
+        the determinant is relative to that for k = 1.
+
+        Args:
+            factor: k, on standard deviations.
+        """
+        offsets = OFFSET * self._constant[:, :, None] * np.eye(self.r.shape[1])
+        r, log_dets = self.r.ravel(), []
+        for k in (1.0, factor):
+            Z = np.concatenate((offsets / k, self.H), axis=2).reshape(len(r), -1)
+            M = np.eye(Z.shape[1]) + Z.T @ Z
+            log_dets.append(float(np.linalg.slogdet(M)[1]))
+        rest = r - Z @ linear_algebra.solve(M, Z.T @ r)
+        return rest.reshape(self.r.shape), log_dets[1] - log_dets[0]
+
+    def log_density(self, rest: Array, factor: float, known: float = 1.0) -> float:
+        """Return the log probability of the residuals with larger noise, over that of a common constant.
+
+        Args:
+            rest: What is left of them, shape (K, m).
+            factor: On standard deviations of what is left.
+            known: The same of what is not known of the filter and of offsets.
+        """
+        squares = rest**2
+        explained = float((self.r * rest).sum() - squares.sum()) / known**2
+        density = float(_log_density(squares[None] / factor**2)[0])
+        return density - 0.5 * explained - squares.size * float(np.log(factor))
 
     def without(self, explained: Array) -> Array:
         """Return S^-1 (r - b), what is left of the residuals where causes explain b, shape (n, K, m).
@@ -441,17 +473,20 @@ class Bank:
     def _without_cause(window: _Window) -> list[CauseHypothesis]:
         """Return the hypotheses of nothing, and of larger noise in all rows of the window.
 
-        Noise that is not known yet may well be larger; known noise grows rarely.
+        Noise that is not known yet may well be larger; known noise grows rarely. Where it has always been
+        larger, what has been learned by it is known as much less.
         """
-        factors = np.array([1.0, *NOISE_FACTORS])
-        size, squares = np.log(factors), window.rest**2
-        known = float((window.r * window.rest).sum() - squares.sum())
-        grown = -FREEDOM * size - 0.5 * known
-        ever = -0.5 * (size / np.log(window.noise_uncertainty)) ** 2 - 0.5 * known / factors**2
-        scaled = squares / factors[:, None, None] ** 2
-        log_p = _log_density(scaled) - squares.size * size + np.maximum(grown, ever)
-        kinds = CauseKind.NOMINAL, *(len(NOISE_FACTORS) * [CauseKind.NOISE])
-        return [CauseHypothesis(kind, log_odds=log) for kind, log in zip(kinds, log_p.tolist(), strict=True)]
+        found = []
+        for factor in (1.0, *NOISE_FACTORS):
+            size = np.log(factor)
+            other = -0.5 * (size / np.log(window.noise_uncertainty)) ** 2
+            grown = max(-FREEDOM * size, other) + window.log_density(window.rest, factor)
+            rest, log_det = window.always(factor)
+            ever = -0.5 * window.noise_precision * size**2 + window.log_density(rest, factor, factor)
+            log = grown if factor == 1.0 else max(grown, ever - 0.5 * log_det)
+            kind = CauseKind.NOMINAL if factor == 1.0 else CauseKind.NOISE
+            found.append(CauseHypothesis(kind, log_odds=float(log)))
+        return found
 
 
 def _since(of_blocks: Array) -> Array:

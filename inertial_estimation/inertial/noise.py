@@ -179,6 +179,15 @@ class NoiseScale:
         informed = 1.0 / PRIOR_LOG**2 + self._seconds[int(at_rest)] * len(self.groups) / INDEPENDENT_S
         return float(np.exp(informed**-0.5))
 
+    def precision(self, dt: float) -> float:
+        """Return the inverse variance of the logarithm of a scale that has always been the same.
+
+        Args:
+            dt: Time that a block stands for [s]; each innovation of noise alone adds two.
+        """
+        told = self._informed[:, 1].sum(axis=0) / dt
+        return float(PRIOR_LOG**-2 + 2.0 * told @ self._rows)
+
     def see(self, block: RowBlock, innovation: Array, predicted: Array) -> Array:
         """Take the innovation of a block before it is learned.
 
