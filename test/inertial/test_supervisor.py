@@ -18,8 +18,9 @@ BEFORE, EVENT = 120, 12  # blocks
 class Watched:
     """A filter that has learned the arm, under supervision."""
 
-    def __init__(self, seed=0, links=("panda_link7",)):
+    def __init__(self, seed=0, links=("panda_link7",), noise=0.1):
         self.scene = ArmScene(links=links, seed=seed)
+        self.scene.sigma_torque = noise  # where 0.1 is stated
         self.filter = InformationFilter(self.scene.unknowns(), self.scene.noise())
         table, bodies = self.scene.table()
         step = np.sqrt(np.diag([4.0] + 3 * [0.05] + 6 * [0.01]))
@@ -113,6 +114,14 @@ def test_noise_that_becomes_larger_is_learned_as_noise():
     assert watched.filter.noise.factors()["noise.torque"][0] > 2.0
     assert "noise.torque is about" in watched.filter.noise.report(too_small=True)
     assert watched.mass == pytest.approx(before, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_noise_stated_far_too_small_is_no_event(seed):
+    """The first blocks are learned by a noise that is not known; those after them do not contradict it."""
+    watched = Watched(seed, noise=1.0)
+    assert watched.supervisor.progress.events == 0
+    assert watched.mass == pytest.approx(watched.scene.truth[0][0], rel=0.1)
 
 
 def test_one_bad_block_is_no_noise_and_no_load():
