@@ -85,6 +85,7 @@ class CauseHypothesis:
         amplitudes: In units of their expected size; those of the last block where they vary, shape (d,).
         misfit: Of a cause, mean square of the whitened residuals that it leaves, since its onset.
         worst_row: The same of the row that it explains worst.
+        noise_factor: By which the standard deviations of the noise have always been larger.
     """
 
     kind: CauseKind
@@ -96,6 +97,7 @@ class CauseHypothesis:
     amplitudes: Array | None = None
     misfit: float = 1.0
     worst_row: float = 1.0
+    noise_factor: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,10 +484,11 @@ class Bank:
             other = -0.5 * (size / np.log(window.noise_uncertainty)) ** 2
             grown = max(-FREEDOM * size, other) + window.log_density(window.rest, factor)
             rest, log_det = window.always(factor)
-            ever = -0.5 * window.noise_precision * size**2 + window.log_density(rest, factor, factor)
-            log = grown if factor == 1.0 else max(grown, ever - 0.5 * log_det)
+            always = -0.5 * window.noise_precision * size**2 + window.log_density(rest, factor, factor)
+            always -= 0.5 * log_det
             kind = CauseKind.NOMINAL if factor == 1.0 else CauseKind.NOISE
-            found.append(CauseHypothesis(kind, log_odds=float(log)))
+            stated = min(factor, NOISE_FACTORS[0]) if always > grown else 1.0
+            found.append(CauseHypothesis(kind, log_odds=float(max(grown, always)), noise_factor=stated))
         return found
 
 

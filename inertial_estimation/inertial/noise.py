@@ -118,6 +118,10 @@ class NoiseScale:
         self._informed *= share
         self._seconds *= share
 
+    def enlarge(self, factor: float) -> None:
+        """Let the noise have always been larger, by a factor on standard deviations."""
+        self._of_both = np.minimum(factor**2 * self._of_both, LARGEST**2)
+
     @property
     def _largest(self) -> Array:
         """s_g^2 to be used and as shown, shape (2, count): the larger one of motion and rest."""

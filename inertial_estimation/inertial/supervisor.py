@@ -285,7 +285,8 @@ class Supervisor:
     def _judged(self, held_s: float) -> CauseProbabilities:
         """Return what the bank finds of the blocks that wait, in an event that has lasted for some time [s].
 
-        The bank takes what bodies carry and can lose, and where loads have changed lately.
+        The bank takes what bodies carry and can lose, and where loads have changed lately. Noise that has
+        always been larger is so from now on.
         """
         self.progress.unjudged = 0
         filter_, bank = self._filter, self._bank
@@ -294,7 +295,9 @@ class Supervisor:
             bank.carried[candidate] = max(0.0, float(mass) - nominal)
             expected = self.progress.time_s - self.loads.expected.get(body, -np.inf) < LATELY_S
             bank.expected[candidate] = np.log(OFTEN) if expected else 0.0
-        return bank.judge(list(self.waiting), filter_.posterior, filter_.noise, held_s)
+        verdict = bank.judge(list(self.waiting), filter_.posterior, filter_.noise, held_s)
+        filter_.noise.enlarge(verdict.best.noise_factor)
+        return verdict
 
     def hand_over_rate(self, stated: float) -> float:
         """Return the largest rate of change of a published mass, which follows a load that has been located.
