@@ -130,15 +130,10 @@ class NoiseScale:
         return largest
 
     @property
-    def seen(self) -> Array:
-        """s_g^2 that the innovations show with some caution, shape (count,)."""
-        seen: Array = self._largest[0]
-        return seen
-
-    @property
     def variance(self) -> Array:
         """s_g^2 in use, shape (count,)."""
-        return self.seen if self.adapting else np.ones(len(self.names))
+        variance: Array = self._largest[0] if self.adapting else np.ones(len(self.names))
+        return variance
 
     @property
     def correlation(self) -> Array:
@@ -240,7 +235,7 @@ class NoiseScale:
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
-        pairs = zip(np.sqrt(self.seen).tolist(), np.sqrt(self.variance).tolist(), strict=True)
+        pairs = zip(np.sqrt(self._largest[0]).tolist(), np.sqrt(self.variance).tolist(), strict=True)
         return dict(zip(self.names, pairs, strict=True))
 
     def report(self, *, too_small: bool) -> str:

@@ -52,12 +52,12 @@ def test_groups_differ_and_the_old_is_forgotten_in_ten_seconds():
     y = normal(1500)
     y[:, :2] *= 3.0
     scale = seen(y)
-    assert scale.seen == pytest.approx([9.0, 1.0], rel=0.3)
+    assert scale.variance == pytest.approx([9.0, 1.0], rel=0.3)
     seen(normal(round(10.0 / DT), seed=1), scale=scale)
-    middle = scale.seen[0]
+    middle = scale.variance[0]
     seen(normal(round(60.0 / DT), seed=2), scale=scale)
     assert 1.2 < middle < 6.0
-    assert scale.seen[0] == pytest.approx(1.0, rel=0.3)
+    assert scale.variance[0] == pytest.approx(1.0, rel=0.3)
 
 
 def test_rest_does_not_hide_the_noise_of_motion():
