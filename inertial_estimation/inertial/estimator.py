@@ -25,7 +25,6 @@ from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesk
 
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
-LEAST_SHARE = 1e-3  # of the rows, below which nothing is known of them
 LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
 
 
@@ -276,7 +275,7 @@ class InertialEstimator:
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())
-        nis = float(white @ white) / max(float(np.mean(block.known)), LEAST_SHARE)
+        nis = float(white @ white) / (float(np.mean(block.known)) or 1.0)
         return StepOutcome(y, nis, decision, (predicted + used).diagonal(), log_det)
 
     def estimate(self, step: MeasuredStep, outcome: StepOutcome) -> InertialEstimate:

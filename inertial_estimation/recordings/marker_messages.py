@@ -7,8 +7,9 @@ transforms of a robot_state_publisher. They expire when no newer ones come.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,29 +23,24 @@ SIGMAS_DRAWN = 2.0  # half width of bands, half axes of ellipsoids; smallest pay
 MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
 COM_RADII = 0.01, 0.1  # smallest and largest of the ellipsoid of a centre of mass [m]
+ARROW = 0.015, 0.03, 0.0  # diameters of shaft and head [m]
+CONTACT_DIAMETER = 0.04  # [m]
 TEXT_HEIGHT = 0.05  # of a letter; its text is as high above the largest ellipsoid [m]
 
 NewMarker: TypeAlias = Callable[[], Any]  # makes an empty visualization_msgs/Marker
 
 
-class Drawn(NamedTuple):
-    """What a marker shows, and how."""
+class Drawn(Enum):
+    """What a marker shows: its namespace, its shape of those of visualization_msgs/Marker, and its colour."""
 
-    namespace: str  # of its number
-    shape: str  # of those of visualization_msgs/Marker
-    colour: tuple[float, float, float, float]  # red, green, blue and opacity
-
-
-GRAVITY = Drawn("gravity", "ARROW", (0.85, 0.2, 0.2, 1.0))
-IN_USE = Drawn("contacts", "SPHERE", (0.2, 0.7, 0.3, 1.0))
-NOT_IN_USE = Drawn("contacts", "SPHERE", (0.6, 0.6, 0.6, 0.6))
-FORCE = Drawn("forces", "ARROW", (0.2, 0.5, 0.9, 1.0))
-COM = Drawn("com", "SPHERE", (0.95, 0.75, 0.1, 0.6))
-HEAVIER = Drawn("payload", "SPHERE", (0.9, 0.45, 0.1, 0.5))
-LIGHTER = Drawn("payload", "SPHERE", (0.3, 0.4, 0.9, 0.5))
-MASS = Drawn("mass", "TEXT_VIEW_FACING", (0.9, 0.9, 0.9, 1.0))
-ARROW = 0.015, 0.03, 0.0  # diameters of shaft and head [m]
-CONTACT = 3 * (0.04,)  # diameters [m]
+    GRAVITY = "gravity", "ARROW", (0.85, 0.2, 0.2, 1.0)  # red, green, blue and opacity
+    IN_USE = "contacts", "SPHERE", (0.2, 0.7, 0.3, 1.0)
+    NOT_IN_USE = "contacts", "SPHERE", (0.6, 0.6, 0.6, 0.6)
+    FORCE = "forces", "ARROW", (0.2, 0.5, 0.9, 1.0)
+    COM = "com", "SPHERE", (0.95, 0.75, 0.1, 0.6)
+    HEAVIER = "payload", "SPHERE", (0.9, 0.45, 0.1, 0.5)
+    LIGHTER = "payload", "SPHERE", (0.3, 0.4, 0.9, 0.5)
+    MASS = "mass", "TEXT_VIEW_FACING", (0.9, 0.9, 0.9, 1.0)
 
 
 class MarkerPace:
@@ -71,11 +67,12 @@ def tilt_markers(
     """
     marker = partial(_marker, new, base_frame, estimate.state.stamp_ns)
     down = -GRAVITY_LENGTH * estimate.tilt_B
-    markers = [_between(marker(GRAVITY, 0, ARROW), (np.zeros(3), down))]
+    markers = [_between(marker(Drawn.GRAVITY, 0, ARROW), (np.zeros(3), down))]
     for number, load in enumerate(loads):
-        markers.append(marker(IN_USE if load.weight > 0.0 else NOT_IN_USE, number, CONTACT, load.point_B))
+        used = Drawn.IN_USE if load.weight > 0.0 else Drawn.NOT_IN_USE
+        markers.append(marker(used, number, 3 * (CONTACT_DIAMETER,), load.point_B))
         tip = np.add(load.point_B, np.multiply(METRES_PER_NEWTON, load.force_B))
-        markers.append(_between(marker(FORCE, number, ARROW), (load.point_B, tip)))
+        markers.append(_between(marker(Drawn.FORCE, number, ARROW), (load.point_B, tip)))
     return markers
 
 
@@ -115,13 +112,13 @@ def link_markers(
     marker, com = partial(_marker, new, estimate.link, stamp_ns), estimate.com_L
     size = 2.0 * np.clip(SIGMAS_DRAWN * np.asarray(com_sigma), *COM_RADII)
     above = np.add(com, (0.0, 0.0, COM_RADII[1] + TEXT_HEIGHT))
-    text = marker(MASS, number, (0.0, 0.0, TEXT_HEIGHT), above)
+    text = marker(Drawn.MASS, number, (0.0, 0.0, TEXT_HEIGHT), above)
     text.text = f"{estimate.link} {estimate.mass:.2f} kg"
     diameters = 3 * (2.0 * payload_radius(payload.mass),)
-    sphere = marker(HEAVIER if payload.mass > 0.0 else LIGHTER, number, diameters, payload.com_L)
+    sphere = marker(Drawn.HEAVIER if payload.mass > 0.0 else Drawn.LIGHTER, number, diameters, payload.com_L)
     if not abs(payload.mass) > SIGMAS_DRAWN * mass_sigma:
         sphere.action = sphere.DELETE
-    return [marker(COM, number, size, com), text, sphere]
+    return [marker(Drawn.COM, number, size, com), text, sphere]
 
 
 def _marker(
@@ -135,9 +132,10 @@ def _marker(
 ) -> Any:
     marker = new()
     set_header(marker, stamp_ns, frame)
-    marker.ns, marker.id, marker.type = drawn.namespace, number, getattr(marker, drawn.shape)
+    marker.ns, shape, colour = drawn.value
+    marker.id, marker.type = number, getattr(marker, shape)
     marker.action, marker.lifetime.sec = marker.ADD, LIFETIME_S
-    marker.color.r, marker.color.g, marker.color.b, marker.color.a = drawn.colour
+    marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
     marker.scale.x, marker.scale.y, marker.scale.z = map(float, scale)
     position = marker.pose.position
     position.x, position.y, position.z = map(float, place)
