@@ -49,7 +49,7 @@ def test_constant_joints_are_named(make_scene):
     [
         (None, 1e3, "all efforts were in mNm"),
         (1, -1.0, "panda_joint2: .*had the other sign"),
-        (3, 1e3, "panda_joint4: .*1000 times too large"),
+        (3, 1e3, "the effort of 'panda_joint4' were in mNm"),
     ],
 )
 def test_torques_in_wrong_units_or_with_the_wrong_sign_are_suspected(make_scene, joint, factor, said):
