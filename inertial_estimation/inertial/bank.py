@@ -223,14 +223,21 @@ class _Window:
         Args:
             factor: k, on standard deviations.
         """
-        offsets = OFFSET * self._constant[:, :, None] * np.eye(self.r.shape[1])
-        r, log_dets = self.r.ravel(), []
+        Z, G = self._unknown
+        of_offsets, log_dets = np.arange(Z.shape[1]) < self.r.shape[1], []
         for k in (1.0, factor):
-            Z = np.concatenate((offsets / k, self.H), axis=2).reshape(len(r), -1)
-            M = np.eye(Z.shape[1]) + Z.T @ Z
+            share = np.where(of_offsets, 1.0 / k, 1.0)
+            M = np.eye(len(G)) + share[:, None] * G * share
             log_dets.append(float(np.linalg.slogdet(M)[1]))
-        rest = r - Z @ linear_algebra.solve(M, Z.T @ r)
+        rest = self.r.ravel() - Z @ (share * linear_algebra.solve(M, share * (self.r.ravel() @ Z)))
         return rest.reshape(self.r.shape), log_dets[1] - log_dets[0]
+
+    @cached_property
+    def _unknown(self) -> tuple[Array, Array]:
+        """All columns of Z, those of offsets before those of the filter, (K m, m + k), and Z' Z."""
+        offsets = OFFSET * self._constant[:, :, None] * np.eye(self.r.shape[1])
+        Z = np.concatenate((offsets, self.H), axis=2).reshape(self.r.size, -1)
+        return Z, Z.T @ Z
 
     def log_density(self, rest: Array, factor: float, known: float = 1.0) -> float:
         """Return the log probability of the residuals with larger noise, over that of a common constant.
