@@ -7,7 +7,7 @@ agree of themselves, so one cause gives one finding. What no hypothesis explains
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -78,10 +78,10 @@ def search(
 ) -> Found:
     """Find what is wrong and mend it: sensors and loads, the most certain first, then what forces alone show.
 
-    A mass that is the most probable cause is assumed while errors of the sensors are sought beside it, and
-    judged with all others in the end. Forces are judged where nothing spoils them, as what was found of the
-    streams may. What is left after a cause that they show may be that it is not described exactly; rotational
-    inertias, in which they are linear, leave nothing.
+    A mass that is the most probable cause is assumed, so that errors of the sensors can be found in addition;
+    all masses are judged together at the end. Forces are judged where nothing spoils them, as what was found
+    of the streams may. What is left after a cause that they show may be that it is not described exactly;
+    rotational inertias, in which they are linear, leave nothing.
     """
     found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
     for _round in range(ROUNDS):
@@ -191,18 +191,19 @@ def _tried(
     if len(every) > MOST_LIKELY:
         few = table.at(spread(table.size, FEW))
         rough = judged(few)
-        ranked, most, every = sorted((_try(one, few, rough) for one in every), key=_odds), Counter[str](), []
+        ranked, most = _ranked(_try(one, few, rough) for one in every), Counter[str]()
+        every = []
         for one in ranked:
             most[one.hypothesis.check] += 1
             likely = one.odds > 0.0 and most[one.hypothesis.check] <= MOST_ALIKE
             every += [one.hypothesis] if likely and len(every) < MOST_LIKELY else []
     tried = [_try(one, table, before) for one in every]  # a kind of error is as probable as any other
     tried = [t._replace(odds=t.odds - math.log(FAMILIES * families[t.hypothesis.check])) for t in tried]
-    return sorted(tried, key=_odds)
+    return _ranked(tried)
 
 
-def _odds(one: Tried) -> float:
-    return -one.odds
+def _ranked(tried: Iterable[Tried]) -> list[Tried]:
+    return sorted(tried, key=lambda one: -one.odds)
 
 
 def _try(one: Hypothesis, table: Table, before: Mapping[str, Part]) -> Tried:

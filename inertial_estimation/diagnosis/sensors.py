@@ -25,7 +25,7 @@ SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to diff
 MANY = 20  # values, from which their equality, or their variety, says something
 STUCK_S, STUCK_RUNS = 0.3, 10.0  # of one value; times the median run
 TRAVELS = 0.08  # distance by which a joint that moves must move [rad]
-MOVED, UNLIKE = 0.03, 6.0  # the same by its velocity; times what that is usually unlike its position
+MOVED, UNLIKE = 0.03, 6.0  # the same by its velocity; times the drift of its integral from the positions
 STEPS, LIFTED = 8, 0.25  # times that the others are put down or lifted; of its load in nine of ten readings
 QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand still
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
@@ -278,17 +278,18 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
     """
     n, t = len(names), (joints.times_ns - joints.times_ns[0]) / NANOSECONDS
     Q, V = joints.values[:, :n], np.nan_to_num(joints.values[:, n : 2 * n])
-    way = np.cumsum(V * np.diff(t, prepend=t[0])[:, None], axis=0)
+    travel = np.cumsum(V * np.diff(t, prepend=t[0])[:, None], axis=0)
     ranges = np.ptp(Q, axis=0)
     for j, name in enumerate(names):
         begins, ends = _runs(Q[:, [j]])
         long = (ends - begins >= MANY) & (t[ends - 1] - t[begins] > STUCK_S)
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
-            k, lasts, moved = end - begin - 1, float(t[end - 1] - t[begin]), float(np.ptp(way[begin:end, j]))
-            apart = np.nan_to_num(np.median(np.abs((Q - way)[k:] - (Q - way)[: len(t) - k]), axis=0))
-            usual = float(apart[j] if 2 * k < len(t) else np.median(apart))
+            k, lasts = end - begin - 1, float(t[end - 1] - t[begin])
+            moved = float(np.ptp(travel[begin:end, j]))
+            drift = np.nan_to_num(np.median(np.abs((Q - travel)[k:] - (Q - travel)[: len(t) - k]), axis=0))
+            expected = float(drift[j] if 2 * k < len(t) else np.median(drift))
             others = np.ptp(Q[begin:end], axis=0) > np.maximum(TRAVELS, 0.5 * ranges)
-            if moved > max(MOVED, UNLIKE * usual):
+            if moved > max(MOVED, UNLIKE * expected):
                 moves = f"it moves over {moved:.2g} rad by its velocity"
             elif ranges[j] > TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * (n - 1):
                 moves = "most others move over half their range"

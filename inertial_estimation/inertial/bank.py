@@ -85,7 +85,8 @@ class CauseHypothesis:
         amplitudes: In units of their expected size; those of the last block where they vary, shape (d,).
         misfit: Of a cause, mean square of the whitened residuals that it leaves, since its onset.
         worst_row: The same of the row that it explains worst.
-        noise_factor: By which the standard deviations of the noise have always been larger.
+        noise_factor: By which the noise is to be enlarged, where it has always been larger: one step of
+            the table at a time, since a scale that is too large falls slowly.
     """
 
     kind: CauseKind
@@ -215,7 +216,7 @@ class _Window:
         return np.concatenate((columns * self.offset[:, None, :], np.matmul(columns, self.F)), axis=-1)
 
     def always(self, factor: float) -> tuple[Array, float]:
-        """Return S^-1 r, shape (K, m), and log det S, of noise that has always been larger, in its units.
+        """Return S^-1 r, shape (K, m), and log det S, in units of noise that has always been larger.
 
         S = 1 + H H' + O O' / k^2, as what has been learned is known k times less, and offsets are as before;
         the determinant is relative to that for k = 1.
@@ -223,21 +224,19 @@ class _Window:
         Args:
             factor: k, on standard deviations.
         """
-        Z, G = self._unknown
-        of_offsets, log_dets = np.arange(Z.shape[1]) < self.r.shape[1], []
-        for k in (1.0, factor):
-            share = np.where(of_offsets, 1.0 / k, 1.0)
-            M = np.eye(len(G)) + share[:, None] * G * share
-            log_dets.append(float(np.linalg.slogdet(M)[1]))
+        Z, G, log_det = self._unknown
+        share = np.where(np.arange(len(G)) < self.r.shape[1], 1.0 / factor, 1.0)  # offsets come first
+        M = np.eye(len(G)) + share[:, None] * G * share
         rest = self.r.ravel() - Z @ (share * linear_algebra.solve(M, share * (self.r.ravel() @ Z)))
-        return rest.reshape(self.r.shape), log_dets[1] - log_dets[0]
+        return rest.reshape(self.r.shape), float(np.linalg.slogdet(M)[1]) - log_det
 
     @cached_property
-    def _unknown(self) -> tuple[Array, Array]:
-        """All columns of Z, those of offsets before those of the filter, (K m, m + k), and Z' Z."""
+    def _unknown(self) -> tuple[Array, Array, float]:
+        """Columns of Z, those of offsets before those of the filter, (K m, m + k), Z' Z, and log det S."""
         offsets = OFFSET * self._constant[:, :, None] * np.eye(self.r.shape[1])
         Z = np.concatenate((offsets, self.H), axis=2).reshape(self.r.size, -1)
-        return Z, Z.T @ Z
+        G = Z.T @ Z
+        return Z, G, float(np.linalg.slogdet(np.eye(len(G)) + G)[1])
 
     def log_density(self, rest: Array, factor: float, known: float = 1.0) -> float:
         """Return the log probability of the residuals with larger noise, over that of a common constant.
@@ -485,17 +484,16 @@ class Bank:
         Noise that is not known yet may well be larger; known noise grows rarely. Where it has always been
         larger, what has been learned by it is known as much less.
         """
-        found = []
-        for factor in (1.0, *NOISE_FACTORS):
-            size = np.log(factor)
+        found = [CauseHypothesis(CauseKind.NOMINAL, log_odds=window.log_density(window.rest, 1.0))]
+        for factor in NOISE_FACTORS:
+            size = float(np.log(factor))
             other = -0.5 * (size / np.log(window.noise_uncertainty)) ** 2
             grown = max(-FREEDOM * size, other) + window.log_density(window.rest, factor)
             rest, log_det = window.always(factor)
-            always = -0.5 * window.noise_precision * size**2 + window.log_density(rest, factor, factor)
-            always -= 0.5 * log_det
-            kind = CauseKind.NOMINAL if factor == 1.0 else CauseKind.NOISE
-            stated = min(factor, NOISE_FACTORS[0]) if always > grown else 1.0
-            found.append(CauseHypothesis(kind, log_odds=float(max(grown, always)), noise_factor=stated))
+            always = window.log_density(rest, factor, factor) - 0.5 * log_det
+            always -= 0.5 * window.noise_precision * size**2
+            step = NOISE_FACTORS[0] if always > grown else 1.0
+            found.append(CauseHypothesis(CauseKind.NOISE, log_odds=max(grown, always), noise_factor=step))
         return found
 
 

@@ -184,8 +184,8 @@ class NoiseScale:
         Args:
             dt: Time that a block stands for [s]; each innovation of noise alone adds two.
         """
-        told = self._informed[:, 1].sum(axis=0) / dt
-        return float(PRIOR_LOG**-2 + 2.0 * told @ self._rows)
+        innovations = self._informed[:, 1].sum(axis=0) / dt @ self._rows
+        return float(PRIOR_LOG**-2 + 2.0 * innovations)
 
     def see(self, block: RowBlock, innovation: Array, predicted: Array) -> Array:
         """Take the innovation of a block before it is learned.

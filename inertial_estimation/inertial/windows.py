@@ -174,7 +174,7 @@ class MissingReadings:
     """
 
     def __init__(self, setup: RobotSetup, torque_joints: Sequence[int], *, base_rows: bool) -> None:
-        """Begin with none; torques of some joints are asked for, beside rows of the base if there are."""
+        """Begin with none; torques are those of some joints, and there may be rows of the base as well."""
         joints = [f"the effort of {name}" for name in setup.robot.joint_names]
         wrenches = [f"{contact}/wrench" for contact in setup.contact_names]
         self._names = np.array(joints + wrenches)
