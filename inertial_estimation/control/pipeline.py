@@ -296,7 +296,6 @@ class ControllerPipeline(TakesReadings):
         """
         changed = replace_runtime_value(self.config, name, value)
         self.controller.set_config(changed)
-        self.inputs.set_timeout(changed.robot.inputs.timeout)
         self.config = changed
 
     def _start_over(self) -> None:

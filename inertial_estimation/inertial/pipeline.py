@@ -143,9 +143,7 @@ class InertialPipeline(TakesReadings):
         Raises:
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
-        config = replace_runtime_value(self.config, name, value)
-        self.config = self.estimator.config = config
-        self.inputs.set_timeout(config.robot.inputs.timeout)
+        self.config = self.estimator.config = replace_runtime_value(self.config, name, value)
 
     def estimated_model(self) -> EstimatedModel:
         """Return the robot with the trusted estimates, and the posterior of the filter.

@@ -69,8 +69,8 @@ class Limits(NamedTuple):
 
     period: float  # shortest one between steps
     half: int  # by which streams must have come beyond a step
-    wait: int = 0  # longest that a step waits for other inputs
-    gap: int = 0  # longest that is interpolated over
+    wait: int  # longest that a step waits for other inputs
+    gap: int  # longest that is interpolated over
 
 
 class Aligner:
@@ -82,17 +82,13 @@ class Aligner:
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._lacking = {stream: Lack() for stream in others if stream.spec.required}
         self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # the latest first
+        gap = config.timeout if steps.max_gap is None else steps.max_gap
+        of_steps = steps.half_window, WAIT_SHARE * config.timeout, gap
         period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
-        self._limits = Limits(period_ns, round(NANOSECONDS * steps.half_window))
-        self.set_timeout(config.timeout, steps.max_gap)
+        self._limits = Limits(period_ns, *(round(NANOSECONDS * time) for time in of_steps))
+        self.timeout = config.timeout
         self._mean = np.zeros(driver.spec.width)
         self._begin(Continuity.RESTARTED)
-
-    def set_timeout(self, timeout: float, max_gap: float | None = None) -> None:
-        """Take the age beyond which an input is lost [s], with the wait and the gap that follow from it."""
-        gap = timeout if max_gap is None else max_gap
-        wait_ns, gap_ns = (round(NANOSECONDS * time) for time in (WAIT_SHARE * timeout, gap))
-        self.timeout, self._limits = timeout, self._limits._replace(wait=wait_ns, gap=gap_ns)
 
     def _begin(self, continuity: Continuity) -> None:
         """Begin with the first row of the driver that is there."""

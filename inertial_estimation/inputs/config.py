@@ -45,7 +45,6 @@ class InputConfig:
         *(0.1, 0.001, 10.0),
         "Age beyond which an input is lost: no step waits for it, no older estimate is published, and no "
         "longer gap between two of its readings is interpolated over. A step waits half of it for inputs.",
-        runtime=True,
     )
     stamps: str = parameter(
         "auto",

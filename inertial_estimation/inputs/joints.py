@@ -1,6 +1,5 @@
 """Joint states: by name, in parts from several publishers or topics, joined into rows of the model."""
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -403,12 +402,6 @@ class JointInput:
         if lacking and part not in self._used and part is not self._whole:
             return self.stream.drop(DropReason.NOT_FINITE, f"position of {lacking} is nan")
         return stored
-
-    def set_timeout(self, timeout: float) -> None:
-        """Take the age beyond which a part is lost [s]."""
-        self._config = dataclasses.replace(self._config, timeout=timeout)
-        if self._aligner is not None:
-            self._aligner.set_timeout(timeout)
 
     def _of(self, names: tuple[str, ...], source: str) -> tuple[JointOrder, JointPart]:
         """Return the part that names belong to, which may be a new one."""

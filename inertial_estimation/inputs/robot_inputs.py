@@ -205,12 +205,6 @@ class RobotInputs:
             reduced = None if self.reduce is None else self.reduce(sample)
             self._samples.append(sample if reduced is None else sample._replace(reduced=reduced))
 
-    def set_timeout(self, timeout: float) -> None:
-        """Take the age beyond which an input is lost [s]."""
-        self.aligner.set_timeout(timeout)
-        if self.joints is not None:
-            self.joints.set_timeout(timeout)
-
     @property
     def waiting(self) -> bool:
         """Whether samples have become ready."""

@@ -141,7 +141,6 @@ class TrunkPayloadPipeline(TakesReadings):
         """
         self.config = config = replace_runtime_value(self.config, name, value)
         self.identification.set_config(config)
-        self.inputs.set_timeout(config.robot.inputs.timeout)
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         elapsed = None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)

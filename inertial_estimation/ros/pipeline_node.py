@@ -73,9 +73,11 @@ class PipelineNode(RobotNode):
         self._inputs.arrival = lambda at: self._now_ns if simulated or not at else at
         # A simulation in lockstep waits for the answer to each reading: none is too old, or dropped.
         self._answered = simulated and not self._polled
-        self._limit_delay()
+        self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for
         self._inputs.sensor_qos = sensor_input(period=self._period)
         self._inputs.delay.period = self._period
+        # A backlog of this age is dropped unread; no result is as old as that, either.
+        self._inputs.delay.timeout = math.inf if self._answered else self.pipeline.inputs.aligner.timeout
         self._advertise()
         self.add_trigger("~/reset", self._reset)
         if getattr(self.pipeline, "checks", None) is not None:  # the controller has none
@@ -167,13 +169,6 @@ class PipelineNode(RobotNode):
     def _set_parameter(self, name: str, value: Any) -> None:
         if name not in self._of_node:
             self.pipeline.set_parameter(name, value)
-            self._limit_delay()
-
-    def _limit_delay(self) -> None:
-        """Set the age of a backlog which is dropped unread; no result is as old as that, either."""
-        timeout = self.pipeline.config.robot.inputs.timeout  # in force: the node's own follows
-        self._inputs.delay.timeout = math.inf if self._answered else timeout
-        self.pipeline.inputs.clocks.arrivals_tell = not self._answered  # a backlog has been waited for
 
     def _health(self, now_ns: int) -> list[Health]:
         parts: list[Health] = self.pipeline.health(now_ns)

@@ -202,7 +202,6 @@ class TiltPipeline(TakesReadings):
         _check(changed)
         self.config = changed
         self.estimator.set_config(changed)
-        self.inputs.set_timeout(changed.robot.inputs.timeout)
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
         h = self._stepper.elapsed(sample) or 0.0

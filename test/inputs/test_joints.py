@@ -70,10 +70,9 @@ def test_parts_are_joined_by_name_with_each_joint_at_its_own_stamp(rates, source
 
 
 def test_another_timeout_counts_for_parts_as_well():
-    robot = inputs()
-    assert all(sample.missing for sample in parts(robot, 1.0, rates=(7, 7)))
-    robot.set_timeout(0.5)
-    assert not any(sample.missing for sample in parts(robot, 3.0, rates=(7, 7))[-100:])
+    assert all(sample.missing for sample in parts(inputs(), 1.0, rates=(7, 7)))
+    patient = inputs(parameters(inputs__timeout=0.5))
+    assert not any(sample.missing for sample in parts(patient, 3.0, rates=(7, 7))[-100:])
 
 
 def test_a_part_that_ends_is_named_and_its_joints_are_missing():
