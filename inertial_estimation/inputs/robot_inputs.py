@@ -116,7 +116,7 @@ class RobotInputs:
         }
         for name in self.streams.keys() & {BASE_STATE, YAW_REFERENCE}:
             self._stores[name] = partial(self._store_orientation, self.streams[name])
-        self._maps = {one.topic: one for one in map(FieldMap.find, inputs.map)}
+        self._maps = [FieldMap.find(name) for name in inputs.map]
         self.topics = self._topics(config.joint_states.topics)
 
     def push(self, name: str, value: Any, arrival_ns: int = 0, *more: str) -> None:
@@ -147,16 +147,20 @@ class RobotInputs:
         if self.joints is not None:
             push = self.joints.push
             topics |= {one: ((JOINT_STATE_TYPE,), partial(push, source=one)) for one in joint_topics}
-        for one in self._maps.values():
+        contacts = {name: contact.stream.spec.name for name, contact in self.contacts.items()}
+        for one in self._maps:
             stores: dict[str, Store] = {}
-            if one.has_imu and (imu := topics.pop(IMU, None)) is not None:
-                stores["imu"] = imu[1]
             if one.joint_names and self.joints is not None:
                 stores["joints"] = partial(self.joints.push, source=one.topic)
                 topics = {name: found for name, found in topics.items() if name not in joint_topics}
-            for own, contact_name in one.contacts_of(self.setup.contacts).items():
-                if (taken := self.contacts.get(contact_name)) is not None:
-                    stores[own] = topics.pop(taken.stream.spec.name)[1]
+            own = {key: contacts.get(name) for key, name in one.contacts_of(self.setup.contacts).items()}
+            for key, name in (own | ({"imu": IMU} if one.has_imu else {})).items():
+                if name in self._stores:
+                    if name not in topics:
+                        raise ConfigurationError(f"two maps of 'inputs.map' have the input '{name}'")
+                    stores[key] = topics.pop(name)[1]
+            if one.topic in topics:
+                raise ConfigurationError(f"'inputs.map' has the topic '{one.topic}' of another input")
             topics[one.topic] = (one.message_type,), partial(_store_mapped, one, stores)
         return topics
 
@@ -183,7 +187,7 @@ class RobotInputs:
             hint = f"; set contact.source: {' or '.join(fit)}" if fit and topic.endswith("/wrench") else ""
             expected = f"expected {' or '.join(types)}{hint}"
             raise ConfigurationError(f"topic '{topic}' has type {message_type}, {expected}")
-        mapped, readers = topic in self._maps, {} if readers is None else readers
+        mapped, readers = any(topic == one.topic for one in self._maps), {} if readers is None else readers
         convert = (lambda msg: msg) if mapped else None
         reader = readers.setdefault((topic, mapped), MessageReader(message_type, deserialize, convert))
         of_joints = not mapped and self.joints is not None  # one of several topics of joint states

@@ -68,6 +68,23 @@ def test_a_message_becomes_readings_of_all_its_quantities(tmp_path):
     assert all(health.message == "arriving" for health in robot.health(START + 245 * MS))
 
 
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({"topic": "/other"}, "two maps of 'inputs.map' have the input 'l_foot/wrench'"),
+        ({"topic": "/other", "contacts": {}}, "two maps of 'inputs.map' have the input 'imu/data'"),
+        ({"imu": {}, "contacts": {}}, "has the topic 'state' of another input"),
+        ({"topic": "r_foot/wrench", "imu": {}, "contacts": {}}, "has the topic 'r_foot/wrench'"),
+    ],
+)
+def test_of_two_maps_none_replaces_an_input_of_the_other(tmp_path, second, said):
+    for name, content in (("one", CONTENT | {"contacts": {"l_foot": "feet[0]"}}), ("two", CONTENT | second)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(content))
+    both = parameters(inputs__map=[str(tmp_path / f"{name}.yaml") for name in ("one", "two")])
+    with pytest.raises(ConfigurationError, match=said):
+        inputs(both, sources=dict.fromkeys(("l_foot", "r_foot"), ContactSource.RAW_FORCE))
+
+
 @pytest.mark.parametrize(("stamp", "field"), [("tick[ms]", 1700), ("header.stamp", None), ("time[s]", 1.7)])
 def test_stamps_are_numbers_or_times(stamp, field):
     header = SimpleNamespace(stamp=SimpleNamespace(sec=1, nanosec=700_000_000))
