@@ -69,6 +69,7 @@ setup(
         "sim": ["mujoco>=3.2", "proxsuite", VQF],
         "tools": [
             "rosbags>=0.11",
+            "joblib>=1.5",  # --jobs
             "matplotlib>=3.6",
             "jinja2>=3.0",
             "plotly>=6",  # graphs of the reports

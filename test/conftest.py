@@ -35,6 +35,7 @@ NEEDED = {  # packages without which the tests of a room, or those of a file, ar
     "control": SIMULATION,
     "experiments": ("vqf", *SIMULATION),
     "files": ("rosbags",),
+    "parallel": ("joblib",),
     "payload": ("example_robot_data",),
     "plots": ("plotly", "jinja2", "matplotlib"),
     "real_recordings": ("rosbags", "example_robot_data"),

@@ -79,7 +79,7 @@ ONLY_IN = {
     "pinocchio": {"models", "spatial", "payload", "synthetic"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
-    "distributed": {"parallel"},
+    "joblib": {"parallel"},
     "mujoco": {"simulation"},
     "proxsuite": {"control"},
     "rich": {"commands"},

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         done += more
         show(done)
 
-    with Workers(args.jobs) as workers, progress_bar("excite", steps) as show:
+    with progress_bar("excite", steps) as show:
         result = design_excitation(
             identification,
             config,
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             joints=args.joints,
             seed=args.seed,
             tick=tick,
-            workers=workers,
+            workers=Workers(args.jobs),
         )
     for note in result.notes:
         print(note, file=sys.stderr)

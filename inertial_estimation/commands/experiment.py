@@ -27,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("no experiment is named; 'experiment --list' lists them")
     args.output = check_output_folder(args.output, shared=True)
     chosen = None if args.name == ALL else find_experiment(args.name)
-    with Workers(args.jobs) as workers:
-        if chosen is None:
-            return _run_all(args, workers)
-        _run_one(chosen, args, workers)
+    workers = Workers(args.jobs)
+    if chosen is None:
+        return _run_all(args, workers)
+    _run_one(chosen, args, workers)
     return 0
 
 

@@ -49,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
     source = provenance(args, OPTIONS, bags=args.bags, urdf=urdf, parameters=first.parameters)
     results: list[TuningResult] = []
     changes: list[tuple[str, str, Any]] = []
-    with Workers(args.jobs) as workers, progress_bar("tune", math.nan) as show:
+    workers = Workers(args.jobs)
+    with progress_bar("tune", math.nan) as show:
         for node in NODES:
             own = [variation for variation in variations if variation.node == node]
             if own:

@@ -16,9 +16,8 @@ from inertial_estimation.parallel import Workers
 
 
 @pytest.fixture(scope="module")
-def two():
-    with Workers(2) as workers:
-        yield workers
+def two() -> Workers:
+    return Workers(2)
 
 
 def same_bits(workers: Workers) -> None:
@@ -78,8 +77,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from functools import partial\n"
         "from support import worker_calls\n"
         "from inertial_estimation.parallel import Workers\n"
-        "with Workers(2) as workers:\n"
-        "    workers.results([partial(worker_calls.slow, Path(sys.argv[1]), 0)])\n"
+        "Workers(2).results([partial(worker_calls.slow, Path(sys.argv[1]), 0)])\n"
     )
     path = os.pathsep.join(filter(None, sys.path))
     parent = subprocess.Popen(
