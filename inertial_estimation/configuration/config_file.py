@@ -2,14 +2,17 @@
 
 A section is named after a node, with its namespace (``/robot1/tilt_observer``) or wildcards: ``/*`` is one
 name, ``/**`` any number of them. As a replay has no namespace, a section applies here to the node that its
-last part names, in any namespace.
+last part names, in any namespace. As in rcl, sections of one name in several files are one, with the values
+of the last file, at the place where the first file has it; of the sections that apply to a node the later
+one counts.
 """
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_options import ROS_PARAMETERS
 from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
@@ -18,23 +21,48 @@ from inertial_estimation.parameters import unknown_name
 
 ALL_NODES = "/**"
 KEY = "ros__parameters"
+PARAM = "--param"
+
+
+class Given(NamedTuple):
+    """Value of a parameter."""
+
+    value: Any
+    origin: str  # file and line, for messages
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A ROS parameter file.
+    """A ROS parameter file, or several.
 
     Attributes:
         name: Where it came from, for messages.
-        shared: Values for every node (``/**``) by dotted name.
-        nodes: Values by node (its name without a namespace), then by dotted name.
-        origins: File and line of each value, for messages, by node (`ALL_NODES` for shared ones) and name.
+        sections: Parameters by dotted name, by section in the order in which they apply.
     """
 
     name: str
-    shared: Mapping[str, Any] = field(default_factory=dict)
-    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    sections: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
+
+    @cached_property
+    def _by_node(self) -> dict[str, dict[str, Given]]:
+        """What the sections of each node have, with the values in effect; of all nodes: what is shared."""
+        found: dict[str, dict[str, Given]] = {ALL_NODES: {}}
+        for section, given in self.sections.items():
+            if "*" in (node := section.rpartition("/")[2]):
+                for own in found.values():
+                    own |= {name: given[name] for name in own if name in given}
+            found.setdefault(ALL_NODES if "*" in node else node, {}).update(given)
+        return found
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Values for every node (``/**``) by dotted name."""
+        return _values(self._by_node[ALL_NODES])
+
+    @property
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Values by node (its name without a namespace), then by dotted name."""
+        return {node: _values(given) for node, given in self._by_node.items() if node != ALL_NODES}
 
     def has(self, node: str) -> bool:
         """Return whether the file has a section for a node."""
@@ -54,12 +82,8 @@ class ConfigFile:
 
     def origins_of(self, *nodes: str) -> dict[str, str]:
         """Return file and line of the values for a node by dotted name; of several, the last one's count."""
-        return {
-            name: origin
-            for wanted in (ALL_NODES, *nodes)
-            for (node, name), origin in self.origins.items()
-            if node == wanted
-        }
+        found = [self._by_node.get(node, {}) for node in (ALL_NODES, *nodes)]
+        return {name: given.origin for section in found for name, given in section.items()}
 
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
         """Return the values of known names: shared ones, or else those of the first node with them."""
@@ -74,10 +98,9 @@ class ConfigFile:
         Raises:
             ConfigurationError: If no node has it; the message gives the closest existing name.
         """
-        for name in self.shared:
+        for name, given in self._by_node[ALL_NODES].items():
             if name not in known and name not in ROS_PARAMETERS:
-                origin = self.origins.get((ALL_NODES, name), self.name)
-                where = f" in section '{ALL_NODES}' of {origin}"
+                where = f" in section '{ALL_NODES}' of {given.origin}"
                 raise ConfigurationError(unknown_name(name, known, where=where))
 
     def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
@@ -98,26 +121,20 @@ class ConfigFile:
 
     def overlaid(self, later: "ConfigFile") -> "ConfigFile":
         """Return this file merged with another one; as in ROS, later values override earlier ones."""
-        nodes = {node: dict(values) for node, values in self.nodes.items()}
-        for node, values in later.nodes.items():
-            nodes.setdefault(node, {}).update(values)
-        origins = {**self.origins, **later.origins}
-        return ConfigFile(self.name, {**self.shared, **later.shared}, nodes, origins)
+        names = dict.fromkeys((*self.sections, *later.sections))
+        merged = {name: {**self.sections.get(name, {}), **later.sections.get(name, {})} for name in names}
+        return replace(self, sections=merged)
 
     def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
         """Return a copy with single values replaced, given as (node, dotted name, value)."""
-        file = self
-        for node, name, value in overrides:
-            file = file.overlaid(_section(self.name, node, {name: value}, {name: "--param"}))
-        return file
+        sections = {section: dict(given) for section, given in self.sections.items()}
+        for node, name, value in overrides:  # in sections of their own, after all others
+            sections.setdefault(f"{PARAM}/{node}", {})[name] = Given(value, PARAM)
+        return replace(self, sections=sections)
 
 
-def _section(name: str, node: str, values: Mapping[str, Any], origins: Mapping[str, str]) -> ConfigFile:
-    """Return a file of one section."""
-    placed = {(node, parameter): origin for parameter, origin in origins.items()}
-    if node == ALL_NODES:
-        return ConfigFile(name, values, {}, placed)
-    return ConfigFile(name, {}, {node: values}, placed)
+def _values(given: Mapping[str, Given]) -> dict[str, Any]:
+    return {name: one.value for name, one in given.items()}
 
 
 def load_config_file(path: str | Path) -> ConfigFile:
@@ -132,23 +149,17 @@ def load_config_file(path: str | Path) -> ConfigFile:
         raise ConfigurationError(
             f"'{path}' is no ROS parameter file: expected sections named after nodes, got {_shown(content)}"
         )
-    file = ConfigFile(str(path))
+    sections: dict[str, dict[str, Given]] = {}
     named: dict[str, str] = {}
     for section, body in _sections(content):
-        values, lines = _parameters(str(path), section, body)
+        sections[section] = _parameters(str(path), section, body)
         node = section.rpartition("/")[2]
         if "*" not in section and named.setdefault(node, section).strip("/") != section.strip("/"):
             raise ConfigurationError(
                 f"'{path}' has '{named[node]}' and '{section}', expected one robot's sections "
                 f"('/**/{node}' reaches the node in every namespace)"
             )
-        origins = {name: f"'{path}', line {line}" for name, line in lines.items()}
-        if "*" in node:  # the later section wins, as in rcl
-            for own, given in file.nodes.items():
-                again = {name: values[name] for name in given if name in values}
-                file = file.overlaid(_section(str(path), own, again, {name: origins[name] for name in again}))
-        file = file.overlaid(_section(str(path), ALL_NODES if "*" in node else node, values, origins))
-    return file
+    return ConfigFile(str(path), sections)
 
 
 def _sections(content: Mapping[Any, Any], namespace: str = "") -> Iterator[tuple[str, Any]]:
@@ -164,8 +175,8 @@ def _sections(content: Mapping[Any, Any], namespace: str = "") -> Iterator[tuple
         yield from _sections(inner, f"{namespace}{name}/")
 
 
-def _parameters(path: str, section: str, body: Any) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return values and lines of the parameters of a section by dotted name."""
+def _parameters(path: str, section: str, body: Any) -> dict[str, Given]:
+    """Return the parameters of a section by dotted name."""
     if not isinstance(body, dict) or KEY not in body:
         got = listing(body) if isinstance(body, dict) else _shown(body)
         raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected '{KEY}'")
@@ -174,16 +185,16 @@ def _parameters(path: str, section: str, body: Any) -> tuple[dict[str, Any], dic
         raise ConfigurationError(
             f"'{KEY}' of section '{section}' of '{path}' is {_shown(parameters)}, expected parameters"
         )
-    values: dict[str, Any] = {}
-    lines: dict[str, int] = {}
+    found: dict[str, Given] = {}
     for name, value, line in _flat(parameters or YamlMapping()):
-        if name in values:
+        given = Given(value, f"'{path}', line {line}")
+        if name in found:
             raise ConfigurationError(
-                f"section '{section}' of '{path}' has the parameter '{name}' twice, in line {lines[name]} "
-                f"and line {line}"
+                f"section '{section}' has the parameter '{name}' twice, in {found[name].origin} "
+                f"and {given.origin}"
             )
-        values[name], lines[name] = value, line
-    return values, lines
+        found[name] = given
+    return found
 
 
 def _flat(values: YamlMapping, prefix: str = "") -> Iterator[tuple[str, Any, int]]:

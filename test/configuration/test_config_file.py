@@ -96,7 +96,8 @@ def test_overrides_take_precedence(tmp_path: Path) -> None:
     overrides = parse_overrides(
         ["tilt_observer.rate=100.0", "inertial_ekf.links=[a, b]", "/**.imu_frame=imu"]
     )
-    config = load(tmp_path, GOOD).overridden(overrides)
+    last = "/**: {ros__parameters: {rate: 50.0}}"  # behind the node's own
+    config = load(tmp_path, GOOD.replace("/**:", "/*:") + last).overridden(overrides)
     known = {"rate", "links", "imu_frame"}
     assert config.values("tilt_observer", known)["rate"] == 100.0
     assert config.values("inertial_ekf", known)["links"] == ["a", "b"]

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import rclpy
 import yaml
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
 
+from inertial_estimation.configuration.config_file import load_configs
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.parameters import iterate_parameters, parameter, section
 from inertial_estimation.ros.parameters import NodeParameters, descriptor_from_spec
@@ -34,15 +36,16 @@ def make_node(domain):
     rclpy.init(args=[], context=context, domain_id=domain)
     nodes = []
 
-    def make(params_file=None, **overrides):
-        arguments = ["--ros-args", "--params-file", str(params_file)] if params_file else None
+    def make(*files, declared=False, **overrides):
+        arguments = ["--ros-args", *(text for file in files for text in ("--params-file", str(file)))]
         given = [Parameter(name, value=value) for name, value in overrides.items()]
         node = rclpy.create_node(
             "n",
             context=context,
             parameter_overrides=given,
             start_parameter_services=False,
-            cli_args=arguments,
+            cli_args=arguments if files else None,
+            automatically_declare_parameters_from_overrides=declared,
         )
         nodes.append(node)
         return node
@@ -73,8 +76,28 @@ def test_given_values_reach_the_config(make_node):
 def test_an_empty_list_in_a_file_is_an_empty_list(make_node, tmp_path):
     path = tmp_path / "robot.yaml"
     path.write_text("n:\n  ros__parameters:\n    gains: []\n    links: []\n")
-    config = NodeParameters(make_node(params_file=path), Config).config
+    config = NodeParameters(make_node(path), Config).config
     assert (config.gains, config.links) == ((), ())
+
+
+def test_of_several_files_the_values_are_those_that_ros_takes(make_node, tmp_path):
+    rng, named = np.random.default_rng(0), 0
+    for case in range(30):
+        files = [tmp_path / f"{case}_{k}.yaml" for k in range(int(rng.integers(1, 4)))]
+        for file in files:
+            order = rng.permutation(["/**", "n", "/n", "/**/n", "other", "/*"])[: rng.integers(1, 5)].tolist()
+            content = {
+                name: {"ros__parameters": dict.fromkeys("xyz"[: rng.integers(1, 4)], int(rng.integers(100)))}
+                for name in order
+                if name != "/n" or "n" not in order
+            }
+            file.write_text(yaml.safe_dump(content, sort_keys=False))
+        node = make_node(*files, declared=True)
+        taken = {name: node.get_parameter(name).value for name in "xyz" if node.has_parameter(name)}
+        file = load_configs([str(file) for file in files])
+        assert file.values("n", set("xyz")) == taken, [file.read_text() for file in files]
+        named += file.has("n")
+    assert named > 10
 
 
 def test_parameters_of_another_node_are_passed_over(make_node):

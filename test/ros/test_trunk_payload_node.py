@@ -16,7 +16,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from support.standing_robot import Standing
 
-from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
+from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.inputs import messages as conversion
@@ -68,9 +68,8 @@ class Quadruped:
 
     def replayed(self):
         """The estimates of a replay of what was sent, by stamp."""
-        file = load_config_file(CONFIG)
-        alone = ConfigFile(file.name, file.shared, {PAYLOAD_NODE: {**file.nodes[PAYLOAD_NODE], **SETTLING}})
-        built = build_pipelines(alone)
+        settling = [(PAYLOAD_NODE, name, value) for name, value in SETTLING.items()]
+        built = build_pipelines(load_config_file(CONFIG).overridden(settling), only=[PAYLOAD_NODE])
         topics = replay_topics(built.values, {})
         run = replay_recording(
             MemoryRecording(tuple(self.sent), TYPES), topics, ReplayReaders(payload=built.payload)
