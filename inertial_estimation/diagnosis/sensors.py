@@ -137,7 +137,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     # Of joint states in parts, some lack the others.
     whole = np.isfinite(joints.values[:, :n][:, sent]).all(axis=1)
     joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
-    said, remedy = "none of its values is a number", "check the driver; the nodes drop such messages"
+    said, remedy = "none of its values is a number", "check the driver; the nodes do not use such values"
     found = [Finding("missing values", name, Verdict.WRONG, 0.0, "", said, remedy) for name in empty]
     kept = dict[str, Array]()
     found += _positions(joints, joint_names, kept)
@@ -225,7 +225,7 @@ def _judged(
         yield Finding("saturated", name, Verdict.WARN, share, "", said, remedy)
     if lost:
         said = f"{listing(lost, limit=6)}: more than {100 * ODD:g} % of the values are no number"
-        remedy = "check the driver; the nodes drop such messages"
+        remedy = "check the driver; the nodes do not use such values"
         yield Finding("missing values", name, Verdict.WARN, float(len(lost)), "", said, remedy)
 
 

@@ -167,12 +167,12 @@ class MomentumObserver:
         if robot.floating_base:
             self._model.gravity = pin.Motion.Zero()  # the proper acceleration contains it
         self._data = self._model.createData()
-        self._integral: Array | None = None
-        self._residual = np.zeros(robot.n_joints)
+        self._integral = np.zeros(robot.n_joints)
+        self.reset()
 
     def reset(self) -> None:
         """Begin anew."""
-        self._integral = None
+        self._integral[:] = np.nan
 
     def update(
         self, q: Array, v: Array, tau: Array, dt: float, base: tuple[Array, Array, Array] | None = None
@@ -180,7 +180,8 @@ class MomentumObserver:
         """Take the readings at the end of one step; return r [Nm], shape (n_joints,).
 
         The step is implicit in r, hence stable for any gain: r = K (p - p(0) - I - beta dt) / (1 + K dt). The
-        first update takes the momentum for constant, r = -beta.
+        first update takes the momentum for constant, r = -beta, for a joint also the one after a torque of
+        NaN, at which its r is NaN.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).
@@ -200,14 +201,11 @@ class MomentumObserver:
         C = pin.computeCoriolisMatrix(model, data, configuration, velocity)
         rate = C[n:] @ velocity + velocity @ C[:, n:]  # M' v, as M' = C + C'
         beta = rate - pin.rnea(model, data, configuration, velocity, acceleration)[n:] + tau
-        if self._integral is None:
-            self._residual = -beta
-            self._integral = momentum + beta / K
-            return self._residual
-        self._integral = self._integral + dt * beta
-        self._residual = K * (momentum - self._integral) / (1.0 + K * dt)
-        self._integral = self._integral + dt * self._residual
-        return self._residual
+        integral = self._integral + dt * beta
+        begins = np.isnan(self._integral)
+        residual: Array = np.where(begins, -beta, K * (momentum - integral) / (1.0 + K * dt))
+        self._integral = np.where(begins, momentum + beta / K, integral + dt * residual)
+        return residual
 
 
 class ContactForces:

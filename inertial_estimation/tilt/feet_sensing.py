@@ -98,6 +98,12 @@ class ContactShares:
         """Whether the force at a contact comes from joint torques."""
         return ContactSource.JOINT_TORQUES in self._sources.values()
 
+    @property
+    def without_efforts(self) -> list[str]:
+        """Contacts whose forces are to come from joint torques, of which some are not known."""
+        unknown = [name for name, force in zip(self.names, self.use.forces, strict=True) if force != force]
+        return [name for name in unknown if self._sources.get(name) is ContactSource.JOINT_TORQUES]
+
     def update(
         self,
         inputs: RobotInputs,
@@ -182,7 +188,8 @@ class TorqueForces:
     ) -> Array:
         """Return the vertical force at each contact [N], shape (n,).
 
-        A contact whose vertical force the torques do not determine (a stretched limb) keeps its force.
+        A contact whose vertical force the torques do not determine (a stretched limb) keeps its force; it is
+        NaN while one of its torques is.
 
         Args:
             h: Time since the last joint state [s].
@@ -198,7 +205,8 @@ class TorqueForces:
         j, base = self._joints, (view.R_BI @ reading[:3], view.R_BI @ reading[3:], view.p_BI)
         residual = self._observer.update(q[j], v[j], tau[j], h, base)
         vertical = self._forces.along(q[j], residual, view.R_BI @ up_I)
-        self._known = np.where(np.isfinite(vertical), vertical, self._known)
+        lacks = [np.isnan(residual[limb]).any() for limb in self._forces.limbs]
+        self._known = np.where(np.isfinite(vertical) | lacks, vertical, self._known)
         return self._known
 
 

@@ -53,6 +53,9 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
     if missing:
         found.append(f"without {listing(missing)}: the tilt goes on from the other inputs, less certain")
         level = HealthLevel.WARN
+    elif estimator.feet.seen and (unknown := estimator.feet.shares.without_efforts):
+        found.append(f"whether {listing(unknown)} carry the robot is not known: efforts are missing, or nan")
+        level = HealthLevel.WARN
     elif estimator.feet.without_contact_s > FLIGHT and not estimator.imu_alone:
         found.append("no contact carries the robot: the accelerometer alone corrects the tilt")
         level = HealthLevel.WARN
@@ -117,7 +120,7 @@ class TiltPipeline(TakesReadings):
         by_torques = self.estimator.feet.shares.by_torques
         frames = [robot.imu_frame, *(contact.frame for contact in setup.contacts)]
         moving = setup.robot.joints_to(*frames)
-        needs = JointNeeds(by_torques, moving if by_torques else False, joints=moving)
+        needs = JointNeeds(by_torques, moving if by_torques else False, joints=moving, effort_gaps=True)
         self.inputs = RobotInputs(
             setup,
             robot,

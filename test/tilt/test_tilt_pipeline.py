@@ -284,17 +284,18 @@ class Trot:
         motion = gait_motion(gait, feet_at_rest(self.setup, posture), 8.0, 200.0, rng)
         self.readings = gait_readings(self.setup, posture, motion, GaitSensors(), rng)
 
-    def errors(self, push_contact, values=None, bias=lambda t: np.zeros(3), until_s=np.inf):
+    def errors(self, push_contact, values=None, until_s=np.inf, bias=lambda t: np.zeros(3), tau=None):
         """Run a pipeline; return times [s] and errors [deg]."""
         file = self.file.overridden([("tilt_observer", name, v) for name, v in (values or {}).items()])
         known = file.values("tilt_observer", file.nodes["tilt_observer"].keys() | file.shared.keys())
         config = ie.build_config(ie.TiltPipelineConfig, {k: v for k, v in known.items() if "stance" not in k})
         pipeline = ie.TiltPipeline(config, ie.read_urdf("example-robot-data:go2"))
         r, times, errors = self.readings, [], []
+        tau = r.tau if tau is None else tau
         for k, t in enumerate(r.times_s[r.times_s < until_s]):
             stamp = 1_000_000_000 + round(1e9 * t)
             names = self.setup.robot.joint_names
-            pipeline.push_joints(ie.JointReading(stamp, names, r.q[k], r.v[k], r.tau[k]))
+            pipeline.push_joints(ie.JointReading(stamp, names, r.q[k], r.v[k], tau[k]))
             for i, name in enumerate(self.setup.contact_names):
                 push_contact(pipeline.inputs, name, stamp, r.wrenches[k, i], r.forces[k, i])
             pipeline.push_imu(ie.ImuSample(stamp, r.imu[k, :3], r.imu[k, 3:] + bias(t)))
@@ -302,6 +303,7 @@ class Trot:
                 at = round((e.state.stamp_ns - 1_000_000_000) * 2e-7)
                 times.append(r.times_s[at])
                 errors.append(np.degrees(np.linalg.norm(np.cross(e.tilt_B, r.up_B[at]))))
+        self.health = {one.name: one for one in pipeline.health(stamp)}
         return np.array(times), np.array(errors)
 
 
@@ -337,6 +339,31 @@ def test_contacts_by_any_source(trot, source):
     assert len(t) > 0.9 * 5.0 * 200.0
     bound = 2.5 if source == "none" else 0.5
     assert np.sqrt(np.mean(error[t > 2.0] ** 2)) < bound
+
+
+FEET = "fl_foot, fr_foot, rl_foot, rr_foot"
+
+
+@pytest.mark.parametrize(
+    ("lost", "unknown"),
+    [("one joint", "fl_foot"), ("one in ten", ""), ("all at once", FEET), ("none sent", FEET)],
+)
+def test_without_efforts_positions_are_used_and_which_contacts_are_loaded_is_not_known(trot, lost, unknown):
+    """As a driver sends NaN for a motor that does not answer."""
+    torques, few = trot.readings.tau.copy(), np.random.default_rng(0)
+    lacking = {
+        "one joint": np.s_[:, 1],
+        "one in ten": few.random(torques.shape) < 0.1 / torques.shape[1],
+        "all at once": np.s_[600:],
+        "none sent": np.s_[:],
+    }
+    torques[lacking[lost]] = np.nan
+    t, error = trot.errors(SOURCES["joint_torques"], {"contact.source": "joint_torques"}, 5.0, tau=torques)
+    assert len(t) > 0.9 * 5.0 * 200.0
+    assert np.sqrt(np.mean(error[t > 2.0] ** 2)) < {"one joint": 0.55, "one in ten": 0.5}.get(lost, 2.5)
+    assert trot.health["joint_states"].message == "arriving"
+    said = f"whether {unknown} carry the robot is not known: efforts are missing, or nan"
+    assert trot.health["estimator"].message == (said if unknown else "estimating")
 
 
 def test_after_a_step_of_the_bias_it_is_right_again_within_three_seconds(trot):
