@@ -216,13 +216,14 @@ def compare(p: Parser) -> None:
 def convert(p: Parser) -> None:
     r"""Convert tables of numbers (CSV or text) to a recording: columns to topics, units, stamps, names.
 
-    --map FIELD=COLUMNS names the columns of a field by name, by number from 1 (2-13 is a range), or by
-    a pattern (q_*: the asterisk stands for the joint). A unit or a factor in brackets holds for the columns
-    before it, else they are in SI units. With several files a column is FILE.COLUMN, FILE without its ending,
-    where its name alone is not unique; the files of one topic have the same times. Fields: time; position,
-    velocity, effort (/joint_states); specific_force, angular_rate (/imu/data); NAME/force, NAME/torque
-    (/NAME/wrench, what the ground applies to the robot); NAME/pose (x y z qx qy qz qw), NAME/orientation
-    (qx qy qz qw). Signs and zeros of single joints are parameters (drive_gains, joint_offsets).
+    --map FIELD=COLUMNS names the columns of a field by name, by number from 1 (2-13 is a range, 0 are zeros),
+    or by a pattern (q_*: the asterisk stands for the joint). A unit or a factor in brackets holds for the
+    columns before it, else they are in SI units. With several files a column is FILE.COLUMN, FILE without its
+    ending, where its name alone is not unique; the files of one topic have the same times. Fields: time;
+    position, velocity, effort (/joint_states); specific_force, angular_rate (/imu/data); NAME/force,
+    NAME/torque (/NAME/wrench, what the ground applies to the robot); NAME/pose (x y z qx qy qz qw),
+    NAME/orientation (qx qy qz qw). Signs and zeros of single joints are parameters (drive_gains,
+    joint_offsets).
 
     Examples:
       inertial-estimation convert log.csv --map time=t[ms] --map position=q_*[deg] --map velocity=dq_* \

@@ -34,6 +34,7 @@ from inertial_estimation.signals import (
 
 Stamps = NDArray[np.int64]
 TIME = "time"
+ZEROS = Column(Path(), "0", (), (), "0")
 
 
 class FieldKind(NamedTuple):
@@ -73,10 +74,10 @@ def convert_tables(
 ) -> tuple[MemoryRecording, list[str]]:
     """Convert tables.
 
-    COLUMNS of a map are separated by commas: names, numbers from 1, ranges of numbers (2-13), or one pattern
-    with an asterisk (q_*). A unit or a factor in brackets holds for the columns before it that have none.
-    With several files a column is FILE.COLUMN, FILE without its ending, wherever the name alone is not
-    unique.
+    COLUMNS of a map are separated by commas: names, numbers from 1, ranges of numbers (2-13), 0 for what is
+    zero where the columns beside it have a number, or one pattern with an asterisk (q_*). A unit or a factor
+    in brackets holds for the columns before it that have none. With several files a column is FILE.COLUMN,
+    FILE without its ending, wherever the name alone is not unique.
 
     Args:
         tables: The tables; a topic with columns of several has a message for each time that all of them have.
@@ -241,6 +242,8 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
         if scale:
             name = scale[1].strip()
             found = _found(name, tables)
+        if name == "0" and not found:
+            found = [ZEROS]
         if not found:
             known = [f"{t.path.stem}.{own}" if len(tables) > 1 else own for t in tables for own in t.columns]
             files = listing(f"'{one_line(table.path)}'" for table in tables)
@@ -255,6 +258,10 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
                 raise ConfigurationError(f"no unit '{one_line(unit)}' of '{one_line(field)}'; {units}")
             columns[scaled:] = [column._replace(factor=factor) for column in columns[scaled:]]
             scaled = len(columns)
+    beside = next((column for column in columns if column.cells), ZEROS)
+    columns = [column if column.cells else beside._replace(factor=0.0) for column in columns]
+    if beside is ZEROS:
+        raise ConfigurationError(f"'{one_line(field)}' is mapped to zeros alone, expected a column")
     if kind.sizes and len(columns) not in kind.sizes:
         given = one_line(f"{field}={text}")
         raise ConfigurationError(f"'{given}' gives {len(columns)} columns, expected {kind.sizes[0]}")

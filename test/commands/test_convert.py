@@ -67,13 +67,13 @@ def test_files_without_header_are_joined_by_their_times(tmp_path: Path) -> None:
 
 def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys) -> None:
     table = written(tmp_path / "log.csv", "x,y,z,j", "1,2,3,", ",,,0.5", "4,5,6,", "1,2")
-    arguments = ["--rate", "100", "--map", "foot/force=x,y,z[kN]", "--map", "position=j"]
+    arguments = ["--rate", "100", "--map", "foot/force=x,0,z[kN]", "--map", "position=j"]
     samples = converted(tmp_path, table, *arguments)
     said = capsys.readouterr().err
     assert "/foot/wrench: 1 rows without a number are left out" in said
     assert f"line 5 of '{table}' has 2 cells, expected 4, and is left out" in said
     assert [s.stamp_ns for s in samples["/foot/wrench"]] == [1_000_000_000, 1_020_000_000]
-    np.testing.assert_array_equal(samples["/foot/wrench"][1].wrench_F[:3], [4e3, 5e3, 6e3])
+    np.testing.assert_array_equal(samples["/foot/wrench"][1].wrench_F[:3], [4e3, 0.0, 6e3])
     assert [s.stamp_ns for s in samples["/joint_states"]] == [1_010_000_000]
 
 
@@ -90,6 +90,7 @@ def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys)
         (["time=t", "specific_force=q_a,q_b"], "gives 2 columns, expected 3"),
         (["time=t", "position=q_*,bad"], "line 2 of "),
         (["time=t", "position=q_*", "effort=none,q_a"], "column 'none' of "),
+        (["time=t", "foot/force=0,0,0"], "'foot/force' is mapped to zeros alone"),
         (["time=t", "position=q_a", "position=q_b"], "'position' is mapped more than once"),
     ],
 )
