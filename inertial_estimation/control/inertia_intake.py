@@ -66,10 +66,11 @@ class InertiaIntake:
             joints_ns: Stamp of the joint state answered last [ns]; None before the first.
         """
         now_ns = stamp_ns if joints_ns is None else joints_ns
+        if self._judged_ns > now_ns + JUMP_NS:  # by the clock before it was set back
+            self._judged_ns, self._sets = -math.inf, {}
         if inertia.link not in self.links:
             self._refuse("link not expected", f"'{inertia.link}'", now_ns)
         elif self.applied_ns is not None and stamp_ns <= self.applied_ns <= now_ns + JUMP_NS:
-            # One that is further ahead than that is of the clock before it was set back.
             self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_ns} ns", now_ns)
         elif stamp_ns - now_ns > JUMP_NS:  # of another clock
             lead = f"{seconds(stamp_ns - now_ns):.4g} s ahead of the joint states"

@@ -92,8 +92,19 @@ def test_older_stamps_are_refused(intake) -> None:
     push_all(intake, 2 * NANOSECONDS)
     assert intake.pop() is None
     assert intake.refused["stamp not newer"] == 4
-    push_all(intake, -3600 * NANOSECONDS)  # the clock was set back by an hour
+
+
+def test_after_the_clock_was_set_back_inertias_are_taken_and_awaited_again(intake) -> None:
+    back_ns, ages = -3600 * NANOSECONDS, (0.01, 0.02, 0.09, 0.11)
+    push_all(intake, 3 * NANOSECONDS)
     assert intake.pop() is not None
+    intake.push(4 * NANOSECONDS, inertia("torso"))
+    push_all(intake, back_ns)
+    assert intake.pop() is not None
+    awaited = [intake.to_come(back_ns + round(age * NANOSECONDS), 0.015, 0.1) for age in ages]
+    assert awaited == [False, True, True, False]
+    intake.push(4 * NANOSECONDS, inertia("forearm"))
+    assert intake.pop() is None, "the first of its links is of the clock before"
 
 
 def test_health_tells_nominal_estimated_and_stopped(intake) -> None:
