@@ -16,7 +16,15 @@ from inertial_estimation.inputs.alignment import AlignedSample
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import FORCE, ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseEstimate, BaseState, ContactLoad, sigma_across, unchecked
+from inertial_estimation.signals import (
+    Array,
+    BaseEstimate,
+    BaseState,
+    ContactLoad,
+    seconds,
+    sigma_across,
+    unchecked,
+)
 from inertial_estimation.spatial.rotations import (
     add,
     block_of,
@@ -184,6 +192,11 @@ class BaseTrack:
         """Take the IMU for fixed to the base until the end of the next step."""
         self._mounted: Array | None = None
 
+    def let_go(self, since: float) -> None:
+        """Forget where contacts stood, after a time without readings [s] in which it may walk on."""
+        self._anchors.clear()
+        self.position_sigma += WALKING * since
+
     def advance(
         self,
         h: float,
@@ -249,6 +262,7 @@ def _parts(numbers: Array) -> tuple[Array, ...]:
 
 INTEGRATED = np.zeros((0, 3))  # orientation of a reference that does not exist
 POSITION_SIGMA = 0.01  # of a position that contacts hold [m]
+WALKING = 1.0  # speed of a robot that walks on while nothing is read [m/s]
 _base_state, _base_estimate = unchecked(BaseState), unchecked(BaseEstimate)
 
 
@@ -323,6 +337,7 @@ class BaseEstimator:
         """Forget everything."""
         self.observer.reset()
         self.track.reset()
+        self._read_ns: int | None = None  # time of the last step
         self._begin()
 
     def restart(self) -> None:
@@ -365,6 +380,10 @@ class BaseEstimator:
         """
         self.steps += 1
         self.incomplete_steps += bool(sample.missing)
+        since = 0.0 if self._read_ns is None else seconds(sample.time_ns - self._read_ns)
+        self._read_ns = sample.time_ns
+        if since > LONGEST_INTERVAL:
+            self.track.let_go(since)
         if h > LONGEST_INTERVAL:  # too long to integrate over
             self.restart()
             h = 0.0

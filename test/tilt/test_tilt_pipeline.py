@@ -165,6 +165,8 @@ def test_joints_that_move_neither_imu_nor_contacts_are_not_needed(elbow, source)
 def test_after_a_gap_it_is_right_again(gap):
     run = Run().go(0.5, 3.0).go(3.0 + gap, 6.0 + gap)
     assert run.between(3.0 + gap + SOON, 6.0 + gap).max() < 1.0
+    track, walked = run.pipeline.estimator.track, gap if gap > 0.1 else 0.0
+    assert walked <= track.position_sigma < walked + 0.1, "what is not read may have stepped meanwhile"
     bias = run.pipeline.estimator.gyro_bias[0]
     assert np.abs(bias).max() < 0.01
 
