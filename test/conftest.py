@@ -1,14 +1,12 @@
 """How the tests run: in several processes, one thread each, and none left out in silence."""
 
 import atexit
-import contextlib
 import gc
 import importlib.util
 import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -121,19 +119,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(WITHOUT_XDIST)
     if config.option.markexpr.startswith("not "):
         terminalreporter.write_line(LEFT_OUT)
-
-
-@pytest.fixture(scope="session")
-def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """Inside of this context speeds are measured in seconds of this process: others may need the machine."""
-
-    @contextlib.contextmanager
-    def counted() -> Iterator[None]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(time, "perf_counter", time.process_time)
-            yield
-
-    return counted
 
 
 def _keep_bytecode() -> None:

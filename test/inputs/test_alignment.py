@@ -107,14 +107,6 @@ def test_a_step_with_a_window_has_all_rows_up_to_its_end():
     assert count > 90
 
 
-def test_delays_are_subtracted_from_the_stamps():
-    robot = inputs(parameters(inputs__joint_delay=0.01))
-    samples = [sample for one in feed(robot, 0.5) for sample in one.ready()]
-    for sample in samples[10:]:
-        t = 1e-9 * (sample.time_ns - START)
-        np.testing.assert_allclose(sample.rows[JOINTS][0], line(t + 0.01, 0), atol=1e-6)
-
-
 def test_base_states_are_rows_and_yaw_references_are_looked_up():
     robot = inputs(base_state=True, yaw_reference=True)
     half = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])

@@ -10,9 +10,8 @@ from support.identification_scene import CONFIG, made_up_run, moving_arm
 
 import inertial_estimation as ie
 from inertial_estimation.configuration.config_file import parse_overrides
-from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.offline.identification_run import FILES, friction_parameters, write_identification
+from inertial_estimation.offline.identification_run import friction_parameters, write_identification
 from inertial_estimation.offline.identification_setup import check_split
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 
@@ -72,24 +71,6 @@ def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):
     assert found["terms"] == ["coulomb", "viscous", "offset"]
     assert found["values"] == [1.0, 7.0, 2.0, 0.0, 0.0, 8.0]
     assert found["smoothing_speed"] == 0.5
-
-
-def test_a_description_of_an_earlier_run_does_not_remain(tmp_path, config):
-    folder = tmp_path / "found"
-    with result_folder(folder, FILES) as partial:
-        write_identification(partial, made_up_run(consistent=True), config, ROBOT, {})
-    assert (folder / "identified.urdf").exists()
-    (folder / "report.html").write_text("of an earlier run")
-    with result_folder(folder, FILES) as partial:
-        written = write_identification(partial, made_up_run(), config, ROBOT, {})
-    assert {path.name for path in folder.iterdir()} == {path.name for path in written}
-    assert not (folder / "identified.urdf").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_told(tmp_path, config):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ie.ConfigurationError, match="cannot write"):
-        write_identification(tmp_path / "file", made_up_run(), config, ROBOT, {})
 
 
 def test_what_speaks_against_a_result_is_said():

@@ -2,7 +2,6 @@
 
 import tracemalloc
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,22 +161,6 @@ def test_bad_readings_are_counted_by_reason_and_good_ones_remain():
     assert sum(made.dropped.values()) == 3
 
 
-@pytest.mark.parametrize("offset_s", [-100, 100])
-@pytest.mark.parametrize("topic", ["/joint_states", "/imu/data"])
-def test_a_wild_stamp_spoils_nothing_but_its_moment(topic, offset_s):
-    stamps = uniform(5_000_000, 1000)
-    wild = []
-    for k, entry in enumerate(recording(stamps, stamps, stamps).messages):
-        hit = k // 3 == 500 and entry.topic == topic
-        shift = offset_s * 1_000_000_000 if hit else 0
-        sample = replace(entry.sample, stamp_ns=entry.sample.stamp_ns + shift)
-        wild.append(replace(entry, sample=sample))
-    made = stream(MemoryRecording(tuple(wild), TYPES), ALL)
-    blocks = [block for block in made.blocks() if block.size > 1]  # the wild one may stand by itself
-    assert_follows_the_lines(blocks)
-    assert sum(block.size for block in blocks) >= 990
-
-
 @pytest.mark.parametrize("velocity", [None, np.full(2, np.nan)])
 def test_what_is_not_needed_may_be_missing_and_velocities_are_never_derived_causally(velocity):
     stamps = uniform(5_000_000, 100)
@@ -189,34 +172,6 @@ def test_what_is_not_needed_may_be_missing_and_velocities_are_never_derived_caus
         list(stream(source, velocities=False).blocks())
     with pytest.raises(RecordingError, match=r"'smoothing.differentiate: position' needs none"):
         list(stream(source, efforts=False).blocks())
-
-
-def test_inputs_of_different_clocks_are_told():
-    stamps = uniform(5_000_000, 400)
-    other = [RecordingEntry("/imu/data", s, replace(imu(s), stamp_ns=s + 3_600_000_000_000)) for s in stamps]
-    entries = [*recording(stamps).messages, *other]
-    source = MemoryRecording(tuple(sorted(entries, key=lambda e: e.log_ns)), TYPES)
-    made = stream(source, WITH_IMU)
-    blocks = list(made.blocks())
-    assert sum(block.size for block in blocks) >= 390
-    assert_follows_the_lines(blocks, tolerance=1e-5)
-    assert "3600.00 s ahead of the others" in " ".join(made.remarks)
-
-
-def test_angles_of_continuous_joints_are_unwrapped():
-    urdf = WIDE.replace('name="shoulder" type="revolute"', 'name="shoulder" type="continuous"')
-    robot = RobotModel.from_urdf(urdf)
-    stamps = uniform(10_000_000, 900)
-    angles = 2.0 * (np.array(stamps) - START) * 1e-9
-    wrapped = np.arctan2(np.sin(angles), np.cos(angles))
-    entries = [
-        RecordingEntry("/joint_states", s, joints(s, position=np.array([angle, 0.5 * angle])))
-        for s, angle in zip(stamps, wrapped.tolist(), strict=True)
-    ]
-    source = MemoryRecording(tuple(entries), TYPES)
-    got = joined(stream(source, RobotSetup(robot, (), None), velocities=False).blocks())
-    np.testing.assert_allclose(got["q"][:, robot.joint_names.index("shoulder")], angles, atol=1e-9)
-    np.testing.assert_allclose(got["q"][:, robot.joint_names.index("elbow")], 0.5 * wrapped, atol=1e-9)
 
 
 class Endless:

@@ -216,7 +216,9 @@ def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
     robot.run(3.0, until=Phase.RETURNING)
     assert robot.asked == LEVEL
     assert robot.run(2.0).phase is Phase.RETURNING, "the base is still tilted"
-    robot.tilt = LEVEL
+    robot.tilt, robot.at_rest = LEVEL, False
+    assert robot.run(2.0).phase is Phase.RETURNING, "and now it moves"
+    robot.at_rest = True
     assert robot.run(0.1).phase is Phase.WATCHING
     assert robot.identification.converged
 
@@ -292,6 +294,18 @@ def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
             break
     assert "begun anew 10 times" in robot.identification.refusal
     assert robot.identification.trunk.target.mass == NOMINAL_MASS
+
+
+def test_a_robot_that_never_rests_again_keeps_its_result_and_has_no_load_left_to_identify():
+    robot = Robot(DONE).run(0.1)
+    robot.mass = 70.0
+    robot.run(2.0, until=Phase.RETURNING)
+    assert robot.identification.load_changes.unidentified is not None
+    robot.at_rest = False
+    assert robot.run(11.0).phase is Phase.WATCHING
+    assert robot.identification.converged
+    assert robot.identification.trunk.target.mass == pytest.approx(70.0)
+    assert robot.identification.load_changes.unidentified is None
 
 
 def test_a_slow_hand_over_is_waited_for():

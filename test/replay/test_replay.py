@@ -1,238 +1,308 @@
-"""A replay pushes what was recorded, ticks as a node does, and holds out what it is told to."""
+"""A replay hands what was recorded to real inputs, ticks as a node does, and holds out what it is told to."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, wrench
 
-import inertial_estimation as ie
+from inertial_estimation.configuration.pipelines import replay_topics
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.messages import (
+    BOOL_TYPE,
     IMU_TYPE,
     JOINT_STATE_TYPE,
-    ODOMETRY_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
-    MessageReader,
 )
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
+from inertial_estimation.inputs.sensors import ContactSource
+from inertial_estimation.pipeline import Stepper
 from inertial_estimation.recordings.bag_writer import write_recording
-from inertial_estimation.replay.replay import ReplayWatcher
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, RecordingEntry
+from inertial_estimation.replay.replay import ReplayReaders, ReplayWatcher, replay_recording
+from inertial_estimation.signals import BaseEstimate, BaseState, ContactSample, OrientationSample
 
-START = 1_700_000_000_000_000_000
-STEP = 10_000_000
+MOTOR, STATE = "vendor/msg/Motor", "vendor/msg/State"
+MAP = {
+    "topic": "lowstate",
+    "type": STATE,
+    "imu": {"specific_force": "acc", "angular_rate": "gyro"},
+    "joints": {"names": list(JOINTS_OF), "position": "motors[0:4].q", "velocity": "motors[0:4].dq"},
+    "contacts": {"l_foot": "feet[0]", "r_foot": "feet[1]"},
+}
 TYPES = {
     "/imu/data": IMU_TYPE,
     "/joint_states": JOINT_STATE_TYPE,
-    "/foot/wrench": WRENCH_TYPE,
+    "/l_foot/wrench": WRENCH_TYPE,
+    "/r_foot/wrench": WRENCH_TYPE,
     "/yaw_reference": QUATERNION_TYPE,
 }
-TOPICS = ie.RecordedTopics(("foot",))
+ALL = [START + 10 * MS * k for k in range(100)]
 
 
-def recording(count: int = 100, *, log_offset: int = 0, types: dict[str, str] = TYPES) -> ie.MemoryRecording:
-    entries = []
-    for k in range(count):
-        t = START + k * STEP
-        samples = {
-            "/imu/data": ie.ImuSample(t, np.full(3, float(k)), np.zeros(3)),
-            "/joint_states": ie.JointReading(t, ("a",), np.zeros(1), np.zeros(1), np.zeros(1)),
-            "/foot/wrench": ie.WrenchSample(t, np.zeros(6)),
-            "/yaw_reference": ie.OrientationSample(t, np.array([0.0, 0.0, 0.0, 1.0])),
-            "/base_state": base_state(t),
-        }
-        entries += [ie.RecordingEntry(n, t + log_offset, samples[n]) for n in types if n in samples]
-    return ie.MemoryRecording(tuple(entries), types)
+def turned(k):
+    """A quaternion of a base that turns."""
+    return np.array([0.0, 0.0, np.sin(0.01 * k), np.cos(0.01 * k)])
 
 
-def base_state(t: int) -> ie.BaseState:
-    return ie.BaseState(t, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), np.zeros(3))
+class Samples:
+    """A pipeline whose estimates are the samples of its inputs, as of a filter or of a tilt observer."""
 
+    def __init__(self, source=ContactSource.WRENCH, config=None, *, tilt=False, **options):
+        given = dict.fromkeys(("l_foot", "r_foot"), source)
+        self.inputs = inputs(config, sources=given, **options)
+        made = self.tilt if tilt else lambda sample: sample
+        self._stepper = Stepper(self.inputs, on_step=made, on_restart=lambda: None)
+        self.health, self.enabled, self.learned, self.ticks = self.inputs.health, True, [], []
 
-INPUTS = {
-    "imu/data": ("imu", (IMU_TYPE,)),
-    "joint_states": ("joints", (JOINT_STATE_TYPE,)),
-    "foot/wrench": ("foot", (WRENCH_TYPE,)),
-    "yaw_reference": ("yaw", (QUATERNION_TYPE,)),
-    "base_state": ("base", (ODOMETRY_TYPE,)),
-}
+    @staticmethod
+    def tilt(sample):
+        zero = np.zeros(3)
+        state = BaseState(sample.stamp_ns, turned(1), zero, sample.driver[:3], zero)
+        return BaseEstimate(state, np.eye(3)[2], zero, (), zero, False, False, np.eye(3))
 
-
-class FakeInputs:
-    """Notes what is pushed."""
-
-    def __init__(self, *names: str) -> None:
-        self.pushed: list[tuple[str, int]] = []
-        self.contacts = ["foot"]
-        self.arrivals: list[int] = []
-        self.waiting: list[int] = []
-        self.topics = {
-            name: (INPUTS[name][1], partial(self._push, INPUTS[name][0])) for name in names or INPUTS
-        }
-
-    def _push(self, what: str, value: Any, arrival_ns: int, _frame: str) -> None:
-        self.pushed.append((what, value.stamp_ns))
-        self.arrivals.append(arrival_ns)
-        if what == "imu":
-            self.waiting.append(value.stamp_ns)
-
-    def push(self, name: str, value: Any, arrival_ns: int) -> None:
-        self._push(INPUTS[name][0], value, arrival_ns, "")
-
-    def connect(
-        self, name: str, message_type: str, deserialize: Any, _readers: Any
-    ) -> Callable[[bytes, int], None]:
-        types, push = self.topics[name]
-        if message_type not in types:
-            raise ie.ConfigurationError(f"topic '{name}' has type {message_type}, expected {types[0]}")
-        reader = MessageReader(message_type, deserialize)
-        return lambda data, arrival_ns: push(reader.read(data), arrival_ns, reader.frame_id)
-
-
-@dataclass
-class FakePipeline:
-    """Makes one estimate of every IMU reading at the next tick."""
-
-    inputs: FakeInputs = field(default_factory=FakeInputs)
-    ticks: list[int] = field(default_factory=list)
-    learned: list[int] = field(default_factory=list)
-    held_out: list[int] = field(default_factory=list)
-    enabled: bool = True
-
-    @property
-    def pushed(self) -> list[tuple[str, int]]:
-        return self.inputs.pushed
-
-    def set_enabled(self, enabled: bool) -> None:
+    def set_enabled(self, enabled):
         self.enabled = enabled
 
-    def tick(self, now_ns: int) -> list[ie.BaseEstimate]:
+    def tick(self, now_ns):
         self.ticks.append(now_ns)
-        stamps, self.inputs.waiting = self.inputs.waiting, []
-        (self.learned if self.enabled else self.held_out).extend(stamps)
-        return [
-            ie.BaseEstimate(
-                base_state(t), np.eye(3)[2], np.zeros(3), (), np.zeros(3), False, False, np.eye(3)
-            )
-            for t in stamps
-        ]
-
-    def health(self, now_ns: int) -> list[ie.Health]:
-        return [ie.Health("fake", ie.HealthLevel.OK, "fine")]
+        made = self._stepper.tick(now_ns)
+        self.learned += [sample.stamp_ns for sample in made if self.enabled]
+        return made
 
 
-def stamps(pipeline: FakePipeline, what: str) -> list[int]:
-    return [t for name, t in pipeline.pushed if name == what]
+def recording(types=TYPES, log_offset=0, quiet=()):
+    """A second at 100 Hz in which each reading is another one."""
+    entries = []
+    for k, stamp in enumerate(ALL):
+        samples = {
+            "/imu/data": imu(stamp, (0.0, 0.001 * k, 9.8)),
+            "/joint_states": joints(stamp, 4 * [0.002 * k], 4 * [0.2]),
+            "/l_foot/wrench": wrench(stamp, (0.0, 0.0, 50.0 + k)),
+            "/r_foot/wrench": wrench(stamp, (0.0, 0.0, 80.0 + k)),
+            "/yaw_reference": OrientationSample(stamp, turned(k)),
+        }
+        given = [name for name in types if name in samples and name not in quiet]
+        entries += [RecordingEntry(name, stamp + log_offset, samples[name]) for name in given]
+    return MemoryRecording(tuple(entries), types)
 
 
-ALL = [START + k * STEP for k in range(100)]
+def replayed(source=None, *, topics=RecordedTopics(), watcher=None, hold_out_s=None, **readers):  # noqa: B008
+    source = recording() if source is None else source
+    return replay_recording(source, topics, ReplayReaders(**readers), watcher=watcher, hold_out_s=hold_out_s)
 
 
-def test_everything_is_pushed_in_order_and_estimated(
-    processor_time: Callable[[], AbstractContextManager[None]],
-) -> None:
-    pipeline = FakePipeline()
-    with processor_time():
-        run = ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(tilt=pipeline))
-    for what in ("imu", "joints", "foot", "yaw"):
-        assert stamps(pipeline, what) == ALL
-    assert [e.state.stamp_ns for e in run.base] == ALL
+def test_every_message_is_handed_over_in_order_and_every_step_estimated(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", iter([5.0, 5.2]).__next__)
+    pipeline = Samples(yaw_reference=True)
+    run = replayed(inertial=pipeline)
+    assert [sample.stamp_ns for sample in run.inertial] == pipeline.learned == ALL
+    for k, sample in enumerate(run.inertial):
+        assert sample.driver[1] == 0.001 * k
+        np.testing.assert_allclose(sample.rows[JOINTS][:4], 0.002 * k)
+        forces = [sample.rows[f"{side}_foot/wrench"][2] for side in "lr"]
+        np.testing.assert_allclose(forces, (50.0 + k, 80.0 + k))
+    np.testing.assert_array_equal(pipeline.inputs.aligner.latest(YAW_REFERENCE, ALL[-1], 1.0), turned(99))
     assert run.data_s == pytest.approx(0.99)
-    assert run.realtime_factor > 1.0
-    assert [h.message for h in run.health] == ["fine"]
-    assert len(run.tick_ns["tilt_observer"]) == 100
+    assert run.realtime_factor == pytest.approx(0.99 / 0.2)
+    assert {entry.message for entry in run.health} == {"arriving"}
+    assert len(run.tick_ns["inertial_ekf"]) == 100
 
 
 class Onlooker(ReplayWatcher):
     """Keeps what it sees."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.joints: list[int] = []
         self.seen: list[list[Any]] = [[], [], []]
 
-    def push_joints(self, reading: ie.JointReading) -> None:
+    def push_joints(self, reading):
         self.joints.append(reading.stamp_ns)
 
-    def see(self, *estimates: Sequence[Any]) -> None:
+    def see(self, *estimates: Sequence[Any]):
         for kept, new in zip(self.seen, estimates, strict=True):
             kept.extend(new)
 
 
-def test_an_onlooker_sees_every_estimate() -> None:
-    onlooker, readers = Onlooker(), ie.ReplayReaders(tilt=FakePipeline(), inertial=FakePipeline())
-    run = ie.replay_recording(recording(), TOPICS, readers, watcher=onlooker)
-    assert onlooker.seen == [run.base, run.inertial, []]
-    assert onlooker.joints == [reading.stamp_ns for reading in run.efforts]
+def test_an_onlooker_sees_every_estimate():
+    onlooker = Onlooker()
+    run = replayed(watcher=onlooker, tilt=Samples(tilt=True), inertial=Samples())
+    assert onlooker.seen[0] == run.base
+    assert onlooker.seen[1:] == [run.inertial, []]
+    assert onlooker.joints == [reading.stamp_ns for reading in run.efforts] == ALL
 
 
-def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
-    tilt, inertial = FakePipeline(), FakePipeline()
-    run = ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(tilt=tilt, inertial=inertial))
-    assert stamps(inertial, "base") == ALL
-    assert stamps(inertial, "imu") == ALL
-    assert len(run.inertial) == len(run.efforts) == 100
-
-
-def test_messages_of_a_bag_are_handed_over_as_bytes_with_their_log_times(tmp_path: Path) -> None:
-    write_recording(recording(log_offset=2_000_000), tmp_path / "bag")
-    tilt, inertial = FakePipeline(), FakePipeline()
-    with ie.BagRecording(tmp_path / "bag") as bag:
-        run = ie.replay_recording(bag, TOPICS, ie.ReplayReaders(tilt=tilt, inertial=inertial))
-        assert [r.stamp_ns for r in run.efforts] == ALL
-    for what in ("imu", "joints", "foot"):
-        assert stamps(tilt, what) == stamps(inertial, what) == ALL
-    assert np.unique(tilt.inputs.arrivals).tolist() == [stamp + 2_000_000 for stamp in ALL]
-
-
-def test_nothing_is_learned_after_the_hold_out() -> None:
-    pipeline = FakePipeline()
-    ie.replay_recording(recording(), TOPICS, ie.ReplayReaders(inertial=pipeline), hold_out_s=0.6)
-    assert pipeline.learned == ALL[:60]
-    assert pipeline.held_out == ALL[60:]
-
-
-def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
-    for offset in (0, 5_000_000, -(10**18)):
-        pipeline = FakePipeline()
-        run = ie.replay_recording(
-            recording(log_offset=offset), TOPICS, ie.ReplayReaders(inertial=pipeline), hold_out_s=0.6
-        )
-        newest = np.array(pipeline.ticks[1:60]) - START
-        assert newest.min() >= 0
-        assert newest.max() < 2_000_000_000
-        assert pipeline.learned == ALL[:60]
-        assert run.clock_offset_ns == (-offset if abs(offset) > 10**10 else 0)
-
-
-@pytest.mark.parametrize("gone", ["/imu/data", "/joint_states", "/foot/wrench"])
-def test_missing_input_lists_what_exists(gone: str) -> None:
-    types = {name: kind for name, kind in TYPES.items() if name != gone}
-    with pytest.raises(ie.RecordingError, match=rf"no topic '{gone}' in .*; it has "):
-        ie.replay_recording(recording(types=types), TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
-
-
-def test_a_topic_without_messages_is_refused_only_where_nothing_is_estimated() -> None:
-    whole, readers = recording(), ie.ReplayReaders(tilt=FakePipeline())
-    quiet, none = (
-        replace(whole, messages=tuple(e for e in whole.messages if e.topic not in topics))
-        for topics in (["/foot/wrench"], ["/imu/data"])
+def test_the_tilt_pipeline_gives_the_others_their_base_state():
+    run = replayed(
+        tilt=Samples(tilt=True), inertial=Samples(base_state=True), payload=Samples(base_state=True)
     )
-    assert len(ie.replay_recording(quiet, TOPICS, readers).base) == 100
-    with pytest.raises(ie.RecordingError, match="no message on /imu/data"):
-        ie.replay_recording(none, TOPICS, readers)
+    for found in (run.inertial, run.payload):
+        assert [sample.stamp_ns for sample in found] == ALL
+        for k, sample in enumerate(found):
+            np.testing.assert_allclose(sample.rows[BASE_STATE][:3], (0.0, 0.001 * k, 9.8))
 
 
-def test_an_imu_alone_is_refused_with_the_parameter_that_takes_it() -> None:
-    alone = recording(types={"/imu/data": IMU_TYPE})
-    with pytest.raises(ie.RecordingError, match=r"the IMU alone.*set contacts: \[\]"):
-        ie.replay_recording(alone, TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
+def test_nothing_is_learned_after_the_hold_out():
+    pipeline = Samples()
+    assert len(replayed(inertial=pipeline, hold_out_s=0.6).inertial) == 100
+    assert pipeline.learned == ALL[:60]
 
 
-@pytest.mark.parametrize("odd", list(TYPES))
-def test_input_of_wrong_type(odd: str) -> None:
+@pytest.mark.parametrize("offset", [0, 5 * MS, -(10**18)])
+def test_log_times_of_another_clock_do_not_make_inputs_stale(offset):
+    pipeline = Samples()
+    run = replayed(recording(log_offset=offset), inertial=pipeline, hold_out_s=0.6)
+    newest = np.array(pipeline.ticks[:-5]) - START
+    assert newest.min() >= 0
+    assert newest.max() < 2000 * MS
+    assert (len(run.inertial), pipeline.learned) == (100, ALL[:60])
+    assert run.clock_offset_ns == (-offset if abs(offset) > 10**10 else 0)
+    assert not any(sample.missing for sample in run.inertial)
+
+
+REQUIRED = [topic for topic in TYPES if topic != "/yaw_reference"]
+
+
+@pytest.mark.parametrize("gone", REQUIRED)
+def test_a_missing_input_lists_what_exists_and_one_without_messages_what_is_silent(gone):
+    types = {name: kind for name, kind in TYPES.items() if name != gone}
+    with pytest.raises(RecordingError, match=rf"no topic '{gone}' in .*; (it has|of its type there are) /"):
+        replayed(recording(types), inertial=Samples())
+    quiet = recording(quiet=[gone])
+    if gone == "/imu/data":
+        with pytest.raises(RecordingError, match="no message on /imu/data"):
+            replayed(quiet, inertial=Samples())
+    else:
+        assert len(replayed(quiet, inertial=Samples()).inertial) > 90
+
+
+def test_an_imu_alone_is_refused_with_the_parameter_that_takes_it():
+    with pytest.raises(RecordingError, match=r"the IMU alone.*set contacts: \[\]"):
+        replayed(recording({"/imu/data": IMU_TYPE}), tilt=Samples())
+
+
+@pytest.mark.parametrize("odd", TYPES)
+def test_an_input_of_the_wrong_type_is_named(odd):
     types = {**TYPES, odd: "std_msgs/msg/String"}
-    with pytest.raises(ie.RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
-        ie.replay_recording(recording(types=types), TOPICS, ie.ReplayReaders(tilt=FakePipeline()))
+    with pytest.raises(RecordingError, match=rf"'{odd[1:]}' has type std_msgs/msg/String, expected"):
+        replayed(recording(types), inertial=Samples(yaw_reference=True))
+
+
+def rows(samples):
+    columns = [[sample.stamp_ns, sample.time_ns, *sample.driver] for sample in samples]
+    return np.array(columns), [sample.rows for sample in samples]
+
+
+def ordinary():
+    """Joints in two halves, each on a topic of its own, and switches that have no stamp."""
+    entries = []
+    for k in range(200):
+        stamp, at = START + 5 * MS * k, START + 5 * MS * k + MS
+        samples = {
+            "/imu/data": imu(stamp, (0.0, 0.0, 9.8 + 0.001 * k)),
+            "/left/joint_states": joints(stamp, names=JOINTS_OF[:2]),
+            "/right/joint_states": joints(stamp, names=JOINTS_OF[2:]),
+            "/l_foot/wrench": ContactSample(0, float(k % 100 < 50)),
+            "/r_foot/wrench": ContactSample(0, float(k % 100 >= 50)),
+        }
+        entries += [RecordingEntry(topic, at, sample) for topic, sample in samples.items()]
+    types = {"/imu/data": IMU_TYPE, "/left/joint_states": JOINT_STATE_TYPE}
+    types |= {"/right/joint_states": JOINT_STATE_TYPE, "/l_foot/wrench": BOOL_TYPE}
+    return MemoryRecording(tuple(entries), {**types, "/r_foot/wrench": BOOL_TYPE})
+
+
+def pipeline_of_halves():
+    halves = parameters(joint_states__topics=("left/joint_states", "right/joint_states"))
+    return Samples(ContactSource.SWITCH, halves)
+
+
+@pytest.mark.parametrize(
+    ("imu_topic", "renamed", "said"),
+    [
+        ("/imu/data", {}, r"set joint_states.topics: \[left/joint_states, right/joint_states\]"),
+        ("/imu/data", {"imu/data": "/nope"}, r"of its type there are /imu/data: --remap imu/data:=TOPIC"),
+        ("/robot1/imu/data", {}, r"no topic '/imu/data'.* but in /robot1: --remap __ns:=/robot1"),
+        ("/head_imu", {}, r"of its type there are /head_imu: --remap imu/data:=TOPIC"),
+    ],
+)
+def test_topics_that_may_be_meant_are_named(imu_topic, renamed, said):
+    moved = {"/imu/data": imu_topic}
+    recording = ordinary()
+    entries = tuple(replace(one, topic=moved.get(one.topic, one.topic)) for one in recording.messages)
+    types = {moved.get(topic, topic): kind for topic, kind in recording.topics.items()}
+    readers = ReplayReaders(inertial=Samples(ContactSource.SWITCH))
+    with pytest.raises(RecordingError, match=said):
+        replay_recording(MemoryRecording(entries, types), RecordedTopics(renamed=renamed), readers)
+
+
+def test_topics_of_a_namespace_are_read():
+    recording = ordinary()
+    entries = tuple(replace(one, topic=f"/robot1{one.topic}") for one in recording.messages)
+    spaced = MemoryRecording(entries, {f"/robot1{topic}": kind for topic, kind in recording.topics.items()})
+    values = {"contacts": ["l_foot", "r_foot"], "joint_states.topics": ["left/joint_states"]}
+    topics = replay_topics(values, {"/__ns": "/robot1", "/l_foot/wrench": "/other"})
+    assert (topics.of("imu/data"), topics.of("l_foot/wrench")) == ("/robot1/imu/data", "/other")
+    found = replay_recording(
+        spaced, replay_topics(values, {"__ns": "robot1"}), ReplayReaders(inertial=pipeline_of_halves())
+    )
+    assert len(found.inertial) > 100
+
+
+def test_values_and_their_bytes_in_a_bag_give_the_same_samples(tmp_path):
+    source, topics = ordinary(), RecordedTopics()
+    write_recording(source, tmp_path / "bag")
+    in_memory = replay_recording(source, topics, ReplayReaders(inertial=pipeline_of_halves()))
+    pipeline = pipeline_of_halves()
+    with BagRecording(tmp_path / "bag") as bag:
+        from_bag = replay_recording(bag, topics, ReplayReaders(inertial=pipeline))
+    arrived = pipeline.inputs.streams["l_foot/wrench"].ring  # of switches, which have no stamp
+    assert arrived.times[: arrived.end].tolist() == [START + 5 * MS * k + MS for k in range(200)]
+    (first, others), (second, others_of_bag) = rows(in_memory.inertial), rows(from_bag.inertial)
+    assert len(first) > 190
+    np.testing.assert_array_equal(first, second)
+    for one, other in zip(others, others_of_bag, strict=True):
+        for name, row in one.items():
+            np.testing.assert_array_equal(row, other[name])
+    assert all(row is not None for row in others[100].values())
+    np.testing.assert_allclose(others[100][JOINTS][:4], (0.1, -0.2, 0.1, -0.2))
+
+
+def write_custom(path):
+    """Write messages of types that only the bag itself defines."""
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    store.register(get_types_from_msg("float64 q\nfloat64 dq", MOTOR))
+    fields = "float32[3] acc\nfloat32[3] gyro\nvendor/Motor[6] motors\nint16[4] feet"
+    store.register(get_types_from_msg(fields, STATE))
+    motor, state = (store.types[name] for name in (MOTOR, STATE))
+    with Writer(path, version=9) as writer:
+        connection = writer.add_connection("/lowstate", STATE, typestore=store)
+        for k in range(100):
+            motors = [motor(0.1 * j + 0.001 * k, 0.2) for j in range(6)]
+            force = np.array([0.0, 0.0, 9.81], dtype=np.float32)
+            feet = np.array([100, 200, 0, 0], dtype=np.int16)
+            message = state(force, np.zeros(3, dtype=np.float32), motors, feet)
+            writer.write(connection, START + 5 * MS * k, store.serialize_cdr(message, STATE))
+
+
+def test_custom_messages_are_read_by_their_definition_in_the_bag_and_a_map(tmp_path):
+    write_custom(tmp_path / "bag")
+    (tmp_path / "map.yaml").write_text(yaml.safe_dump(MAP))
+    pipeline = Samples(ContactSource.RAW_FORCE, parameters(inputs__map=[str(tmp_path / "map.yaml")]))
+    with BagRecording(tmp_path / "bag") as bag:
+        run = replay_recording(bag, RecordedTopics(), ReplayReaders(inertial=pipeline))
+    assert len(run.inertial) > 90
+    last = run.inertial[-1]
+    assert not last.missing
+    assert last.stamp_ns == START + 5 * MS * 99
+    np.testing.assert_allclose(last.rows[JOINTS][:4], [0.099, 0.199, 0.299, 0.399])
+    assert last.rows["r_foot/wrench"] == pytest.approx(2.0 * last.rows["l_foot/wrench"])

@@ -12,45 +12,30 @@ from inertial_estimation.commands.main import main
 from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.simulation.disturbances import Attachment, ball
-from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Truth, stance_truth
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion, stance_truth
 
 LOAD = ball("trunk", 6.0, (-0.2, 0.1, 0.1))
-LOADED_AT_S = 1.5
+LOADED_AT_S = 0.8
 
 
-@pytest.fixture(scope="module")
-def truth() -> Truth:
+def test_a_load_is_found_and_written(tmp_path: Path) -> None:
     shared = ie.load_config_file(ie.find_config("hyq")).shared
     robot = ie.RobotModel.from_urdf(ie.read_urdf(shared["urdf"]), floating_base=True)
     posture = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
-    return stance_truth(
+    truth = stance_truth(
         robot,
-        ie.Timing(duration_s=4.5, rate_hz=100.0),
+        ie.Timing(duration_s=3.2, rate_hz=100.0),
         np.random.default_rng(3),
         contacts={contact: contact for contact in shared["contacts"]},
         imu=ImuMount.on(robot, shared["imu_frame"]),
         motion=StanceMotion(posture, base_reach=(0.0,) * 6),
         payload=Attachment(LOAD, LOADED_AT_S),
     )
-
-
-@pytest.fixture(scope="module")
-def recording(truth: Truth) -> ie.MemoryRecording:
-    return ie.measure(truth, ie.REALISTIC, np.random.default_rng(4))
-
-
-@pytest.fixture(scope="module")
-def results(recording: ie.MemoryRecording, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trunk")
-    write_recording(recording, folder / "bag")
-    arguments = [str(folder / "bag"), "--config", "hyq", "--output", str(folder / "results")]
-    assert main(["replay", *arguments]) == 0
-    return folder / "results"
-
-
-def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:
+    write_recording(ie.measure(truth, ie.REALISTIC, np.random.default_rng(4)), tmp_path / "bag")
+    results = tmp_path / "results"
+    assert main(["replay", str(tmp_path / "bag"), "--config", "hyq", "--output", str(results)]) == 0
     metrics = json.loads((results / "metrics.json").read_text())
-    trunk = truth.robot.link_body("trunk").nominal_J
+    trunk = robot.link_body("trunk").nominal_J
     mass = trunk.mass + LOAD.mass
     com = (trunk.mass * trunk.lever + LOAD.mass * LOAD.com_L) / mass
     assert metrics["trunk"]["mass_kg"] == pytest.approx(mass, rel=0.01)

@@ -11,6 +11,7 @@ from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
@@ -18,6 +19,7 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.urdf import plain_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.setup_assistant.parameter_text import parameter_text
+from inertial_estimation.setup_assistant.parameter_values import node_entries
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
 ROBOTS = {
@@ -58,6 +60,7 @@ def test_written_file_is_accepted_by_every_node(name: str, tmp_path: Path) -> No
     pipelines = build_pipelines(config)
     assert (pipelines.tilt is not None) == (ROBOTS[name][2] > 0)
     assert pipelines.inertial is not None
+    assert all(config.has(node) for node in (SIMULATOR_NODE, CONTROLLER_NODE)), "it can stand"
 
 
 @pytest.mark.parametrize("name", ["g1", "anymal"])
@@ -206,6 +209,19 @@ def joined(*parts: tuple[str, str, str, float, str], effort: float = 50.0) -> st
         text.append(link_xml(child, mass, moments=SMALL))
         text.append(joint_xml(name, parent, child, xyz=xyz, rpy=rpy or "0 0 0", limit=(-2, 2, effort, 9)))
     return robot_xml(*text, name="joined")
+
+
+def test_a_robot_on_two_points_is_not_simulated() -> None:
+    parts = [
+        part
+        for side, y in (("left", 0.1), ("right", -0.1))
+        for part in (
+            (f"{side}_hip", "base", f"{side}_thigh", 0.3, f"0 {y} 0"),
+            (f"{side}_knee", f"{side}_thigh", f"{side}_shank", 0.3, "0 0 -0.3"),
+        )
+    ]
+    for urdf, stands in ((joined(*parts), False), (biped(), True)):
+        assert {SIMULATOR_NODE in node_entries(survey_of(urdf)), survey_of(urdf).can_stand} == {stands}
 
 
 def test_legs_all_around_the_base_are_legs() -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.rotations import exp_so3, skew
@@ -18,7 +19,14 @@ from inertial_estimation.tilt.error_state import (
     spread,
     tilt_covariance,
 )
+from inertial_estimation.tilt.initial_alignment import (
+    ACCELERATION_SIGMA,
+    CONTACT_SIGMA,
+    VELOCITY_SIGMA,
+    InitialAlignment,
+)
 
+UP = np.array([0.0, 0.0, 1.0])
 QUIET = ProcessNoise(0.0, 0.0, 0.0, 0.0)
 
 
@@ -172,3 +180,30 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
         correct(MotionRows(np.ones((2, 3)), arms, np.ones(2)), 1, (0.01, 0.02), 3.0, state, turns)
         ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
     np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("contacts", [True, False])
+def test_the_alignment_of_the_start_is_as_exact_as_it_says(contacts):
+    """Motion and contact velocities are drawn as it believes them; chi-square over many starts."""
+    rng, trials, h, steps = np.random.default_rng(7), 300, 0.01, 30
+    squares = np.zeros(2)
+    for _ in range(trials):
+        v_W, a_W, rate = (
+            VELOCITY_SIGMA * rng.normal(size=3),
+            ACCELERATION_SIGMA * rng.normal(size=3),
+            rng.normal(size=3),
+        )
+        start, alignment = exp_so3(rng.normal(size=3)), InitialAlignment()
+        for k in range(steps):
+            R = start @ exp_so3(h * (k + 0.5) * rate)
+            alignment.turn(h, rate, R.T @ (a_W + STANDARD_GRAVITY * UP))
+            now = start @ exp_so3(h * (k + 1) * rate)
+            if contacts and k % 2:
+                middle = v_W + h * k * a_W  # of the last two steps
+                alignment.see(2.0 * h, now.T @ middle + CONTACT_SIGMA * rng.normal(size=3))
+        velocity, vertical, covariance = alignment.solve()
+        error_v = now.T @ (v_W + steps * h * a_W) - velocity
+        error_z = np.cross(vertical, now.T @ UP)
+        squares += [error_v @ error_v / covariance[0, 0], error_z @ error_z / covariance[1, 1]]
+    for square, freedom in zip(squares, (3 * trials, 2 * trials), strict=True):
+        assert chi2.ppf(0.001, freedom) < square < chi2.ppf(0.999, freedom)

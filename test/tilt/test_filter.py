@@ -12,6 +12,7 @@ from inertial_estimation.tilt.observer import Look
 from inertial_estimation.tilt.two_stage import TwoStageConfig, TwoStageState, two_stage_step
 
 H = 0.005
+UP = np.array([0.0, 0.0, 1.0])
 FOOT = np.array([0.1, 0.05, -0.9])  # in the world, from the IMU, which only turns [m]
 
 
@@ -24,19 +25,29 @@ def error_and_sigma(*, bias=(0.0, 0.0, 0.0), **options):
     return run(bias=bias, **options)[0]
 
 
-def run(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), mounted=None, end=6.0):
+def run(
+    *,
+    limit=np.inf,
+    sole=True,
+    standing=True,
+    bias=(0.0, 0.0, 0.0),
+    mounted=None,
+    end=6.0,
+    drift=0.025,
+    **driven,
+):
     """The same, and the filter; the axes of the IMU may be turned to those of the body."""
-    tilt, readings, found, since = TiltFilter(FilterConfig()), ImuReadings(), [], 0.0
+    tilt, readings, found, since = TiltFilter(FilterConfig(velocity_drift=drift)), ImuReadings(), [], 0.0
     clipped, mounted = np.zeros(3), np.eye(3) if mounted is None else mounted
     readings.add(0.0, np.zeros(6))
-    for k in range(1, round(end / H)):
+    for k, (place, force_W, noise, error) in enumerate(zip(*shaking(round(end / H), **driven), strict=True)):
         t = k * H
         R, before = orientation(t) @ mounted, orientation(t - H) @ mounted
         rate = log_so3(before.T @ R) / H + np.array(bias)
         middle = orientation(t - 0.5 * H) @ mounted
-        reading = np.concatenate((STANDARD_GRAVITY * middle[2], np.clip(rate, -limit, limit)))
+        reading = np.concatenate((middle.T @ force_W + noise, np.clip(rate, -limit, limit)))
         shares, soles = np.array([float(standing)]), np.array([float(sole)])
-        feet = Feet((R.T @ FOOT)[None], R.T.copy()[None], shares, soles)
+        feet = Feet((R.T @ (FOOT - place) + error)[None], R.T.copy()[None], shares, soles)
         readings.add(H, reading)
         since, clipped, look = since + H, clipped + H * (np.abs(rate) > limit), None
         if tilt.looks(since):
@@ -48,6 +59,18 @@ def run(*, limit=np.inf, sole=True, standing=True, bias=(0.0, 0.0, 0.0), mounted
             wrong = np.linalg.norm(np.cross(z, R[2]))
             found.append(np.degrees([wrong, np.sqrt(np.trace(P) - z @ P @ z)]))
     return np.array(found), tilt
+
+
+def shaking(n, pushed=0.0, noise=0.0, encoders=0.0):
+    """Places of an IMU that is pushed [m/s^2], the force on it, its noise [m/s^2], that of the foot [m]."""
+    sizes = np.reshape([pushed, noise, encoders], (3, 1, 1))
+    forces, noises, errors = sizes * np.random.default_rng(0).normal(size=(3, n, 3))
+    places, velocity = np.zeros((n, 3)), np.zeros(3)
+    for k in range(1, n):
+        forces[k] -= 8.0 * velocity + 20.0 * places[k - 1]  # a damped spring holds it
+        places[k] = places[k - 1] + H * (velocity + 0.5 * H * forces[k])
+        velocity = velocity + H * forces[k]
+    return places, forces + STANDARD_GRAVITY * UP, noises, errors
 
 
 def test_an_exact_motion_is_followed():
@@ -81,6 +104,15 @@ def test_how_the_imu_is_mounted_changes_neither_error_nor_sigma():
     np.testing.assert_allclose(turned @ its.state.bias, tilt.state.bias, atol=1e-4)
 
 
+def test_shaking_of_the_accelerometer_counts_as_noise_where_it_is_no_motion():
+    """Noise: as good as a filter that is told of its size. Motion that contacts show: as sure as at rest."""
+    size, common = 8.0, {"encoders": 1e-3, "end": 12.0}
+    still, pushed, noisy = (run(**common, **more)[0] for more in ({}, {"pushed": 12.0}, {"noise": size}))
+    told, _tilt = run(**common, noise=size, drift=size * np.sqrt(H))
+    assert pushed[:, 1].mean() < 1.05 * still[:, 1].mean()
+    assert np.sqrt(np.mean(noisy[:, 0] ** 2)) < np.sqrt(np.mean(told[:, 0] ** 2))
+
+
 def test_without_contact_the_sigma_is_larger():
     usual, flying = error_and_sigma(), error_and_sigma(standing=False)
     assert flying[-1, 1] > usual[-1, 1]
@@ -98,7 +130,6 @@ def test_a_body_that_turns_evenly_about_one_axis_is_not_at_rest(rate, at_rest):
 
 
 GAINS = TwoStageConfig(alpha1=20.0, alpha2=100.0, gamma=3.0)
-UP = np.array([0.0, 0.0, 1.0])
 
 
 def unit(v):
