@@ -19,7 +19,7 @@ from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
-from inertial_estimation.models.joint_limits import may_turn, urdf_limits
+from inertial_estimation.models.joint_limits import possible_positions, urdf_limits, without_stops
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -98,7 +98,8 @@ class Signals:
         first, last = int(streams.joints.times_ns[0]), int(streams.joints.times_ns[-1])
         times = np.arange(LONGEST_S, (last - first) / NANOSECONDS - LONGEST_S, STEP_S)
         window = _window(streams)
-        values, slopes, bends = _smoothed(streams.joints, first, times, window, setup.robot.continuous_joints)
+        free = np.flatnonzero(without_stops(setup.robot))
+        values, slopes, bends = _smoothed(streams.joints, first, times, window, free)
         imu, imu_slope = np.full((2, len(times), 6), np.nan)
         if streams.imu is not None:
             imu, imu_slope, _ = _smoothed(streams.imu, first, times, window)
@@ -155,7 +156,7 @@ def _window(streams: RobotStreams) -> float:
 
 
 def _smoothed(
-    stream: Stream, first_ns: int, times_s: Array, window_s: float, continuous: Indices | None = None
+    stream: Stream, first_ns: int, times_s: Array, window_s: float, turning: Indices | None = None
 ) -> tuple[Array, Array, Array]:
     """Return value, slope and second derivative of a stream at some times, shape (N, c) each.
 
@@ -167,9 +168,9 @@ def _smoothed(
         return found[0], found[1], found[2]
     with np.errstate(invalid="ignore"):
         values = np.where(np.abs(values) < LARGEST, values, np.nan)
-    if continuous is not None and len(continuous):
+    if turning is not None and len(turning):
         values = values.copy()
-        values[:, continuous] = np.unwrap(np.nan_to_num(values[:, continuous]), axis=0)
+        values[:, turning] = np.unwrap(np.nan_to_num(values[:, turning]), axis=0)
     parts = max(1, round(STEP_S / max(float(np.median(np.diff(t))), 5e-4)))
     fine_s = STEP_S / parts
     half = max(1, round(0.5 * window_s / fine_s))
@@ -298,9 +299,8 @@ class Robot:
     Attributes:
         setup: The robot, its contacts and its IMU.
         names: Of the joints, n of them.
-        lower: Lowest plausible joint positions, -inf without limit [rad], shape (n,). Limits that allow a
-            turn are those of software: no stop keeps such a joint from turning further.
-        upper: Highest plausible joint positions, inf without limit [rad], shape (n,).
+        lower: Lowest possible joint positions, -inf without a stop [rad], shape (n,).
+        upper: Highest possible joint positions, inf without a stop [rad], shape (n,).
         speed: Largest joint speeds, inf without limit [rad/s], shape (n,).
         effort: Largest joint torques, inf without limit [Nm], shape (n,).
     """
@@ -308,9 +308,7 @@ class Robot:
     def __init__(self, setup: RobotSetup) -> None:
         self.setup, robot = setup, setup.robot
         self.names = robot.joint_names
-        limits = urdf_limits(robot)
-        turn = np.where(may_turn(limits.lower, limits.upper), np.inf, 0.0)
-        self.lower, self.upper = limits.lower - turn, limits.upper + turn
+        limits, (self.lower, self.upper) = urdf_limits(robot), possible_positions(robot)
         self.effort, self.speed = limits.effort, limits.velocity
         self.n_base, self.mass = robot.n_base, robot.total_mass
         self._forces = PredictedForces(robot, setup.contacts)

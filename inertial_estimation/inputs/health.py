@@ -10,7 +10,7 @@ from inertial_estimation.inputs.config import DEGREE, IMU_UNITS, JOINT_UNITS, Ro
 from inertial_estimation.inputs.sensors import FORCE, RATE
 from inertial_estimation.inputs.stream import PERIODIC, REPORTED_NS, Stream
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
+from inertial_estimation.models.joint_limits import possible_positions, urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, seconds
 
@@ -90,7 +90,8 @@ class UnitDetector:
 
     def __init__(self, robot: RobotModel, config: RobotInputConfig) -> None:
         """Take the robot, and the units that the parameters say, to which rows have been converted."""
-        self._limits, self._turning = urdf_limits(robot), robot.turning_joints
+        self._effort, self._turning = urdf_limits(robot).effort, robot.turning_joints
+        self._lower, self._upper = possible_positions(robot)
         self._imu = {"force": 1.0, "rate": 1.0} | unit_factors(config.imu.units, IMU_UNITS)
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
         self._si = {what for what in ("position", "velocity", "effort") if factors.get(what, 1.0) == 1.0}
@@ -128,11 +129,11 @@ class UnitDetector:
         q, v = rows[:, :m], rows[:, m : 2 * m]
         if len(q) < PERIODIC or times_ns[-1] - times_ns[0] < SHORTEST_NS or not np.isfinite(q).all():
             return ""
-        known = self._limits.of(joints.tolist())
-        angles = np.isin(joints, self._turning) & np.isfinite(known.lower)
-        (low, high), unit, limits = with_another_turn(known.lower, known.upper), 1.0, known.effort
+        low, high, limits = self._lower[joints], self._upper[joints], self._effort[joints]
+        angles, unit = np.isin(joints, self._turning) & np.isfinite(low), 1.0
         outside = [((s * q < low - BEYOND) | (s * q > high + BEYOND))[:, angles] for s in (1.0, DEGREE)]
-        if outside[0].sum() > MANY * outside[0].size and not outside[1].any() and "position" in self._si:
+        beyond = outside[0].sum() > MANY * outside[0].size and not outside[1].any()
+        if "position" in self._si and (beyond or _near(_speed_ratio(times_ns, q, v), DEGREE)):
             unit, found["deg"] = DEGREE, f"positions in deg (up to {np.abs(q).max():.0f})"
         ratio = _speed_ratio(times_ns, unit * q, v)
         for name in ("deg/s", "rpm"):

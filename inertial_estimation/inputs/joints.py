@@ -29,7 +29,7 @@ from inertial_estimation.inputs.stream import (
     StreamSpec,
 )
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
+from inertial_estimation.models.joint_limits import possible_positions, urdf_limits, without_stops
 from inertial_estimation.models.local_polynomials import end_slope_weights
 from inertial_estimation.models.robot_config import joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
@@ -253,11 +253,10 @@ def joint_range(
     """Return the range of positions, velocities (NaN: not measured) and perhaps efforts of some joints.
 
     Needed are joints and, if there are efforts, those of joints, each of shape (m,); what is not may be
-    anything. A joint whose limits allow a whole turn may go one turn beyond them, as its limits are those of
-    software.
+    anything.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
-    lower, upper = with_another_turn(limits.lower, limits.upper)
+    lower, upper = (end[list(joints)] for end in possible_positions(robot))
     highest = np.where(np.isfinite(upper), upper + POSITION_MARGIN, UNLIMITED)
     lowest = np.where(np.isfinite(lower), lower - POSITION_MARGIN, -UNLIMITED)
     speed = np.maximum(VELOCITY_FACTOR * limits.velocity, LEAST_VELOCITY)
@@ -303,7 +302,7 @@ class JointPart:
         spec = StreamSpec(name, (2 + effort) * m, plausible, delay, steady=slice(0, m), part_of=JOINTS)
         self.stream = Stream(spec, config.inputs, clocks)
         self.stream.finish, self._gap_ns = self._finish, round(NANOSECONDS * config.inputs.timeout)
-        self._turning = np.flatnonzero(np.isin(joints, robot.continuous_joints))
+        self._turning = np.flatnonzero(without_stops(robot)[joints])
         self._with_velocities = needs.velocities
         factors = unit_factors(config.joint_states.units, JOINT_UNITS)
         angles = np.isin(joints, robot.turning_joints)

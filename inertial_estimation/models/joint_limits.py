@@ -77,24 +77,21 @@ def urdf_limits(robot: RobotModel) -> JointLimits:
     )
 
 
-def may_turn(lower: Array, upper: Array) -> NDArray[np.bool_]:
-    """Return which joints of these limits [rad or m], infinite where there are none, may turn once."""
-    turning: NDArray[np.bool_] = upper - lower >= 2.0 * np.pi - LIMIT_ROUNDING
-    return turning
+def without_stops(robot: RobotModel) -> NDArray[np.bool_]:
+    """Return which joints may turn any number of times, shape (n,): those whose limits allow a whole turn.
 
-
-def with_another_turn(lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Widen the limits of joints that may turn once by a turn at either end.
-
-    No stop keeps such a joint from turning further: its limits are those of software, and descriptions often
-    give half of them (UR10: +-pi for +-2 pi).
-
-    Args:
-        lower: Smallest positions [rad or m], infinite where there are none, shape (n,).
-        upper: Largest positions, shape (n,).
+    Such limits are those of software, and descriptions often give half of them (UR10: +-pi for +-2 pi).
+    Encoders count the turns, or from -pi to pi.
     """
-    turns = np.where(may_turn(lower, upper), 2.0 * np.pi, 0.0)
-    return lower - turns, upper + turns
+    limits, turning = urdf_limits(robot), np.isin(np.arange(robot.n_joints), robot.turning_joints)
+    free: NDArray[np.bool_] = turning & (limits.upper - limits.lower >= 2.0 * np.pi - LIMIT_ROUNDING)
+    return free
+
+
+def possible_positions(robot: RobotModel) -> tuple[Array, Array]:
+    """Return the limits of joints that have stops, infinite of the others [rad or m], shape (n,) each."""
+    limits, free = urdf_limits(robot), without_stops(robot)
+    return np.where(free, -np.inf, limits.lower), np.where(free, np.inf, limits.upper)
 
 
 def joint_limits(robot: RobotModel) -> JointLimits:

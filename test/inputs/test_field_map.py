@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, parameters, swing
+from support.input_scenes import JOINTS_OF, MS, START, TURN, imu, inputs, parameters, swing
 from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
@@ -191,15 +191,17 @@ def test_specific_force_without_gravity_is_named():
     assert "without gravity" in play(force=0.02).units()[IMU]
 
 
-def test_a_joint_whose_limits_are_a_turn_may_turn_further():
-    limit, times = (-3.1416, 3.1416, 40, 20), START + 4 * MS * np.arange(500)
-    swings = joint_xml("swing", "base", "arm", limit=limit)
+@pytest.mark.parametrize(("factor", "said"), [(1.0, ""), (DEGREES, "positions in deg")])
+def test_a_joint_whose_limits_are_a_turn_may_turn_further_and_is_in_degrees_by_its_speed(factor, said):
+    swings, times = joint_xml("swing", "base", "arm", limit=TURN), START + 4 * MS * np.arange(500)
     robot = RobotModel.from_urdf(
         robot_xml(link_xml("base"), link_xml("arm", 1.0), swings), floating_base=False
     )
     q, v = swing(np.linspace(0.0, 2.0, 500))
-    rows = np.column_stack((q + 4.0, v, np.zeros(500)))
-    assert UnitDetector(robot, parameters()).joints(np.array([0]), times, rows) == ""
+    rows = np.column_stack((factor * (q + 40.0), v, np.zeros(500)))
+    sentence = UnitDetector(robot, parameters()).joints(np.array([0]), times, rows)
+    assert said in sentence
+    assert bool(said) == bool(sentence)
 
 
 @pytest.mark.parametrize(

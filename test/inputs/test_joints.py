@@ -249,12 +249,15 @@ def test_velocities_that_are_not_measured_are_derived(sent, rate):
     assert "derived from positions" in robot.joints.velocity_source
 
 
-def test_angles_of_joints_without_limits_are_continuous():
-    robot, begun_late, names = inputs(spin=True), inputs(spin=True), None
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("kind", ["continuous", "revolute"])
+def test_angles_of_joints_without_stops_are_continuous(kind, counted):
+    """Limits of a whole turn are those of software; encoders count turns, or from -pi to pi."""
+    robot, begun_late, names = inputs(spin=kind), inputs(spin=kind), None
     for k in range(400):
         stamp, angle = START + 5 * MS * k, 0.02 * k
         names = robot.joints.stream.spec.name
-        q = [0.0, 0.0, 0.0, 0.0, (angle + np.pi) % (2 * np.pi) - np.pi]
+        q = [0.0, 0.0, 0.0, 0.0, 40.0 + angle if counted else (angle + np.pi) % (2 * np.pi) - np.pi]
         reading = JointReading(stamp, (*JOINTS_OF, "spin"), np.array(q), np.array([0.0] * 4 + [4.0]))
         robot.push(IMU, imu(stamp + 2 * MS), stamp + 2 * MS)
         robot.push(JOINTS, reading, stamp)

@@ -37,10 +37,12 @@ PARTS = [
     *_leg("L", 0.1),
     *_leg("R", -0.1),
 ]
-SPIN = (link_xml("wheel", 1), joint_xml("spin", "base", "wheel", "0 0 1", kind="continuous"))
+TURN = (-3.1416, 3.1416, 40, 20)  # limits of software
 
 
-def setup(*, spin=False, **changes):
+def setup(*, spin="", **changes):
+    """The robot, also with a wheel by a joint of a kind."""
+    wheel = link_xml("wheel", 1), joint_xml("spin", "base", "wheel", "0 0 1", kind=spin, limit=TURN)
     config = RobotConfig(
         **{
             "imu_frame": "imu_link",
@@ -49,7 +51,7 @@ def setup(*, spin=False, **changes):
             **changes,
         }
     )
-    return robot_from_config(config, robot_xml(*PARTS, *(SPIN if spin else ())))
+    return robot_from_config(config, robot_xml(*PARTS, *(wheel if spin else ())))
 
 
 def parameters(**values):
@@ -59,7 +61,7 @@ def parameters(**values):
     )
 
 
-def inputs(config=None, *, sources=None, spin=False, robot=None, steps=STEPS, needs=NEEDS, **options):
+def inputs(config=None, *, sources=None, spin="", robot=None, steps=STEPS, needs=NEEDS, **options):
     chosen = setup(spin=spin) if robot is None else robot
     given = {} if sources is None else sources
     return RobotInputs(chosen, config or parameters(), steps, needs, sources=given, **options)
