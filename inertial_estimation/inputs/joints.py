@@ -323,7 +323,7 @@ class JointPart:
                 values.take(order.places, out=row[k * m : (k + 1) * m])
         needed = self._needed
         if len(needed) and math.isnan(row[needed[0]]) and np.isnan(row[needed]).all():
-            return self.stream.refuse(DropReason.UNFIT, NO_EFFORT, arrival_ns)
+            return self.stream.refuse(DropReason.UNUSABLE, NO_EFFORT, arrival_ns)
         row *= self._scale
         row[:m] += self._offset
         return self.stream.push(reading.stamp_ns, row, arrival_ns)
@@ -393,7 +393,7 @@ class JointInput:
             try:
                 self._known[key] = self._of(reading.names, source)
             except MeasurementError as error:
-                return self.stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+                return self.stream.refuse(DropReason.UNUSABLE, str(error), arrival_ns)
         order, part = self._known[key]
         stored = part.push(reading, order, arrival_ns)
         if self.parts != [self._whole]:
@@ -444,7 +444,7 @@ class JointInput:
             if self._partial or not np.isnan(row[self._needed]).any():
                 self.stream.ring.append(sample.time_ns, sample.stamp_ns, row)
             elif not ended.isdisjoint(self._used):
-                self.stream.drop(DropReason.UNFIT, "some joints have no messages any more")
+                self.stream.drop(DropReason.UNUSABLE, "some joints have no messages any more")
 
     def _choose(self) -> None:
         """Use parts that arrive before those that ended, larger ones first, as they came."""

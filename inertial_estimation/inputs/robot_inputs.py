@@ -199,7 +199,7 @@ class RobotInputs:
             try:
                 store(reader.read(message), arrival_ns, reader.frame_id)
             except MeasurementError as error:
-                stream.refuse(DropReason.UNFIT, str(error), arrival_ns)
+                stream.refuse(DropReason.UNUSABLE, str(error), arrival_ns)
             self._collect()
 
         return take

@@ -39,7 +39,7 @@ class DropReason(Enum):
     BACKWARD_STAMP = "backward stamp"  # shortly before that of the reading before
     STRAY_STAMP = "stray stamp"  # far from those of the readings before and after it
     OVERRUN = "overrun"  # it waited until the buffer was full
-    UNFIT = "does not fit the model"  # names or lengths
+    UNUSABLE = "unusable message"  # damaged, or of names, lengths or fields that do not fit
     NO_DIRECTION = "quaternion without direction"
 
 

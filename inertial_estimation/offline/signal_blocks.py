@@ -83,7 +83,7 @@ class BlockStream:
         found = {}
         for name, stream in self._inputs.streams.items():
             for reason, count in stream.drops.counts.items():
-                text = stream.drops.examples[reason] if reason is DropReason.UNFIT else reason.value
+                text = stream.drops.examples[reason] if reason is DropReason.UNUSABLE else reason.value
                 found[f"{name}: {text}"] = count
         return {**found, **self._left_out, **({f"{JOINTS}: {GAPS}": n} if (n := self._grid.gaps) else {})}
 

@@ -156,15 +156,15 @@ class TiltFilter(TiltObserver):
                 self._take_alignment(shown)
             return
         velocity, vertical, bias, offset, _covariance = self.state
-        propagate(h, reading, velocity, vertical, bias, offset, self._carried.origin, self._carried.axes)
+        propagate(h, reading, velocity, vertical, bias, offset, self._odometry.origin, self._odometry.axes)
         if look is not None:
             feet, imu = look
-            self._carried.time += imu.time
+            self._odometry.time += imu.time
             spread(self.state, imu.time, imu.rate, self._noise(imu), self._turns)
             self._take_clipping(feet, imu.clipped)
             if feet is not None:
                 self._measure_contacts(feet)
-                self._carried.see(feet, vertical)
+                self._odometry.restart(feet, vertical)
                 self._alone = 0.0 if feet.shares.any() else self._alone
             self._measure_freedom(imu.time)
             self._measure_rest(imu)
@@ -212,7 +212,7 @@ class TiltFilter(TiltObserver):
         The variance of a contact velocity is s^2 over the share of the contact in the weight; s^2 is the mean
         of what the residuals show beyond the filter's own covariance (expectation maximisation).
         """
-        T, last, rows = self._carried.time, self.residual, self._carried.rows(feet)
+        T, last, rows = self._odometry.time, self.residual, self._odometry.rows(feet)
         if rows is None:
             return
         n, level = len(feet.shares), self.contact_noise**2
@@ -247,16 +247,16 @@ class TiltFilter(TiltObserver):
         """About axes at the end of the gyroscope's range, soles show the rotation, or nothing does."""
         if not clipped.any():
             return
-        state, carried = self.state, self._carried
+        state, odometry = self.state, self._odometry
         variance = CLIPPED_TIME * CLIPPED_SIGMA**2 * clipped
-        rows = carried.rows(feet)
+        rows = odometry.rows(feet)
         flat = np.zeros(1) if rows is None else rows.shares[len(rows.shares) // 2 :]
         if rows is not None and flat.any():
-            missed = carried.time * (flat @ rows.innovations[len(flat) :]) / flat.sum()
+            missed = odometry.time * (flat @ rows.innovations[len(flat) :]) / flat.sum()
             R = exp_so3(np.where(clipped > 0.0, missed, 0.0))
             state.velocity[:], state.vertical[:] = R @ state.velocity, R @ state.vertical
-            carried.origin[:], carried.axes[:] = R @ carried.origin, carried.axes @ R.T
-            variance = np.minimum(variance, SOLE_NOISE * carried.time)
+            odometry.origin[:], odometry.axes[:] = R @ odometry.origin, odometry.axes @ R.T
+            variance = np.minimum(variance, SOLE_NOISE * odometry.time)
         state.covariance[3:6, 3:6] += np.diag(variance)
         self.variance_factor = max(self.variance_factor, 1.0)
 

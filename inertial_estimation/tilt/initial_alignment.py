@@ -1,6 +1,6 @@
 """Velocity and vertical at the start, or after a gap, by least squares over a short window in any motion.
 
-In the frame of the IMU at the start of the window, to which the gyroscope carries all later vectors, the
+In the frame of the IMU at the start of the window, to which the gyroscope turns all later vectors, the
 velocity is
 
     v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
@@ -38,7 +38,7 @@ class InitialAlignment:
         self._normal = np.diag([1.0 / VELOCITY_SIGMA**2, 1.0 / ACCELERATION_SIGMA**2])
         self._right = np.zeros((2, 3))
 
-    def turn(self, h: float, rate: Array, force: Array) -> None:
+    def propagate(self, h: float, rate: Array, force: Array) -> None:
         """Take the mean readings over a step.
 
         Args:
@@ -51,7 +51,7 @@ class InitialAlignment:
         self._R = self._R @ exp_so3(h * rate)
         self.time += h
 
-    def see(self, interval: float, velocity: Array) -> None:
+    def add_velocity(self, interval: float, velocity: Array) -> None:
         """Take the mean velocity that contacts show over the last interval.
 
         Args:

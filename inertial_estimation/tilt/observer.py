@@ -80,28 +80,28 @@ def contact_rows(
     return rows
 
 
-class Carried:
-    """The contacts at the last look, and the frame that the IMU had then, carried along since.
+class ContactOdometry:
+    """Motion of the IMU over the contacts of the last look, whose frame is propagated since.
 
     Attributes:
         feet: The contacts then; None where they were not known.
         time: Since then [s].
         origin: Origin of that frame as it is expected now, in the IMU frame; zero where the gyroscope alone
-            carries it; changed in place [m], shape (3,).
+            propagates it; changed in place [m], shape (3,).
         axes: Its axes as they are expected now, one in each row; changed in place, shape (3, 3).
     """
 
     def __init__(self, radius: float) -> None:
         """Begin without contacts; those of round feet lie a radius [m] below their frames."""
         self._radius = radius
-        self.see(None, np.zeros(3))
+        self.restart(None, np.zeros(3))
 
-    def see(self, feet: Feet | None, up_I: Array) -> None:
+    def restart(self, feet: Feet | None, up_I: Array) -> None:
         """Begin with these contacts and the vertical now, shape (3,)."""
         self.feet, self._below, self.time = feet, -self._radius * up_I, 0.0
         self.origin, self.axes = np.zeros(3), np.eye(3)
 
-    def turn(self, h: float, rate: Array) -> None:
+    def propagate(self, h: float, rate: Array) -> None:
         """Take the mean angular rate, bias removed [rad/s], shape (3,), over a step of h seconds."""
         self.axes, self.time = self.axes @ exp_so3(h * rate), self.time + h
 
@@ -117,7 +117,7 @@ class Carried:
         return contact_rows(self.feet, feet, self._below, self.origin, self.axes, self.time)
 
     def velocity(self, feet: Feet) -> Array | None:
-        """Return the mean velocity by contacts that stand, where the gyroscope alone carries [m/s]."""
+        """Return the mean velocity by contacts that stand, where the gyroscope alone propagates [m/s]."""
         rows = self.rows(feet)
         return None if rows is None else feet.shares @ rows.innovations[: len(feet.shares)]
 
@@ -174,7 +174,7 @@ class TiltObserver(ABC):
         up = np.array([0.0, 0.0, 1.0])
         self.state = TiltState(np.zeros(3), up, bias, np.zeros(3), P)
         self.aligning, self.without_gravity = True, False
-        self._alignment, self._carried = InitialAlignment(), Carried(radius)
+        self._alignment, self._odometry = InitialAlignment(), ContactOdometry(radius)
 
     def _align(self, h: float, reading: Array, look: Look | None) -> Array | None:
         """Collect readings and contact velocities, and begin with their vertical when the time is over.
@@ -182,14 +182,14 @@ class TiltObserver(ABC):
         Returns:
             Then the covariance of the errors of one axis; see `InitialAlignment.solve`.
         """
-        alignment, carried, rate = self._alignment, self._carried, reading[3:] - self.state.bias
-        alignment.turn(h, rate, reading[:3])
-        carried.turn(h, rate)
+        alignment, odometry, rate = self._alignment, self._odometry, reading[3:] - self.state.bias
+        alignment.propagate(h, rate, reading[:3])
+        odometry.propagate(h, rate)
         if look is None:
             return None
-        velocity, covariance = None if look.feet is None else carried.velocity(look.feet), None
+        velocity, covariance = None if look.feet is None else odometry.velocity(look.feet), None
         if velocity is not None:
-            alignment.see(carried.time, velocity)
+            alignment.add_velocity(odometry.time, velocity)
         if alignment.time >= STARTUP:
             found = alignment.solve()
             self.aligning, self.without_gravity = found is None, found is None
@@ -198,7 +198,7 @@ class TiltObserver(ABC):
             else:
                 self.state.velocity[:], self.state.vertical[:], covariance = found
         if look.feet is not None or not self.aligning:  # by the velocity, too, from here on
-            carried.see(look.feet, self.state.vertical)
+            odometry.restart(look.feet, self.state.vertical)
         return covariance
 
     def level(self, force: Array) -> None:

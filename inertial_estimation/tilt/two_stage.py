@@ -162,10 +162,10 @@ class TwoStageObserver(TiltObserver):
             self._align(h, reading, look)
             self._intermediate = vertical.copy()
             return
-        self._carried.turn(h, rate)
-        y_v = None if feet is None else self._carried.velocity(feet)
+        self._odometry.propagate(h, rate)
+        y_v = None if feet is None else self._odometry.velocity(feet)
         if feet is not None:
-            self._carried.see(feet, vertical)
+            self._odometry.restart(feet, vertical)
         before = TwoStageState(velocity, self._intermediate, vertical)
         after = two_stage_step(before, self.config, h, rate, force, y_v)
         velocity[:], vertical[:], self._intermediate = after.velocity, after.vertical, after.intermediate

@@ -36,7 +36,7 @@ from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial.rotations import exp_so3, log_so3
 from inertial_estimation.tilt.base_estimator import ObserverStep, tilt_observer
 from inertial_estimation.tilt.config import TiltPipelineConfig
-from inertial_estimation.tilt.observer import Carried
+from inertial_estimation.tilt.observer import ContactOdometry
 from inertial_estimation.tilt.pipeline import TiltPipeline
 from inertial_estimation.tuning.division import Division
 from inertial_estimation.tuning.recorded_run import RecordedRun
@@ -214,20 +214,20 @@ def verticals_of(steps: Sequence[ObserverStep], radius: float) -> tuple[NDArray[
 
 def intervals_of(steps: Sequence[ObserverStep], radius: float) -> Intervals:
     """Return what is measured from one look to the next; steps after the last one do not count."""
-    carried, rows = Carried(radius), list[tuple[float, Array, Array, Array]]()
+    odometry, rows = ContactOdometry(radius), list[tuple[float, Array, Array, Array]]()
     time, turned, pushed = 0.0, np.eye(3), np.zeros(3)
     for step in steps:
         h, rate = step.h, step.reading[3:] - step.bias
         pushed = pushed + h * (turned @ exp_so3(0.5 * h * rate) @ step.reading[:3])
         time, turned = time + h, turned @ exp_so3(h * rate)
-        carried.turn(h, rate)
+        odometry.propagate(h, rate)
         if step.look is not None and time > 0.0:
             w = log_so3(turned) / time
             half = exp_so3(0.5 * time * w)  # middle from end
             feet, velocity = step.look.feet, None
             if feet is not None:
-                velocity = carried.velocity(feet) if carried.time < 1.5 * time else None
-                carried.see(feet, step.vertical)
+                velocity = odometry.velocity(feet) if odometry.time < 1.5 * time else None
+                odometry.restart(feet, step.vertical)
             y_v = np.full(3, np.nan) if velocity is None else half @ velocity
             rows.append((time, w, half.T @ pushed / time, y_v))
             time, turned, pushed = 0.0, np.eye(3), np.zeros(3)

@@ -19,7 +19,7 @@ def test_damaged_bytes_are_counted_and_named():
     push = robot.connect(IMU, IMU_TYPE)
     push(b"\x00\x01\x00\x00abc", START)
     assert "7 bytes are no sensor_msgs/msg/Imu" in robot.streams[IMU].drops.summary
-    assert robot.streams[IMU].drops.counts == {DropReason.UNFIT: 1}
+    assert robot.streams[IMU].drops.counts == {DropReason.UNUSABLE: 1}
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e9, 1e300])
