@@ -1,9 +1,10 @@
 """The data of a running pipeline against the robot's description: judged after the start, and on request.
 
-Nothing is done between two steps. Where health is asked for, new rows are copied out of the rings of the
-inputs; once they span five seconds, one call judges all of them, which a node lets another process execute.
-What it finds is a suspicion, and the next five seconds are judged in its place: a load that is handed over
-meanwhile, or a hand on the robot, fits no description, but not for long.
+Nothing is done between two steps. Where health is asked for, new rows of the inputs are copied, of an input
+whose readings are mostly impossible (degrees) those. Once they span five seconds, one call judges all of
+them, which a node lets another process execute. What it finds is a suspicion, and the next five seconds are
+judged in its place: a load that is handed over meanwhile, or a hand on the robot, fits no description, but
+not for long.
 """
 
 from collections.abc import Callable
@@ -61,7 +62,8 @@ class LiveChecks:
 
     def _begin_span(self) -> None:
         self._rows = StreamCollector(self._robot[0], SPAN_S)
-        self._taken = {name: self._inputs.streams[name].ring.newest_ns for name in self._names()}
+        newest = {name: self._inputs.streams[name].raw()[0][-1:] for name in self._names()}
+        self._taken = {name: int(times[0]) for name, times in newest.items() if len(times)}
         self._clears = self._inputs.streams[JOINTS].ring.clears
         self._pending: Callable[[], Results | None] | None = None
         self._results: Results | None = None
@@ -110,13 +112,12 @@ class LiveChecks:
         joints, names = self._inputs.joints, self._names()
         assert joints is not None
         for name, kept in names.items():
-            ring = self._inputs.streams[name].ring
-            newest, last = ring.newest_ns, self._taken.get(name)
-            if newest is None or newest == last:
+            times, rows = self._inputs.streams[name].raw()
+            new = times > self._taken.get(name, 0)
+            if not new.any():
                 continue
-            times, rows = ring.window(int(ring.time[ring.begin]) if last is None else last + 1, newest)
-            self._rows.push(kept, times, joint_rows(rows, joints.columns) if name == JOINTS else rows)
-            self._taken[name] = newest
+            taken, self._taken[name] = rows[new], int(times[-1])
+            self._rows.push(kept, times[new], joint_rows(taken, joints.columns) if name == JOINTS else taken)
         if self._rows.duration_s < SPAN_S - 2e-9 * SLACK_NS:
             return
         self._rows.notes = {kept: self._notes(name) for name, kept in names.items()}

@@ -10,7 +10,7 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, did
 from inertial_estimation.inputs.alignment import AlignedSample, Aligner, Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.field_map import FieldMap
-from inertial_estimation.inputs.health import UnitDetector, repeats, stream_health
+from inertial_estimation.inputs.health import repeats, stream_health
 from inertial_estimation.inputs.joints import JOINTS, JointInput, JointNeeds
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -105,7 +105,7 @@ class RobotInputs:
         self.streams = {stream.spec.name: stream for stream in streams}
         others = [stream for stream in streams if stream.spec.name != steps.driver]
         self.aligner = Aligner(self.streams[steps.driver], others, inputs, steps)
-        self.setup, self._units = setup, UnitDetector(robot, config)
+        self.setup = setup
         # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
@@ -219,22 +219,13 @@ class RobotInputs:
         samples, self._samples = self._samples, []
         return samples
 
-    def units(self) -> dict[str, str]:
-        """Say which inputs are in other units than the parameters say, with what mends it, by their names."""
-        found = {} if self.imu is None else {IMU: self._units.imu(*self.imu.stream.raw())}
-        if self.joints is not None:
-            parts = self.joints.parts
-            of_parts = (self._units.joints(part.joints, *part.stream.raw()) for part in parts)
-            found[JOINTS] = next(filter(None, of_parts), "")
-        return {name: sentence for name, sentence in found.items() if sentence}
-
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
         timeout = self.aligner.timeout
         of_joints = [] if self.joints is None else self.joints.notes(now_ns, timeout)
         quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}
         repeated = repeats([s for name, s in self.streams.items() if name not in quiet])
-        said = self.units(), self.aligner.late(), {JOINTS: "; ".join(of_joints)}, repeated
+        said = self.aligner.late(), {JOINTS: "; ".join(of_joints)}, repeated
         return [
             stream_health(stream, now_ns, timeout, [notes.get(name, "") for notes in said])
             for name, stream in self.streams.items()

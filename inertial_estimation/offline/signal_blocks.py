@@ -155,7 +155,7 @@ class BlockStream:
         examples = list(filter(None, self._inputs.streams[JOINTS].drops.examples.values()))
         said = (*dropped, *examples)
         lacking = self._velocities and any("velocity" in text for text in said)
-        hints = [f"{name}: {said}" for name, said in self._inputs.units().items()]
+        hints = ["`inertial-estimation check` finds other units, and what else does not fit"]
         if not why:
             hints.append(
                 "lock joints that it lacks (locked_joints), or add their topic (joint_states.topics)"

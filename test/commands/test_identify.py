@@ -169,7 +169,10 @@ def test_bad_arguments_are_told_in_one_line(folder, bag, options, message, refus
     ("change", "message"),
     [
         (lambda r, _first: replace(r, effort=None), "no effort"),
-        (lambda r, _first: replace(r, effort=1000.0 * r.effort), "times the limits of the joints"),
+        (
+            lambda r, _first: replace(r, effort=1000.0 * r.effort),
+            "effort of shoulder is -1.001e+04 Nm, limit -400",
+        ),
         (lambda r, first: replace(first, stamp_ns=r.stamp_ns), "stands still"),
     ],
 )

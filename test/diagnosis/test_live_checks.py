@@ -13,7 +13,7 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import NANOSECONDS, HealthLevel, JointReading
+from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
 
 
 def pipeline_of(recorded, link, **rows):
@@ -61,6 +61,36 @@ def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
     assert levels == [HealthLevel.OK] * 5 + [HealthLevel.WARN] * 5 + [HealthLevel.ERROR] * 2
     assert arm[6].message.startswith("suspected, checked again: ")
     assert "effort sign" in str(arm[-1].values)
+
+
+DEGREES = 180.0 / np.pi
+UNITS = {  # of specific force and angular rate; of positions, velocities and efforts
+    "name g in imu.units, name deg/s in imu.units": ((1 / 9.80665, DEGREES), (1, 1, 1)),
+    "name deg in joint_states.units": ((1, 1), (DEGREES, 1, 1)),
+    "name deg and deg/s in joint_states.units": ((1, 1), (DEGREES, DEGREES, 1)),
+    "name deg/s in joint_states.units": ((1, 1), (1, DEGREES, 1)),
+    "set drive_gains": ((1, 1), (1, 1, 1000)),
+}
+
+
+@pytest.mark.parametrize("remedy", UNITS)
+def test_other_units_are_named_with_the_parameter_that_mends_them(remedy):
+    """Also where all readings are impossible in those of the parameters, and dropped."""
+    (force, rate), of_joints = UNITS[remedy]
+
+    def sent(sample):
+        if isinstance(sample, ImuSample):
+            return ImuSample(sample.stamp_ns, force * sample.specific_force_I, rate * sample.angular_rate_I)
+        if isinstance(sample, JointReading):
+            values = sample.position, sample.velocity, sample.effort
+            values = (factor * value for factor, value in zip(of_joints, values, strict=True))
+            return JointReading(sample.stamp_ns, sample.names, *values)
+        return sample
+
+    legs = recorded("talos", 12.0, locked_joints=ARMS)
+    last = feed(legs, pipeline_of(legs, "torso_2_link"), sent)[-1]
+    assert last.level is HealthLevel.ERROR
+    assert all(part in last.message for part in remedy.split(", "))
 
 
 def test_an_error_that_does_not_last_is_not_confirmed(panda):
