@@ -33,9 +33,10 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
             f"{listing(report.held, limit=MOST_NAMES)} (--links '*' identifies all)"
         )
     if report.inflation > FACTOR:
+        lacking = "something" if result.friction else "something, as friction (friction.joints)"
         found.append(
-            "residuals are correlated over time, as where the model lacks something: standard deviations are "
-            f"{math.sqrt(report.inflation):.1f} times those of noise (contained in the numbers here)"
+            f"residuals are correlated over time, as where the model lacks {lacking}: standard deviations "
+            f"are {math.sqrt(report.inflation):.1f} times those of noise (contained in the numbers here)"
         )
     if result.cost > FACTOR * report.cost_least_squares and not result.relative_error < COST_FLOOR:
         found.append(

@@ -77,6 +77,7 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
             *entries,
             Entry("links", list(survey.links), "the last link, with what the arm holds"),
             Entry("noise", {"torque": _rounded(noise.torque)}, "of efforts, from what the weight needs"),
+            Entry("friction", {"joints": ["*"]}, "of drives; without it, it goes into the inertias"),
             Entry("contact_wrenches", "none"),
         )
     forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
@@ -98,16 +99,16 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
 
 
 def _noise(survey: Survey) -> MeasurementNoise:
-    """Return the noise of the measurement: of an arm by what its weight needs, if its limits are larger."""
+    """Return the noise of the measurement: of an arm by what its weight needs."""
     noise = MeasurementNoise().for_robot(survey.robot)
     if survey.legged:
         return noise
-    return replace(noise, torque=min(noise.torque, DEFAULTS["torque"] * survey.effort / STRONG))
+    return replace(noise, torque=DEFAULTS["torque"] * survey.effort / STRONG)
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:
     share = min(survey.robot.total_mass / FULL_SIZE, 1.0)
-    ratio = min(_noise(survey).torque / DEFAULTS["torque"], 1.0)
+    ratio = _noise(survey).torque / DEFAULTS["torque"]
     effort = max(REALISTIC.effort * ratio, LEAST_EFFORT_NOISE * survey.legged)
     force = max(REALISTIC.force * share, LEAST_FORCE_NOISE)
     sensors: dict[str, Any] = {

@@ -11,7 +11,7 @@ from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
@@ -296,6 +296,23 @@ def test_an_arm_begins_where_its_efforts_hold_it() -> None:
     )
     assert np.abs(torques).max() < 10.0
     assert survey.effort == pytest.approx(9.81 * (2 * 0.5 + 1), rel=0.05)
+
+
+@pytest.mark.parametrize("mount", ["0 0 0", "1.5708 0 0", "0 1.5708 0"])
+def test_noise_of_an_arm_follows_its_weight_on_floor_and_wall(mount: str) -> None:
+    def noise(weight: float) -> float:
+        arm = joined(
+            ("first", "base", "upper", weight, f"0 0 0/{mount}"),
+            ("second", "upper", "lower", weight, "0.3 0 0"),
+            ("third", "lower", "tip", weight, "0.3 0 0"),
+        )
+        entries = {entry.name: entry.value for entry in node_entries(survey_of(arm))[INERTIAL_NODE]}
+        assert entries["friction"] == {"joints": ["*"]}
+        return float(entries["noise"]["torque"])
+
+    # 0.5 Nm for 100 Nm of weight: two bodies on levers of 0.3 and 0.6 m
+    assert noise(20.0) == pytest.approx(0.5 * 20.0 * 9.807 * (0.3 + 0.6) / 100.0, rel=0.1)
+    assert noise(200.0) == pytest.approx(10.0 * noise(20.0), rel=0.1)
 
 
 def test_a_robot_whose_base_frame_lies_at_its_feet_stands() -> None:
