@@ -405,7 +405,8 @@ class JointInput:
     def _of(self, names: tuple[str, ...], source: str) -> tuple[JointOrder, JointPart]:
         """Return the part that names belong to, which may be a new one."""
         order = self._names.order(names)
-        self.stream.remarks["names"] = order.remark
+        if order.remark:
+            self.stream.remarks["names"] = order.remark
         for part in self.parts:
             if part.source == source and np.array_equal(part.joints, order.joints):
                 return order, part

@@ -1,6 +1,6 @@
 """Markers for RViz and Foxglove: gravity, contacts, centres of mass, and payloads as spheres.
 
-As in `estimate_messages`, fields are written by name, so each function serves the message classes of rclpy
+As in `inputs.messages`, fields are written by name, so each function serves the message classes of rclpy
 and those of `rosbags`. Markers are given in the frame of the base or of a link; the tool places them by the
 transforms of a robot_state_publisher. They expire when no newer ones come.
 """

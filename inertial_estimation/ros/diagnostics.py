@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
-from inertial_estimation.recordings.estimate_messages import health_to_msg
 from inertial_estimation.recordings.watch_record import REPORT_PERIOD
+from inertial_estimation.ros.messages import health_to_msg
 from inertial_estimation.ros.qos import create_output
 from inertial_estimation.signals import Health, HealthLevel
 
@@ -100,9 +100,7 @@ class Diagnostics:
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         name = self._node.get_fully_qualified_name().lstrip("/")  # /diagnostics is shared by all robots
-        array.status = [
-            health_to_msg(part, name, DiagnosticStatus(), KeyValue, self.hardware_id) for part in parts
-        ]
+        array.status = [health_to_msg(part, name, self.hardware_id) for part in parts]
         self._publisher.publish(array)
         logger = self._node.get_logger()
         self._periods += 1

@@ -15,10 +15,14 @@ from inertial_estimation.inertial.located_events import LocatedEvents
 from inertial_estimation.inertial.model import torque_errors_of
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.inputs.messages import inertia_to_msg, wrench_to_msg
-from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
 from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.ros.messages import event_to_array, torque_command_to_msg
+from inertial_estimation.ros.messages import (
+    event_to_array,
+    external_wrench_of,
+    torque_command_to_msg,
+    torque_residual_to_msg,
+)
 from inertial_estimation.ros.outputs import Figures, MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS

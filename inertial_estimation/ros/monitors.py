@@ -24,10 +24,9 @@ from inertial_estimation.configuration.node_names import (
     TILT_NODE,
 )
 from inertial_estimation.inputs.messages import JOINT_STATE_TYPE
-from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.watch_record import LiveRecord, WatchRecord
-from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.messages import health_from_msg, message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE, SENSOR_INPUT
 from inertial_estimation.signals import Health
 

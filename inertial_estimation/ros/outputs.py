@@ -7,8 +7,8 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
-from inertial_estimation.recordings.estimate_messages import figures_to_msg
 from inertial_estimation.recordings.marker_messages import MarkerPace, NewMarker
+from inertial_estimation.ros.messages import figures_to_msg
 from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import seconds
 from inertial_estimation.telemetry import Telemetry

@@ -9,9 +9,8 @@ from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
 
 from inertial_estimation.inputs.messages import orientation_to_msg
-from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.marker_messages import NewMarker, tilt_markers
-from inertial_estimation.ros.messages import base_state_to_transform
+from inertial_estimation.ros.messages import base_state_to_transform, odometry_to_msg, tilt_to_msg
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.signals import BaseEstimate

@@ -12,10 +12,9 @@ from inertial_estimation.inputs.messages import inertia_to_msg
 from inertial_estimation.payload.estimate import PayloadEstimate, PayloadTelemetry
 from inertial_estimation.payload.pipeline import TrunkPayloadPipeline
 from inertial_estimation.payload.report import events_of
-from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.marker_messages import NewMarker, link_markers
 from inertial_estimation.ros.diagnostics import log_health
-from inertial_estimation.ros.messages import event_to_array
+from inertial_estimation.ros.messages import base_reference_to_msg, event_to_array
 from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.qos import EVENTS, LATCHED

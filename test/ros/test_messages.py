@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, QuaternionStamped, Vector3Stamped
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,9 +16,8 @@ from std_msgs.msg import Float64MultiArray
 import inertial_estimation as ie
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.inputs.messages import orientation_to_msg, stamp_from_msg
-from inertial_estimation.recordings import estimate_messages
-from inertial_estimation.recordings.estimate_messages import UNKNOWN_VARIANCE, base_reference_to_msg
 from inertial_estimation.ros import messages
+from inertial_estimation.ros.messages import UNKNOWN_VARIANCE, base_reference_to_msg
 from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
@@ -47,7 +45,7 @@ def test_orientation_and_tilt_describe_the_same_rotation():
     R_WB = exp_so3(np.array([0.3, -0.2, 1.0]))
     estimate = base_estimate(R_WB, np.eye(3), stamp_ns=3_000_000_005)
     orientation = over_the_wire(orientation_to_msg(estimate.state, QuaternionStamped(), "odom"))
-    tilt = over_the_wire(estimate_messages.tilt_to_msg(estimate, Vector3Stamped(), "base"))
+    tilt = over_the_wire(messages.tilt_to_msg(estimate, Vector3Stamped(), "base"))
     sample = messages.message_reader(QuaternionStamped)(serialize_message(orientation))
     same(sample.quaternion_xyzw, estimate.state.quaternion_xyzw)
     assert sample.stamp_ns == stamp_from_msg(tilt.header.stamp) == 3_000_000_005
@@ -58,7 +56,7 @@ def test_orientation_and_tilt_describe_the_same_rotation():
 def test_covariance_is_turned_into_world_axes():
     quarter_about_z = exp_so3(np.array([0.0, 0.0, math.pi / 2]))  # base x points along world y
     estimate = base_estimate(quarter_about_z, np.diag([4.0, 1.0, 9.0]))
-    msg = over_the_wire(estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
+    msg = over_the_wire(messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
     covariance = np.array(msg.pose.covariance).reshape(6, 6)
     np.testing.assert_allclose(covariance[3:, 3:], np.diag([1.0, 4.0, 9.0]), atol=1e-12)
     for part in (msg.pose, msg.twist):
@@ -81,32 +79,32 @@ def test_a_reused_message_has_the_covariances_of_its_estimate_alone():
         velocity_covariance_B=np.diag([1.0, 2.0, 3.0]),
         position_variance=0.5,
     )
-    used = estimate_messages.odometry_to_msg(full, Odometry(), "w", "b")
+    used = messages.odometry_to_msg(full, Odometry(), "w", "b")
     pose, twist = (np.reshape(part.covariance, (6, 6)) for part in (used.pose, used.twist))
     np.testing.assert_allclose(np.diag(pose), [0.5, 0.5, 0.5, 1.0, 1.0, 1.0])
     np.testing.assert_allclose(np.diag(twist), [1.0, 2.0, 3.0, 0.1, 0.1, 0.3])
     new = base_estimate(np.eye(3), np.zeros((3, 3)), stamp_ns=2)
-    again = estimate_messages.odometry_to_msg(new, used, "odom", "base")
-    assert again == estimate_messages.odometry_to_msg(new, Odometry(), "odom", "base")
+    again = messages.odometry_to_msg(new, used, "odom", "base")
+    assert again == messages.odometry_to_msg(new, Odometry(), "odom", "base")
 
 
 def test_torque_residual_is_named_by_row():
     estimate = ie.InertialEstimate(
         5, (), ("elbow", "base fz"), np.array([0.5, -2.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(2), 2
     )
-    msg = over_the_wire(estimate_messages.torque_residual_to_msg(estimate, JointState()))
+    msg = over_the_wire(messages.torque_residual_to_msg(estimate, JointState()))
     assert dict(zip(msg.name, msg.effort, strict=True)) == {"elbow": 0.5, "base fz": -2.0}
 
 
 @pytest.mark.parametrize("level", list(ie.HealthLevel))
 def test_health_keeps_level_message_and_values(level):
     health = ie.Health("imu/data", level, "too old", {"age": "0.2"})
-    msg = over_the_wire(estimate_messages.health_to_msg(health, "node", DiagnosticStatus(), KeyValue))
+    msg = over_the_wire(messages.health_to_msg(health, "node"))
     assert (msg.level, msg.name, msg.message) == (bytes([level]), "node: imu/data", "too old")
     assert [(item.key, item.value) for item in msg.values] == [("age", "0.2")]
-    assert estimate_messages.health_from_msg(msg) == health
+    assert messages.health_from_msg(msg) == health
     msg.name = "imu/data"  # of another node, that does not say who it is
-    assert estimate_messages.health_from_msg(msg) == health
+    assert messages.health_from_msg(msg) == health
 
 
 @given(stamps, st.dictionaries(st.text("abc_", min_size=1), st.floats(width=64)))

@@ -22,10 +22,9 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.inputs import messages as conversion
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE, ODOMETRY_TYPE, stamp_from_msg
 from inertial_estimation.payload.report import KIND
-from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import ReplayReaders, replay_recording
-from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.messages import health_from_msg, message_reader
 from inertial_estimation.signals import BaseState, HealthLevel, ImuSample, JointReading
 
 CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
