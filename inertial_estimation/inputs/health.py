@@ -8,7 +8,6 @@ from inertial_estimation.inputs.stream import PERIODIC, REPORTED_NS, Stream
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
 AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
-OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
 REPEATED = 10  # newest rows that are the same
 REPEATED_NS = round(0.3 * NANOSECONDS)  # time that they span
 
@@ -34,8 +33,9 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
             message += f"; its stamps are now {seconds(clock.odd.last_ns - clock.last_ns):+.2f} s off"
         elif drops.total and drops.arrival_ns == stream.arrival_ns:
             message += f"; readings arrive but are dropped: {drops.summary}"
-        elif age > OTHER_CLOCK_S:
-            message += "; are its stamps of another clock (use_sim_time)?"
+        elif seconds(now_ns - stream.arrival_ns) <= timeout:
+            message = f"lost: readings arrive {age:.2f} s after their stamps, limit {timeout:g} s: "
+            message += f"of another clock (inputs.arrival: [{stream.input}], use_sim_time)?"
     elif drops.total and stream.arrival_ns - drops.arrival_ns < REPORTED_NS:
         remarks.append(f"{drops.total} of {stream.received} readings dropped, last: {drops.summary}")
     if age < -AHEAD_S:

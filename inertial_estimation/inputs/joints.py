@@ -49,17 +49,20 @@ FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times th
 TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
 
 
-def contradiction(stored: Ring, time_ns: int, state: Array, longest_ns: int) -> int | None:
+def contradiction(
+    stored: Ring, time_ns: int, state: Array, needed: NDArray[np.bool_], longest_ns: int
+) -> int | None:
     """Return the joint whose position does not go on from the last one that is used; None where all do.
 
     It goes on after a time h if |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2, where |.| are sizes,
-    not after more than a time: of two publishers the first one is used, and an encoder that has slipped is
-    used again after this time.
+    and with velocities that are not known h times what is possible more; not after more than a time: of two
+    publishers the first one is used, and an encoder that has slipped is used again after this time.
 
     Args:
         stored: Rows of the last ones, which begin with positions and velocities.
         time_ns: Time of the next one [ns].
         state: Its positions [rad, m] and velocities [rad/s, m/s], NaN where not measured, shape (2 m,).
+        needed: Whether its joints are needed, shape (m,); others may have any position.
         longest_ns: Time after which it need not go on [ns].
     """
     newest, m = stored.newest_ns, len(state) // 2
@@ -67,11 +70,12 @@ def contradiction(stored: Ring, time_ns: int, state: Array, longest_ns: int) -> 
         return None
     before, h = stored.rows[stored.end - 1], seconds(time_ns - newest)
     change = state[:m] - before[:m]
-    off = change - 0.5 * h * (before[m : 2 * m] + state[m:])
-    if off.dot(off) <= JUMP * JUMP:
+    if change.dot(change) <= JUMP * JUMP:
         return None
-    v_before, v = np.nan_to_num(before[m : 2 * m]), np.nan_to_num(state[m:])
-    off = np.abs(change - 0.5 * h * (v_before + v)) - JUMP_LAG * (np.abs(v_before) + np.abs(v))
+    both = np.stack((before[m : 2 * m], state[m:]))
+    v, unknown = np.nan_to_num(both), np.isnan(both).all(axis=0)
+    off = np.abs(change - 0.5 * h * v.sum(axis=0)) - JUMP_LAG * np.abs(v).sum(axis=0)
+    off = np.where(needed, np.nan_to_num(off) - h * LEAST_VELOCITY * unknown, 0.0)
     worst = int(off.argmax())
     return worst if off[worst] > JUMP + 0.5 * LARGEST_ACCELERATION * h * h else None
 
@@ -294,7 +298,7 @@ class JointPart:
         # Columns of its numbers in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocities = JointVelocities(self.names, config.inputs)
-        needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
+        self._judged = needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
         measured = np.isin(joints, joints if isinstance(needs.efforts, bool) else list(needs.efforts))
         of_parts = [needed, needed & measured] if effort else [needed]
         plausible = joint_range(robot, list(joints), of_parts, needs)
@@ -335,15 +339,15 @@ class JointPart:
         before = ring if len(ring) else self.velocities.positions
         if len(turning) and len(before):  # angles follow those before, without whole turns
             q[turning] -= math.tau * np.round((q[turning] - before.rows[before.end - 1, turning]) / math.tau)
-        if not self._with_velocities:
-            if not v.dot(v) < UNLIMITED**2:
-                v[~(np.abs(v) < UNLIMITED)] = math.nan
-            return None
-        jumps = contradiction(ring, time_ns, row[: 2 * m], self._gap_ns)
+        if not self._with_velocities and not v.dot(v) < UNLIMITED**2:
+            v[~(np.abs(v) < UNLIMITED)] = math.nan
+        jumps = contradiction(ring, time_ns, row[: 2 * m], self._judged, self._gap_ns)
         if jumps is not None:
             values = f"{ring.rows[ring.end - 1, jumps]:.3g} and then {q[jumps]:.3g} rad"
             jumped = f"position of {self.names[jumps]} is {values}: two publishers, or an encoder that slips?"
             return DropReason.CONTRADICTION, jumped
+        if not self._with_velocities:
+            return None
         fault = self.velocities.complete(time_ns, q, v)
         if fault is None and math.isnan(v.dot(v)):
             name = self.names[int(np.isnan(v).argmax())]

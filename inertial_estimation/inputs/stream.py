@@ -350,9 +350,8 @@ class ClockGroup:
     of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
     clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
     before (a recording or simulation begins anew, where they go back by more than `JUMP_NS`), else of this
-    one. A clock that differs from those of most streams by `JUMP_NS` (of two that which differs more from the
-    arrivals) is moved by the difference, and named; those ahead of their arrivals have no say where others
-    are not.
+    one. A clock that differs by `JUMP_NS` from that which is nearest to the arrivals is moved by the
+    difference, and named; those ahead of their arrivals have no say where others are not.
     """
 
     def __init__(self) -> None:
@@ -423,7 +422,7 @@ class ClockGroup:
         self.begins_anew = False
 
     def _offset_of(self, stream: Stream) -> int:
-        """Return by how much the stamps of a stream are to be moved [ns]: 0 where most have its clock."""
+        """Return by how much the stamps of a stream are to be moved [ns]."""
         newest = max(s.arrival_ns for s in self.streams)
         heard = [s for s in self.streams if newest - s.arrival_ns <= BLOCK_NS]
         voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
@@ -431,8 +430,7 @@ class ClockGroup:
             return 0
         possible = [s for s in voters if not s.clock.ahead]
         shifts = np.array([s.clock.shift_ns for s in possible or voters])
-        groups = [shifts[np.abs(shifts - shift) <= JUMP_NS] for shift in shifts]
-        best = max(groups, key=lambda group: (len(group), -np.abs(group).min()))
-        apart = int(np.median(best)) - stream.clock.shift_ns
+        nearest = shifts[np.abs(shifts).argmin()]
+        apart = int(np.median(shifts[np.abs(shifts - nearest) <= JUMP_NS])) - stream.clock.shift_ns
         impossible = stream.clock.ahead and len(possible) > 0
         return apart if impossible or abs(apart) > JUMP_NS else 0

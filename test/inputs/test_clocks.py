@@ -61,18 +61,29 @@ def test_a_stream_on_a_clock_of_its_own_is_named_and_goes_on(imu_shift, joint_sh
     np.testing.assert_allclose(rows, truth, atol=0.01)  # the shift is known to the latency of a message
 
 
+@pytest.mark.parametrize("shift", [-START + HOUR, -3000 * MS, HOUR])
 @pytest.mark.parametrize("arrival", [(), (JOINTS,)])
-def test_of_clocks_those_ahead_of_their_arrivals_are_wrong_also_where_they_are_most(arrival):
+def test_the_clock_nearest_to_the_arrivals_is_right_also_where_most_have_another_one(arrival, shift):
     robot, samples = inputs(parameters(inputs__arrival=arrival)), []
     for k in range(900):
         stamp = START + 5 * MS * k
         robot.push(IMU, imu(stamp, rate=[0.0, 0.0, 0.001 * (k % 7)]), stamp)
         for names in (JOINTS_OF[:2], JOINTS_OF[2:]):  # in parts
-            robot.push(JOINTS, joints(stamp + HOUR, [1e-4 * k] * 4, [0.02] * 4, names=names), stamp)
+            robot.push(JOINTS, joints(stamp + shift, [1e-4 * k] * 4, [0.02] * 4, names=names), stamp)
         samples += robot.ready()
     assert len(complete(samples[-200:])) == 200
     assert message(robot, IMU, stamp) == "arriving"
     assert ("set inputs.arrival: [joint_states]" in message(robot, JOINTS, stamp)) != bool(arrival)
+
+
+def test_readings_that_arrive_long_after_their_stamps_are_said_to_arrive():
+    """Behind by less than `JUMP_NS` it may be a delay, for which no step waits."""
+    robot = inputs()
+    samples = play(robot, 500, joint_shift=-600 * MS)
+    assert not complete(samples[50:])
+    said = message(robot, JOINTS, START + 2500 * MS)
+    assert "readings arrive 0.6" in said
+    assert f"inputs.arrival: [{JOINTS}]" in said
 
 
 @pytest.mark.parametrize("shift", [-HOUR, HOUR, 20 * 1000 * MS])

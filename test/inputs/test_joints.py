@@ -309,15 +309,21 @@ def test_a_velocity_is_exact_for_constant_acceleration_and_not_there_before_the_
     assert len(ring) == 0, "a window of positions again"
 
 
-@given(st.integers(2, 24), st.integers(2, 24), st.integers(0, 7), st.sampled_from([-0.8, 0.7, 1.5]))
-@settings(max_examples=15, deadline=None)
-def test_of_two_publishers_on_one_topic_the_first_is_used_and_this_is_said(every, other, later, apart):
-    robot, far = inputs(parameters(inputs__stamps="as_is")), np.array([0.0, 0.0, apart, 0.0])
+@given(
+    st.integers(2, 24),
+    st.integers(2, 24),
+    st.integers(0, 7),
+    st.sampled_from([(-0.8, True), (0.7, True), (1.5, True), (1.5, False)]),  # apart, velocities are sent
+)
+@settings(max_examples=20, deadline=None)
+def test_of_two_publishers_on_one_topic_the_first_is_used_and_this_is_said(every, other, later, differ):
+    (apart, sent), as_is = differ, parameters(inputs__stamps="as_is")
+    robot, far = inputs(as_is, needs=JointNeeds(velocities=sent)), np.array([0.0, 0.0, apart, 0.0])
     times = [(every * k, 0.0) for k in range(600 // every)]
     times += [(other * k + later + 0.5, 1.0) for k in range(600 // other)]
     for t, whose in sorted(times):
         stamp, (q, v) = START + round(t * MS), at(1e-3 * t)
-        robot.push(JOINTS, JointReading(stamp, JOINTS_OF, q + whose * far, v), stamp)
+        robot.push(JOINTS, JointReading(stamp, JOINTS_OF, q + whose * far, v if sent else None), stamp)
     stored, drops = robot.streams[JOINTS].ring, robot.streams[JOINTS].drops
     used, times = stored.rows[: stored.end, 2], stored.times[: stored.end] - START
     np.testing.assert_allclose(used, [at(1e-9 * t)[0][2] for t in times], atol=1e-6)
