@@ -6,7 +6,7 @@ change; that of a cause follows from the amplitudes that the forces give it (`fo
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,9 +120,10 @@ SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that 
 class Estimate(NamedTuple):
     """What the forces say of a cause."""
 
-    # change, true minus described or read; of a scale the relative error
+    # change, true minus described or read: of a scale the relative error; of a link mass, first moments and
+    # second ones, as many of these as are not taken as described
     amplitude: Array
-    sigmas: Array  # their standard deviations; zero of a first moment that is taken as described
+    sigmas: Array  # their standard deviations
     evidence: float  # logarithm of how much more probable the data are with it than without
     explained: float  # share of the unexplained variance that it explains
     worsens: bool = False  # whether it makes the rows of the base, or those of the joints, agree less
@@ -139,9 +140,20 @@ class Cause:
     matters: float  # size from which it matters
     wrong: float  # size from which it is wrong
     mass: float = 0.0  # of the link as described [kg]
+    spin: float = 0.0  # its rotational inertia, the mean about all axes [kg m^2]
     reach: float = 0.0  # of the robot, beyond which no centre of mass is off [m]
     place: range = range(0)  # of its columns among those of all causes
     seen: Estimate = Estimate(np.zeros(1), np.zeros(1), 0.0, 0.0)
+
+    def variants(self) -> Iterator["Cause"]:
+        """Yield what may be wrong: of a link its mass, its place, too, its spread, too, or that alone."""
+        if self.kind is not LINK:
+            yield self
+            return
+        for end in (1, 4, 10):
+            yield replace(self, place=self.place[:end], prior=self.prior[:end])
+        spin = replace(self, kind=SPIN, place=self.place[4:], prior=self.prior[4:])
+        yield replace(spin, matters=SPIN.matters * self.spin, wrong=SPIN.wrong)
 
     @property
     def size(self) -> float:
@@ -157,10 +169,10 @@ class Cause:
     @property
     def shift(self) -> float:
         """By how much the centre of mass of a link is off [m], 0 where that is not certain."""
-        if self.kind is not LINK:
+        moment = self.seen.amplitude[1:4]
+        if self.kind is not LINK or not len(moment):
             return 0.0
-        moment, i = self.seen.amplitude[1:], 1 + int(np.argmax(np.abs(self.seen.amplitude[1:])))
-        size = float(np.linalg.norm(moment))
+        i, size = 1 + int(np.argmax(np.abs(moment))), float(np.linalg.norm(moment))
         return size / max(self.mass + self.size, 1e-9) if size > SIGMAS * self.seen.sigmas[i] else 0.0
 
     @property
@@ -219,6 +231,8 @@ class Cause:
         if kind is LINK:
             share = f" ({100 * self.size / self.mass:+.0f} %)" if self.mass > 0.0 else ""
             said = f"{self.size:+.3g} kg (sigma {rounded(self.sigma)}) on its {self.mass:.3g} kg{share}"
+            if len(spins := self.seen.amplitude[4:]):
+                said += f", with {float(np.linalg.norm(spins)):.2g} kg m^2 of rotational inertia,"
         if kind is MOUNTING:
             x, y, z = self.gravity
             said = f"{said[:-1]}, gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes)"
@@ -244,16 +258,16 @@ def causes_of(rows: ForceRows, robot: Robot) -> Iterator[tuple[Cause, Array]]:
     total = float(rows.masses.sum())
     for i, link in enumerate(rows.links):
         mass, least, columns = float(rows.masses[i]), OF_ROBOT, rows.loads[:, :, i]
-        prior = max(LINK.prior * mass, least.prior * total)
+        prior, spin = max(LINK.prior * mass, least.prior * total), max(float(rows.spins[i]), 1e-6)
+        spins = max(SPIN.prior * spin, prior * (SPIN_LEVER * rows.extent) ** 2)
         allowed = max(mass, LEAST_MASS * total) * np.array([LINK.tolerance] + [COM_TOLERANCE] * 3)
-        bounds = {
+        values: dict[str, Any] = {
+            "prior": np.append(prior * np.array([1.0] + [COM_PRIOR] * 3), np.full(6, spins)),
+            "tolerance": np.append(allowed, np.full(6, SPIN.tolerance * spin)),
             "matters": max(LINK.matters * mass, least.matters * total),
             "wrong": min(LINK.wrong * mass, least.wrong * total),
         }
-        priors = {"prior": prior * np.array([1.0] + [COM_PRIOR] * 3), "tolerance": allowed, **bounds}
-        yield _cause(LINK, link, columns[..., :4], mass, **priors, mass=mass, reach=rows.extent)
-        spin, least_spin = max(float(rows.spins[i]), 1e-6), prior * (SPIN_LEVER * rows.extent) ** 2
-        yield _cause(SPIN, link, columns[..., 4:], spin, prior=np.full(6, max(SPIN.prior * spin, least_spin)))
+        yield _cause(LINK, link, columns, **values, mass=mass, spin=spin, reach=rows.extent)
     yield _cause(WHOLE, "description", rows.whole[..., None])
     for i, contact in enumerate(rows.contacts):
         yield _cause(WRENCH, f"{contact}/wrench", rows.wrenches[:, :, i, None])

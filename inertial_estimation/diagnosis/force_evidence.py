@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import LINK, Cause, Estimate, causes_of, nuisance
+from inertial_estimation.diagnosis.causes import LINK, SPIN, Cause, Estimate, causes_of, nuisance
 from inertial_estimation.diagnosis.evidence import gained, independent
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.table import Indices, Robot
@@ -101,8 +101,8 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
     explained = float(b[known] @ solved[:, -1])
     log_det = float(np.linalg.slogdet(inner)[1]) + 2.0 * float(np.log(prior).sum())
     left = max(power - explained, 1e-12)
-    full = [_judged(cause, S, g, left) for cause in blocks]
-    causes = sorted((_simpler(cause, S, g, left) for cause in full), key=lambda cause: -cause.seen.evidence)
+    tried = [[_judged(one, S, g, left) for one in cause.variants()] for cause in blocks]
+    causes = sorted(map(_most_probable, tried), key=_evidence, reverse=True)
     others = A[:, :, known]
     before = (rows.left - others @ solved[:, -1]) * weight
 
@@ -113,11 +113,11 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
 
     count_left = independent(rest(causes[0]), float((weight > 0.0).sum()))
     causes = [_tempered(cause, count_left, left / count) for cause in causes]
-    causes.sort(key=lambda cause: -cause.seen.evidence)
+    causes.sort(key=_evidence, reverse=True)
     for i, cause in enumerate(causes[:LOOKED_AT]):
         worsens = _worsens(before, rest(cause), rows.n_base)
         causes[i] = replace(cause, seen=cause.seen._replace(worsens=worsens))
-    links = [cause for cause in full if cause.kind is LINK]
+    links = [every[1] for every in tried if every[0].kind is LINK]  # mass and its place
     return ForceFit(
         causes=tuple(causes),
         unexplained=math.sqrt(left / count),
@@ -132,15 +132,16 @@ def rivalled(cause: Cause, fit: ForceFit, of: Problem) -> float:
     The fit is that with tolerances as manufactured.
     """
     fits = [fit, *(fit_forces(of, crude) for crude in CRUDE[1:].tolist())]
-    logs = [fit.log + c.seen.evidence for fit in fits for c in fit.causes if c.place == cause.place]
+    own = cause.kind.check, cause.subject
+    logs = [fit.log + c.seen.evidence for fit in fits for c in fit.causes if (c.kind.check, c.subject) == own]
     return max(logs) - max(fit.log for fit in fits)
 
 
 def _worsens(before: Array, after: Array, n_base: int) -> bool:
-    """Return whether a cause makes the rows of the base, or those of the joints, agree less."""
-    parts = [slice(0, n_base), slice(n_base, None)] if n_base else [slice(None)]
-    sizes = [(float(np.linalg.norm(before[:, p])), float(np.linalg.norm(after[:, p]))) for p in parts]
-    return any(now > WORSE * max(was, 1e-9) for was, now in sizes)
+    """Return whether a cause makes forces or moments of the base, or the joints, agree less."""
+    ends = [3, n_base] if n_base else []
+    parts = zip(np.split(before, ends, axis=1), np.split(after, ends, axis=1), strict=True)
+    return any(np.linalg.norm(now) > WORSE * max(float(np.linalg.norm(was)), 1e-9) for was, now in parts)
 
 
 def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
@@ -188,15 +189,16 @@ def _left_noise(cause: Cause, left: float) -> float:
     return max(1.0, left * (1.0 - cause.seen.explained))
 
 
-def _simpler(cause: Cause, S: Array, g: Array, left: float) -> Cause:
-    """Return a link with another mass at the described centre of mass, where that is more probable."""
-    if cause.kind is not LINK:
-        return cause
-    alone = _judged(replace(cause, place=cause.place[:1], prior=cause.prior[:1]), S, g, left).seen
-    if alone.evidence < cause.seen.evidence:
-        return cause
-    amplitude, sigmas = np.append(alone.amplitude, np.zeros(3)), np.append(alone.sigmas, np.zeros(3))
-    return replace(cause, seen=alone._replace(amplitude=amplitude, sigmas=sigmas))
+def _most_probable(variants: list[Cause]) -> Cause:
+    """Return the most probable variant; a rotational inertia must explain much that the mass does not."""
+    without, rest = variants[:2], variants[2:]
+    explained = {LINK: without[-1].seen.explained, SPIN: 0.0}
+    spread = [one for one in rest if one.seen.explained > explained[one.kind] + SPIN.explains]
+    return max([*without, *spread], key=_evidence)
+
+
+def _evidence(cause: Cause) -> float:
+    return cause.seen.evidence
 
 
 def _judged(cause: Cause, S: Array, g: Array, left: float) -> Cause:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from inertial_estimation.diagnosis.parts import SLOW, heights
-from inertial_estimation.diagnosis.table import Indices, Table, spread, unmoved
+from inertial_estimation.diagnosis.table import STEP_S, Indices, Signals, Table, spread, unmoved
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
@@ -71,6 +71,18 @@ class ForceRows:
             if isinstance(x, np.ndarray) and x.ndim > 1
         }
         return replace(self, **means)
+
+
+def force_windows(signals: Signals) -> Indices:
+    """Return the times at which forces are judged: runs of `AVERAGED` windows, one after the other, all over.
+
+    The mean of a run keeps what happens within the step of a gait, however long a recording is.
+    """
+    apart = max(1, round(signals.window_s / STEP_S))
+    span = AVERAGED * apart
+    begins = spread(signals.size - span, min(MOST_WINDOWS // AVERAGED, signals.size // span))
+    windows: Indices = np.unique(begins[:, None] + apart * np.arange(AVERAGED))
+    return windows
 
 
 def force_rows(table: Table) -> ForceRows | None:

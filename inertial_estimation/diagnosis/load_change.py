@@ -78,7 +78,7 @@ def mass_hypotheses(of: Problem) -> Iterator[Hypothesis]:
 def _most_probable_step(of: Problem, splits: Indices, *, later: bool) -> _Step | None:
     """Return the most probable load from one of some windows on (`later`), or up to it."""
     links = [cause for cause in of.causes if cause.kind is LINK]
-    own = np.concatenate([cause.place for cause in links])
+    own = np.concatenate([cause.place[:4] for cause in links])
     known, prior = of.marginalised(links)
     scale = of.weight / math.sqrt(float((of.weight > 0.0).sum()) / of.readings)
     sums = [np.zeros((len(known), len(own))), np.zeros((len(links), 4, 4)), np.zeros(len(own))]

@@ -18,7 +18,7 @@ from inertial_estimation.diagnosis.finding import (
 )
 from inertial_estimation.diagnosis.force_evidence import ForceFit, fit_forces, problem, rivalled
 from inertial_estimation.diagnosis.forces import ForceRows, force_rows
-from inertial_estimation.diagnosis.table import Change, Robot, Table
+from inertial_estimation.diagnosis.table import Change, Robot, Table, rms
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
@@ -111,17 +111,20 @@ def mass_findings(report: MassReport | None, named: Collection[Kind]) -> Iterato
 def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
     """Say by how much the robot weighs more or less than its description, wherever that is.
 
-    Contacts with force sensors weigh it within the tolerance of their scales; efforts by way of the fit.
+    Contact forces weigh it: those of sensors within the tolerance of their scales, those that efforts show
+    within that of the fit; by how much that differs from window to window is not known, whatever its reason.
     """
     whole = next(cause for cause in fit.causes if cause.kind is WHOLE)
     share, sigma, total = whole.size, whole.sigma, float(rows.masses.sum())
     known = sigma < LINK.matters
-    if rows.n_base and rows.contacts:
+    if rows.n_base:
         needed, left = rows.whole[:, :3], rows.left[:, :3]
         shares = np.sum(needed * left, axis=1) / np.sum(needed**2, axis=1)
-        share, sigma = float(np.median(shares)), WRENCH.tolerance / math.sqrt(len(rows.contacts))
+        share = float(np.median(shares))
+        within = WRENCH.tolerance / math.sqrt(len(rows.contacts)) if rows.contacts else sigma
+        sigma = math.hypot(within, float(rms(shares - share)))
     amount = f"{100 * share:+.2g} %, sigma {rounded(100 * sigma)} %"
-    if rows.n_base and not whole.seen.worsens and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
+    if rows.n_base and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
         link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
         place = f", most likely on '{link.subject}'" if link is not whole else ""
         said = f"{share * total:+.3g} kg ({amount}) by the contact forces{place}"

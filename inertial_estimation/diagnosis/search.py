@@ -19,7 +19,7 @@ from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, 
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell, undistinguished
 from inertial_estimation.diagnosis.force_evidence import problem
-from inertial_estimation.diagnosis.forces import force_rows
+from inertial_estimation.diagnosis.forces import force_rows, force_windows
 from inertial_estimation.diagnosis.hypotheses import (
     HALF,
     Hypothesis,
@@ -38,7 +38,6 @@ WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the mos
 MOST_LIKELY, MOST_ALIKE = 12, 4  # hypotheses that are compared closely; of one kind of error
 FAMILIES = 25  # kinds of errors
 ROUNDS = 5
-APART = 5  # times from one window of the forces to the next; smoothed, they hardly vary in between
 MASSES = LINK, SPIN, WHOLE
 REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
@@ -102,7 +101,7 @@ def search(
         return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
     sensors, kinds, reports = {one.subject for one in found if one.check in REFINED}, list[Kind](), []
     for _round in range(ROUNDS):
-        report = mass_report(robot.table(signals.at(np.arange(0, signals.size, APART))))
+        report = mass_report(robot.table(signals.at(force_windows(signals))))
         reports.append(report)
         if report is None or not report.group or (LINK in kinds and report.group[0].kind in MASSES):
             break

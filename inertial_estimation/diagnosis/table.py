@@ -73,6 +73,7 @@ class Signals:
     attitude: Array  # orientation of the IMU in level axes of unknown heading, shape (N, 3, 3)
     axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
     without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
+    window_s: float = LONGEST_S  # length of the windows of the smoothing
     scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
     loads: tuple[Load, ...] = ()  # that the description lacks
     held: tuple[str, ...] = ()  # joints of unknown position, taken as still in the middle of their range
@@ -119,6 +120,7 @@ class Signals:
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
             attitude=_attitude(imu),
             axes=tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts),
+            window_s=window,
             scalar=scalar,
             held=tuple(robot.joint_names[j] for j in held),
         )

@@ -271,6 +271,19 @@ def test_a_wrong_mass_is_named_with_its_sigma(panda):
     assert "panda_link6" in f"{found.subject} {found.sentence}"
 
 
+@pytest.mark.parametrize(("mass", "check"), [(1.0, "link mass"), (0.0, "link inertia")])
+def test_a_body_with_a_mass_and_a_rotational_inertia_that_the_description_lacks_is_one_cause(
+    panda, mass, check
+):
+    lacks = panda.urdf.replace('<mass value="1.225946"', f'<mass value="{1.225946 - mass}"')
+    for moment in ("0.035549", "0.029474", "0.008627"):
+        lacks = lacks.replace(f'"{moment}"', f'"{float(moment) + 0.5}"')  # about all axes, 0.87 kg m^2
+    (found,) = [one for one in panda.diagnosis(urdf=lacks).findings if one.failed]
+    assert (found.check, found.subject) == (check, "panda_link5")
+    assert found.value == pytest.approx(mass or 0.87, abs=0.25)
+    assert "kg m^2" in found.sentence
+
+
 @pytest.mark.parametrize(
     ("robot", "link", "wrenches", "locked"),
     [
