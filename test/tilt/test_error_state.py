@@ -196,11 +196,11 @@ def test_the_alignment_of_the_start_is_as_exact_as_it_says(contacts):
         start, alignment = exp_so3(rng.normal(size=3)), InitialAlignment()
         for k in range(steps):
             R = start @ exp_so3(h * (k + 0.5) * rate)
-            alignment.turn(h, rate, R.T @ (a_W + STANDARD_GRAVITY * UP))
+            alignment.propagate(h, rate, R.T @ (a_W + STANDARD_GRAVITY * UP))
             now = start @ exp_so3(h * (k + 1) * rate)
             if contacts and k % 2:
                 middle = v_W + h * k * a_W  # of the last two steps
-                alignment.see(2.0 * h, now.T @ middle + CONTACT_SIGMA * rng.normal(size=3))
+                alignment.add_velocity(2.0 * h, now.T @ middle + CONTACT_SIGMA * rng.normal(size=3))
         velocity, vertical, covariance = alignment.solve()
         error_v = now.T @ (v_W + steps * h * a_W) - velocity
         error_z = np.cross(vertical, now.T @ UP)
