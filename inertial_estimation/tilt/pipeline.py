@@ -29,6 +29,7 @@ from inertial_estimation.tilt.initial_alignment import STARTUP
 
 FLIGHT = 0.5  # without contact, beyond which a gait with flight does not explain it [s]
 BIAS_REPORTED = 3.0  # for which a step of the gyroscope's bias is reported [s]
+SLIPPING = 0.15  # velocity of contacts that are said to stand; on soft and slippery ground 0.09 [m/s]
 WIDE = np.radians(3.0)  # standard deviation of a tilt that a controller should not trust [rad]
 
 
@@ -58,6 +59,12 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
         level = HealthLevel.WARN
     elif estimator.feet.without_contact_s > FLIGHT and not estimator.imu_alone:
         found.append("no contact carries the robot: the accelerometer alone corrects the tilt")
+        level = HealthLevel.WARN
+    if observer.contact_noise > SLIPPING:
+        found.append(
+            f"contacts that carry the robot move by {observer.contact_noise:.2f} m/s: do they slip, or "
+            "is their sensor inverted, or late?"
+        )
         level = HealthLevel.WARN
     if observer.since_bias_step < BIAS_REPORTED:
         found.append(

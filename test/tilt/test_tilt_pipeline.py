@@ -333,6 +333,7 @@ SOURCES = {
     "joint_torques": lambda *_: None,
     "none": lambda *_: None,
 }
+MOVING = "contacts that carry the robot move by"
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -341,6 +342,14 @@ def test_contacts_by_any_source(trot, source):
     assert len(t) > 0.9 * 5.0 * 200.0
     bound = 2.5 if source == "none" else 0.5
     assert np.sqrt(np.mean(error[t > 2.0] ** 2)) < bound
+    assert MOVING not in trot.health["estimator"].message
+
+
+def test_feet_that_are_said_to_stand_while_they_swing_are_named(trot):
+    """As by a switch whose contact is open where the foot stands."""
+    trot.errors(number(lambda force: float(force < 15.0)), {"contact.source": "switch"}, until_s=5.0)
+    assert MOVING in trot.health["estimator"].message
+    assert "inverted" in trot.health["estimator"].message
 
 
 FEET = "fl_foot, fr_foot, rl_foot, rr_foot"
