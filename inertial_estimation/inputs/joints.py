@@ -168,6 +168,10 @@ NO_EFFORT = "it has no effort, but joint torques are needed (contact.source: joi
 RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
 
 
+class OtherJointsError(MeasurementError):
+    """A joint state has no joint of the model."""
+
+
 class JointOrder(NamedTuple):
     """Where a joint state has which joints of the model."""
 
@@ -186,6 +190,7 @@ class JointNames:
             ConfigurationError: If the map or the order names a joint that the model does not have.
         """
         self._joints = {name: j for j, name in enumerate(robot.joint_names)}
+        self._prefixes: dict[str, str] = {}  # that joints have been found with
         self._prefix, self._order = config.prefix, config.order
         self._map = dict(entry.partition("=")[::2] for entry in config.map)
         for name in (*self._map.values(), *config.order):
@@ -212,7 +217,7 @@ class JointNames:
         if not joints:
             hint = did_you_mean(names[0], self._joints, "the model has", limit=MOST_LISTED) if names else ""
             has = listing(names, limit=MOST_LISTED)
-            raise MeasurementError(f"the joint state has no joint of the model, it has {has}{hint}")
+            raise OtherJointsError(f"the joint state has no joint of the model, it has {has}{hint}")
         numbers = np.array([[self._joints[name], places[name]] for name in joints], dtype=np.int64).T
         return JointOrder(numbers[0], numbers[1].copy(), remark)
 
@@ -228,8 +233,13 @@ class JointNames:
         prefix = max(ends, key=ends.count, default="")
         if ends.count(prefix) < min(2, len(sent)):
             return sent, ""
-        taken = f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
-        return [name.removeprefix(prefix) for name in sent], taken
+        names = [name.removeprefix(prefix) for name in sent]
+        known = {self._prefixes.setdefault(name, prefix) for name in names if name in self._joints}
+        known |= {other for other in ends if ends.count(other) == ends.count(prefix)}
+        if len(known) > 1:
+            found = listing(f"'{one}'" for one in sorted(known))
+            raise MeasurementError(f"the joints of the model are there with {found}: set joint_names.prefix")
+        return names, f"joint names have the prefix '{prefix}', which is taken off (joint_names.prefix)"
 
 
 class JointRow(NamedTuple):
@@ -315,9 +325,9 @@ class JointPart:
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        # Columns of efforts without any of which there is nothing.
-        may_lack = needs.partial or needs.effort_gaps
-        self._needed = 2 * m + np.flatnonzero(measured & needed & effort & (not may_lack))
+        # Columns of efforts that are needed, and those without any of which there is nothing.
+        self._efforts = 2 * m + np.flatnonzero(measured & needed & effort)
+        self._needed = self._efforts[: 0 if needs.partial or needs.effort_gaps else None]
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
         """Take a joint state that has these joints; return whether it is stored."""
@@ -336,6 +346,11 @@ class JointPart:
         """Check positions against velocities, and derive those that are not measured."""
         m, ring, turning = len(self.joints), self.stream.ring, self._turning
         q, v = row[:m], row[m : 2 * m]
+        newest, absent = ring.newest_ns, np.isnan(row[self._efforts])
+        if absent.any() and newest is not None and time_ns - newest <= self._gap_ns:
+            lost = self._efforts[absent & ~np.isnan(ring.rows[ring.end - 1, self._efforts])]
+            if len(lost):  # now and then; those that are never sent are not measured
+                return DropReason.NOT_FINITE, f"effort of {self.names[lost[0] - 2 * m]} is nan"
         before = ring if len(ring) else self.velocities.positions
         if len(turning) and len(before):  # angles follow those before, without whole turns
             q[turning] -= math.tau * np.round((q[turning] - before.rows[before.end - 1, turning]) / math.tau)
@@ -381,7 +396,8 @@ class JointInput:
         self._partial = needs.partial
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
-        self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart]] = {}
+        # What messages of these names are: None where they have no joint of the model.
+        self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart] | None] = {}
         # Parts that have ended; those with joints that no part before has, of which the first gives the
         # times; and what aligns these. None: the rows are those of the whole part.
         self._ended, self._used = set[JointPart](), list[JointPart]()
@@ -396,9 +412,16 @@ class JointInput:
                 self._known.clear()
             try:
                 self._known[key] = self._of(reading.names, source)
+            except OtherJointsError as error:
+                if not self.parts:
+                    return self.stream.refuse(DropReason.UNUSABLE, str(error), arrival_ns)
+                self._known[key] = None
             except MeasurementError as error:
                 return self.stream.refuse(DropReason.UNUSABLE, str(error), arrival_ns)
-        order, part = self._known[key]
+        known = self._known[key]
+        if known is None:  # of a gripper, whose driver has the same topic
+            return False
+        order, part = known
         stored = part.push(reading, order, arrival_ns)
         if self.parts != [self._whole]:
             self._join(arrival_ns)

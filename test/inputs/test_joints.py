@@ -200,6 +200,46 @@ def test_what_does_not_fit_is_one_clear_line(config, efforts, sent, said):
     assert said in robot.streams[JOINTS].drops.summary
 
 
+@pytest.mark.parametrize("lost", ["now and then", "from then on"])
+def test_single_efforts_of_nan_are_faults_and_those_that_stay_away_are_not_measured(lost):
+    robot = inputs(needs=JointNeeds(efforts=True, effort_gaps=True))
+    for k in range(200):
+        effort = np.nan if k > 100 and (k % 5 == 0 or lost == "from then on") else 1.0
+        robot.push(JOINTS, joints(START + 5 * MS * k, tau=[1.0, effort, 1.0, 1.0]), 0)
+    _times, rows = robot.streams[JOINTS].ring.newest(80)
+    drops = robot.streams[JOINTS].drops
+    assert np.isnan(rows[:, 9]).any() == (lost == "from then on")
+    assert 15 <= drops.counts[DropReason.NOT_FINITE] <= 20  # of each fifth, or of 0.1 s
+    assert drops.summary == "not finite: effort of L_knee is nan"
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_joints_of_two_robots_are_not_taken_for_one(together):
+    robot = inputs()
+    for k in range(40):
+        left, right = (tuple(f"{side}/{name}" for name in JOINTS_OF) for side in ("one", "two"))
+        if together:
+            reading = JointReading(START + 5 * MS * k, left + right, [0.1] * 4 + [0.2] * 4, np.zeros(8))
+            robot.push(JOINTS, reading, 0)
+        else:
+            robot.push(JOINTS, joints(START + 5 * MS * k, [0.1] * 4, names=left), 0)
+            robot.push(JOINTS, joints(START + 5 * MS * k + MS, [0.2] * 4, names=right), 0)
+    said = said_of(robot, 200)
+    assert "the joints of the model are there with 'one/', 'two/': set joint_names.prefix" in said
+    assert robot.streams[JOINTS].ring.total == (0 if together else 40)
+
+
+def test_messages_of_other_joints_on_the_same_topic_are_no_fault_once_there_are_own_ones():
+    robot = inputs()
+    for k in range(40):
+        gripper = JointReading(START + 5 * MS * k, ("finger_1", "finger_2"), np.zeros(2))
+        robot.push(JOINTS, gripper, 0)
+        assert k or "no joint of the model, it has finger_1, finger_2" in said_of(robot, 0)
+        robot.push(JOINTS, joints(START + 5 * MS * k), 0)
+    assert robot.streams[JOINTS].drops.total == 1
+    assert robot.streams[JOINTS].ring.total == 40
+
+
 def test_efforts_that_nobody_needs_may_be_missing():
     robot = inputs(steps=Steps(JOINTS), needs=JointNeeds(efforts=(0, 1)), robot=replace(setup(), imu=None))
     robot.push(JOINTS, joints(START, tau=(1.0, 2.0, np.nan, np.inf)), START)

@@ -372,7 +372,8 @@ def test_without_efforts_positions_are_used_and_which_contacts_are_loaded_is_not
     t, error = trot.errors(SOURCES["joint_torques"], {"contact.source": "joint_torques"}, 5.0, tau=torques)
     assert len(t) > 0.9 * 5.0 * 200.0
     assert np.sqrt(np.mean(error[t > 2.0] ** 2)) < {"one joint": 0.55, "one in ten": 0.5}.get(lost, 2.5)
-    assert trot.health["joint_states"].message == "arriving"
+    dropped = int(trot.health["joint_states"].values.get("dropped: not finite", 0))
+    assert dropped <= {"one in ten": 150, "all at once": 20}.get(lost, 0), "single ones, or for the timeout"
     said = f"whether {unknown} carry the robot is not known: efforts are missing, or nan"
     assert trot.health["estimator"].message == (said if unknown else "estimating")
 
