@@ -31,7 +31,7 @@ from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.urdf import urdf_warnings
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.robot_streams import joints_that_are_missing, read_streams
+from inertial_estimation.recordings.robot_streams import check_robot, read_streams
 from inertial_estimation.signals import NANOSECONDS, seconds
 
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
@@ -80,7 +80,7 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
             raise RecordingError(
                 f"'{recording.name}' has {total_s:.1f} s, expected more than --start and some 20 s"
             )
-        joints_that_are_missing(recording, topics, setup.robot, config)
+        check_robot(recording, topics, setup.robot, config)
         begin = recording.start_ns + round(args.start * NANOSECONDS)
         return read_streams(
             recording, topics, setup, config, (begin, begin + round(args.duration * NANOSECONDS))

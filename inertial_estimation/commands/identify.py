@@ -45,7 +45,7 @@ from inertial_estimation.offline.identification_setup import (
 )
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values
-from inertial_estimation.recordings.robot_streams import joints_that_are_missing
+from inertial_estimation.recordings.robot_streams import check_robot
 from inertial_estimation.signals import seconds
 
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
@@ -94,8 +94,7 @@ def _identified(
         opened = [[stack.enter_context(recording_with_warnings(bag)) for bag in bags] for bags in uses]
         recordings = [recording for one in opened for recording in one]
         for recording in recordings:
-            missing = joints_that_are_missing(recording, topics, identifier.robot, config.robot)
-            print_warnings([missing] if missing else [])
+            check_robot(recording, topics, identifier.robot, config.robot)
         streams, unloaded, held_out = (
             [block_stream(recording, topics, identifier, config) for recording in one] for one in opened
         )

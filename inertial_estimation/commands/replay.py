@@ -27,7 +27,7 @@ from inertial_estimation.files.outputs import (
     write_text,
 )
 from inertial_estimation.models.estimated_model import POSTERIOR_FILE
-from inertial_estimation.recordings.robot_streams import joints_that_are_missing
+from inertial_estimation.recordings.robot_streams import check_robot
 from inertial_estimation.replay.reference import read_reference
 from inertial_estimation.replay.replay import ReplayReaders, ReplayRun, replay_recording
 from inertial_estimation.replay.results import ReplayResults, replay_results
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
         pipelines = build_pipelines(config, urdf=args.urdf, only=args.only)
         topics = pipelines.topics(dict(args.remap))
         setup, robot_config = pipelines.robot
-        missing = joints_that_are_missing(recording, topics, setup.robot, robot_config)
-        print_warnings([*pipelines.urdf_warnings, *([missing] if missing else [])])
+        check_robot(recording, topics, setup.robot, robot_config)
+        print_warnings(pipelines.urdf_warnings)
         if pipelines.tilt is not None:
             print_warnings(pipelines.tilt.config.without_effect)
         length_s = seconds(recording.end_ns - recording.start_ns) - args.start

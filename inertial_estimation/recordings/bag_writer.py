@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 from inertial_estimation.files.text_file import resolved_path
@@ -14,6 +12,7 @@ from inertial_estimation.inputs.messages import CONVERSIONS
 from inertial_estimation.recordings.recording import MemoryRecording, message_types
 
 STORAGES = ("mcap", "sqlite3")
+LARGEST_EMPTY = 2**16  # size of a message without sequences; covariances make it 0.7 kB [bytes]
 
 
 class BagWriter:
@@ -129,24 +128,12 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
 def empty_message(typestore: Any, message_type: str) -> Any:
     """Return a message of rosbags with every number zero and every text and sequence empty.
 
-    Its classes have no defaults, unlike those of rclpy.
+    Its classes have no defaults, unlike those of rclpy; in the layout of ROS 1 zeros are such a message.
 
     Args:
         typestore: Types of rosbags.
         message_type: Type of the message, ``package/msg/Name``.
     """
-    _constants, fields = typestore.fielddefs[message_type]
-    values = [_empty_field(typestore, *definition) for _name, definition in fields]
-    return typestore.types[message_type](*values)
-
-
-def _empty_field(typestore: Any, node: Any, detail: Any) -> Any:
-    """Return the empty value of a field: a message, a text or number, or an array or sequence of them."""
-    if node.name == "NAME":
-        return empty_message(typestore, detail)
-    if node.name == "BASE":
-        return "" if detail[0] == "string" else np.zeros((), detail[0]).item()
-    (of, element), length = detail  # a sequence has the length zero
-    if of.name == "BASE" and element[0] != "string":
-        return np.zeros(length if node.name == "ARRAY" else 0, element[0])
-    return [_empty_field(typestore, of, element) for _ in range(length if node.name == "ARRAY" else 0)]
+    known = typestore.get_msgdef(message_type)
+    message, _size = known.deserialize_ros1(bytearray(LARGEST_EMPTY), 0, known.cls, typestore)
+    return message

@@ -386,8 +386,7 @@ def read_orientations(recording: Recording, topic: str) -> list[OrientationSampl
         RecordingError: If the topic is missing, of another type, or has no messages.
     """
     check_topic(recording, topic, ORIENTATION_TYPES)
-    samples = [entry.sample for entry in recording.entries([topic])]
-    orientations = [sample for sample in samples if isinstance(sample, OrientationSample)]
-    if not orientations:
+    samples: list[Any] = [entry.sample for entry in recording.entries([topic])]
+    if not samples:
         raise RecordingError(f"topic '{topic}' of '{recording.name}' has no messages")
-    return orientations
+    return samples

@@ -15,14 +15,13 @@ import numpy as np
 
 from inertial_estimation.errors import (
     ConfigurationError,
-    MeasurementError,
     RecordingError,
     did_you_mean,
     listing,
 )
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
-from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds
+from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds, OtherJointsError
 from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
@@ -234,30 +233,22 @@ def _first_joint_states(
     return [entry.sample for entry in entries if isinstance(entry.sample, JointReading)]
 
 
-def joints_that_are_missing(
+def check_robot(
     recording: Recording, topics: RecordedTopics, robot: RobotModel, config: RobotGeometryConfig
-) -> str:
-    """Return which joints of the robot the recording does not have, a sentence; empty where it has all.
+) -> None:
+    """Check that a recording has joints of a robot; which ones it lacks is said by the inputs.
 
     Raises:
         RecordingError: If it has none of them: it is of another robot, or needs a map of names.
     """
     readings = _first_joint_states(recording, topics, config)
     names = tuple(dict.fromkeys(name for reading in readings for name in reading.names))
-    if not any(names):  # nothing to compare: the inputs say what they lack
-        return ""
-    expected = robot.joint_names
     try:
-        found = JointNames(robot, config.joint_names).order(names).joints
-    except MeasurementError:
+        if any(names):
+            JointNames(robot, config.joint_names).order(names)
+    except OtherJointsError:
+        has, expected = (f"{len(n)} joints ({listing(n, limit=SHOWN)})" for n in (names, robot.joint_names))
         raise RecordingError(
-            f"'{recording.name}' is of another robot: it has {_some(names)}, expected are {_some(expected)}, "
-            "0 match; give the --config of its robot, or map the names (joint_names.map, joint_names.prefix)"
+            f"'{recording.name}' is of another robot: it has {has}, expected are {expected}, 0 match; give "
+            "the --config of its robot, or map the names (joint_names.map, joint_names.prefix)"
         ) from None
-    missing = [name for j, name in enumerate(expected) if j not in found]
-    counts = f"{len(found)} of the {len(expected)} joints of the robot are in '{recording.name}'"
-    return f"{counts}; it lacks {listing(missing, limit=SHOWN)}" if missing else ""
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return f"{len(names)} joints ({listing(names, limit=SHOWN)})"
