@@ -118,6 +118,8 @@ def test_metrics_find_the_truth_of_the_recording(results: Path) -> None:
     metrics = json.loads((results / "metrics.json").read_text())
     assert set(metrics["tilt_error_deg"]) == {"mean", "rms", "p95", "max"}
     assert metrics["tilt_error_deg"]["rms"] < 0.2
+    sigmas_deg = np.degrees(table(results / "tilt_observer.csv")["tilt/sigma [rad]"])
+    assert np.mean(sigmas_deg < metrics["tilt_sigma_deg"]) == pytest.approx(0.5, abs=0.01)
     assert metrics["total_mass_kg"] == pytest.approx(90.272 + 5.44, abs=0.5)
     forearm = metrics["links"]["arm_left_5_link"]
     assert abs(forearm["payload_kg"] - 5.44) < max(0.1, 3.0 * forearm["mass_sigma_kg"])

@@ -29,15 +29,6 @@ def health(intake: InertiaIntake, now_ns: int):
     return inertia_health(intake, 0.5, now_ns, used=True)
 
 
-def test_a_set_is_given_once_all_its_links_are_there_and_only_once(intake) -> None:
-    intake.push(NANOSECONDS, inertia("torso"))
-    assert intake.pop() is None
-    intake.push(NANOSECONDS, inertia("forearm"))
-    assert set(intake.pop()) == set(LINKS)
-    assert intake.pop() is None
-    assert intake.applied_ns == NANOSECONDS
-
-
 def test_links_of_different_stamps_are_never_mixed_and_the_newest_complete_set_wins(intake) -> None:
     intake.push(NANOSECONDS, inertia("torso"))
     intake.push(2 * NANOSECONDS, inertia("forearm"))

@@ -236,16 +236,6 @@ def test_rows_of_a_clock_that_stands_still_are_no_window():
     assert max(estimate.nis for estimate in estimates if estimate.measured) < 100.0
 
 
-def test_how_the_ticks_fall_does_not_change_the_estimates(panda_with_a_weight):
-    _start, stream = panda_with_a_weight
-    often, seldom = (run(panda_pipeline(), stream[:600], every) for every in (1, 7))
-    assert 0 < len(seldom) <= len(often)
-    for a, b in zip(often, seldom, strict=False):
-        assert a.stamp_ns == b.stamp_ns
-        assert a.links[0].estimate.mass == b.links[0].estimate.mass
-        assert a.nis == b.nis
-
-
 @pytest.mark.parametrize(
     ("shift_s", "goes_on", "kept"),
     [(20, False, True), (-20, False, False), (-20, True, True)],

@@ -68,29 +68,24 @@ MASS = 2.0
 BALL = np.array([MASS, 0, 0, 0, *(MASS * np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0]))])  # about its centre
 
 
-def test_a_centre_of_mass_that_moves_alone_is_handed_over_as_the_mass_at_the_gyration_radius():
-    """A first moment of 1.2 kg times the gyration radius takes as long as 1.2 kg."""
-    target = BALL.copy()
-    target[2] += 1.2
-    arrival, _first = moment_steps(BALL, target)
-    assert arrival == pytest.approx(1.2 / 3.0, abs=0.002)
-
-
-@pytest.mark.parametrize("moment", [2.5, 40.0])
-def test_moments_count_at_most_as_the_mass_of_the_body(moment):
-    target = BALL.copy()
-    target[1] += moment
-    _arrival, first = moment_steps(BALL, target)
-    assert first == pytest.approx(3.0 * 0.001 / MASS)
-
-
-def test_a_change_of_mass_is_limited_even_where_the_body_is_lighter():
-    """The cap at the body's own mass holds for moments alone: 10 kg onto 2 kg take 10 kg of time."""
-    target = BALL.copy()
-    target[0] += 10.0
-    arrival, first = moment_steps(BALL, target)
-    assert arrival == pytest.approx(10.0 / 3.0, abs=0.002)
-    assert first == pytest.approx(3.0 * 0.001 / 10.0)
+@pytest.mark.parametrize(
+    ("index", "change", "arrival", "first"),
+    [
+        (
+            2,
+            1.2,
+            1.2 / 3.0,
+            3.0 * 0.001 / 1.2,
+        ),  # first moment: as the mass at the gyration radius
+        (1, 2.5, None, 3.0 * 0.001 / MASS),  # moments count at most as the mass of the body
+        (1, 40.0, None, 3.0 * 0.001 / MASS),
+        (0, 10.0, 10.0 / 3.0, 3.0 * 0.001 / 10.0),  # a mass is limited also where the body is lighter
+    ],
+)
+def test_a_change_is_handed_over_at_the_rate_of_the_mass_that_it_counts_as(index, change, arrival, first):
+    found_arrival, found_first = moment_steps(BALL, BALL + change * np.eye(10)[index])
+    assert found_first == pytest.approx(first)
+    assert arrival is None or found_arrival == pytest.approx(arrival, abs=0.002)
 
 
 def test_each_of_several_bodies_moves_as_it_would_alone():

@@ -149,12 +149,6 @@ def test_the_tilt_pipeline_gives_the_others_their_base_state():
             np.testing.assert_allclose(sample.rows[BASE_STATE][:3], (0.0, 0.001 * k, 9.8))
 
 
-def test_nothing_is_learned_after_the_hold_out():
-    pipeline = Samples()
-    assert len(replayed(inertial=pipeline, hold_out_s=0.6).inertial) == 100
-    assert pipeline.learned == ALL[:60]
-
-
 @pytest.mark.parametrize("offset", [0, 5 * MS, -(10**18)])
 def test_log_times_of_another_clock_do_not_make_inputs_stale(offset):
     pipeline = Samples()

@@ -8,7 +8,7 @@ from scipy.ndimage import convolve1d
 
 import inertial_estimation as ie
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.replay.torque_errors import prediction_error
+from inertial_estimation.replay.torque_errors import TorqueSeries, prediction_error
 from inertial_estimation.simulation.config import NOISE_FREE
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 
@@ -78,3 +78,15 @@ def test_friction_in_the_torques_is_explained_by_the_same_friction(
         rough.append(ie.JointReading(r.stamp_ns, r.names, r.position, r.velocity, effort))
     assert error(robot, rough, {}) > 0.02
     assert error(robot, rough, friction) < 2e-3
+
+
+def test_rows_that_are_no_measured_torque_do_not_hide_the_error_of_the_others() -> None:
+    stamps = 10_000_000 * np.arange(400, dtype=np.int64)
+    slow = 1.0 + np.sin(4e-9 * stamps)
+    measured, off = (np.column_stack((part, slow)) for part in (np.full(400, np.nan), 9.0 * slow))
+    series = TorqueSeries(stamps, ("base_force_z", "elbow"), measured, off * [1.0, 0.1])
+    smooth = series.low_passed()
+    assert smooth is not None
+    assert np.isnan(smooth.measured[:, 0]).all()
+    np.testing.assert_allclose(smooth.measured[50:350, 1], slow[50:350], atol=1e-3)
+    assert series.relative_error() == pytest.approx(0.1, rel=1e-6)
