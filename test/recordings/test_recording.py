@@ -1,15 +1,13 @@
 """Bags, truth and trajectories are read as written, bad ones refused with a reason; rates and ages."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.recorded_robots import recorded
+from support import input_scenes as scene
 
 import inertial_estimation as ie
-from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
@@ -20,8 +18,6 @@ from inertial_estimation.inputs.messages import (
     WRENCH_TYPE,
 )
 from inertial_estimation.models.joint_trajectory import JointTrajectory
-from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.bag_writer import STORAGES, new_bag, write_recording
 from inertial_estimation.recordings.recording import check_topic, read_orientations
 from inertial_estimation.recordings.robot_streams import read_streams
@@ -137,17 +133,17 @@ def test_a_topic_that_is_missing_or_of_another_type_is_named(topic: str, said: s
         read_orientations(made_recording(), "/imu/data")
 
 
-def test_log_times_of_another_clock_change_nothing_of_what_the_inputs_hold() -> None:
-    panda = recorded("panda", 3.0)
-    messages = tuple(replace(entry, log_ns=entry.log_ns - 10**18) for entry in panda.recording.messages)
-    moved = ie.MemoryRecording(messages, panda.recording.topics)
-    topics, setup = (
-        replay_topics(parameter_values(panda.config), {}),
-        robot_from_config(panda.config, panda.urdf),
-    )
-    found = read_streams(moved, topics, setup, panda.config, (moved.start_ns, moved.end_ns)).joints
-    np.testing.assert_array_equal(found.times_ns, panda.streams.joints.times_ns)
-    assert found.notes == panda.streams.joints.notes
+@pytest.mark.parametrize(("late", "shown"), [(2_000_000, 2_000_000), (-(10**18), 0)])
+def test_readings_without_stamps_are_at_their_log_times_on_the_clock_of_the_other_stamps(late, shown) -> None:
+    messages = []
+    for stamp in range(START, START + 10**9, 5_000_000):
+        samples = {"/joint_states": scene.joints(stamp), "/imu/data": scene.imu(0)}
+        messages += [ie.RecordingEntry(topic, stamp + late, one) for topic, one in samples.items()]
+    moved = ie.MemoryRecording(tuple(messages), {topic: TOPICS[topic] for topic in samples})
+    span = (moved.start_ns, moved.end_ns)
+    found = read_streams(moved, ie.RecordedTopics(), scene.setup(), scene.parameters(), span)
+    assert found.imu.notes.unset
+    np.testing.assert_array_equal(found.imu.times_ns, found.joints.times_ns + shown)
 
 
 def test_message_whose_sizes_do_not_match_is_dropped(tmp_path: Path) -> None:

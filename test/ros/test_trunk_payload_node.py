@@ -97,6 +97,7 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     payloads = world.listen(InertiaStamped, "payload", 2000)
     changes = world.listen(DiagnosticArray, "load_change", LATE)
     holds = world.listen(Bool, "hold", LATE)
+    assert world.run(lambda: [msg.data for msg in holds] == [False], sensors=False), "before any input"
     assert world.run(lambda: inertias and payloads), "all are connected"
     world.pause(0.2)
     assert world.call(Trigger, "trunk_payload/reset", sensors=False).success
