@@ -101,8 +101,9 @@ def replayed(source=None, *, topics=RecordedTopics(), watcher=None, hold_out_s=N
 
 def test_every_message_is_handed_over_in_order_and_every_step_estimated(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", iter([5.0, 5.2]).__next__)
-    pipeline = Samples(yaw_reference=True)
-    run = replayed(inertial=pipeline)
+    pipeline, done_s = Samples(yaw_reference=True), []
+    readers = ReplayReaders(inertial=pipeline)
+    run = replay_recording(recording(), RecordedTopics(), readers, progress=done_s.append)
     assert [sample.stamp_ns for sample in run.inertial] == pipeline.learned == ALL
     for k, sample in enumerate(run.inertial):
         assert sample.driver[1] == 0.001 * k
@@ -114,6 +115,7 @@ def test_every_message_is_handed_over_in_order_and_every_step_estimated(monkeypa
     assert run.realtime_factor == pytest.approx(0.99 / 0.2)
     assert {entry.message for entry in run.health} == {"arriving"}
     assert len(run.tick_ns["inertial_ekf"]) == 100
+    assert done_s == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.99])
 
 
 class Onlooker(ReplayWatcher):
@@ -149,6 +151,19 @@ def test_the_tilt_pipeline_gives_the_others_their_base_state():
             np.testing.assert_allclose(sample.rows[BASE_STATE][:3], (0.0, 0.001 * k, 9.8))
 
 
+def test_it_begins_and_ends_to_learn_at_times_from_the_start_of_the_recording():
+    pipeline = Samples()
+    readers = ReplayReaders(inertial=pipeline)
+    run = replay_recording(recording(), RecordedTopics(), readers, start_s=0.5, hold_out_s=0.8)
+    assert [sample.stamp_ns for sample in run.inertial] == ALL[50:]
+    assert pipeline.learned == ALL[50:80]
+    assert (run.start_ns, run.begin_ns, run.end_ns) == (ALL[0], ALL[50], ALL[99])
+    assert run.data_s == pytest.approx(0.49)
+    for start_s, where in ((-0.01, "before the start"), (1.01, "past the end")):
+        with pytest.raises(RecordingError, match=where):
+            replay_recording(recording(), RecordedTopics(), readers, start_s=start_s)
+
+
 @pytest.mark.parametrize("offset", [0, 5 * MS, -(10**18)])
 def test_log_times_of_another_clock_do_not_make_inputs_stale(offset):
     pipeline = Samples()
@@ -158,6 +173,7 @@ def test_log_times_of_another_clock_do_not_make_inputs_stale(offset):
     assert newest.max() < 2000 * MS
     assert (len(run.inertial), pipeline.learned) == (100, ALL[:60])
     assert run.clock_offset_ns == (-offset if abs(offset) > 10**10 else 0)
+    assert run.start_ns == run.begin_ns == ALL[0] + offset + run.clock_offset_ns
     assert not any(sample.missing for sample in run.inertial)
 
 
