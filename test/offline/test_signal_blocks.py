@@ -18,7 +18,7 @@ from inertial_estimation.models.robot_config import JointOffsets, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline import signal_blocks
 from inertial_estimation.offline.postures import read_bag_postures
-from inertial_estimation.offline.signal_blocks import BlockStream
+from inertial_estimation.offline.signal_blocks import GAPS, BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, RecordedMessage, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, OrientationSample, WrenchSample
@@ -128,8 +128,10 @@ def test_irregular_stamps_and_other_rates_are_interpolated_at_the_median_step():
 
 def test_a_gap_begins_a_new_segment_and_is_not_interpolated_over():
     stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 200, START + 2_000_000_000)]
-    blocks = list(stream(recording(stamps), timeout=0.05).blocks())
+    made = stream(recording(stamps), timeout=0.05)
+    blocks = list(made.blocks())
     assert [block.size for block in blocks] == [300, 200]
+    assert made.dropped == {f"joint_states: {GAPS}": 1}
     assert blocks[1].start_ns == START + 2_000_000_000
 
 
