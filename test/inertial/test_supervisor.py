@@ -116,6 +116,17 @@ def test_noise_that_becomes_larger_is_learned_as_noise():
     assert watched.mass == pytest.approx(before, rel=0.05)
 
 
+@pytest.mark.parametrize(("seed", "size", "suspected"), [(0, 0.0, None), (0, 0.5, False), (1, 0.5, True)])
+def test_at_the_end_what_waits_is_learned_unless_an_event_is_suspected(seed, size, suspected):
+    watched = Watched(seed)
+    watched.feed(lambda _columns: size * np.ones(7))
+    supervisor, before = watched.supervisor, watched.filter.data.matrices.copy()
+    assert (None if supervisor.verdict is None else supervisor.verdict.normal < 0.5) == suspected
+    supervisor.conclude()
+    assert np.array_equal(watched.filter.data.matrices, before) == bool(suspected)
+    assert not supervisor.waiting
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_noise_stated_far_too_small_is_no_event(seed):
     """The first blocks are learned by a noise that is not known; those after them do not contradict it."""

@@ -15,10 +15,12 @@ from support.identification_scene import made_up_run
 
 from inertial_estimation.figures import Figure, Level, Mark, Panel, Series, Span, decimated, spans_of
 from inertial_estimation.identification.identifiability import Identifiability
+from inertial_estimation.identification.identification_result import PayloadResult
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.identification_report import write_identification_report
 from inertial_estimation.plots.page import Card, Cell, Notes, Page, Section, Table, with_sigma, write_page
 from inertial_estimation.plots.png import figure_of_panels
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 EMPTY = {"meta", "br", "link", "img", "hr"}
 LARGEST = 6_000_000  # bytes of a page
@@ -260,3 +262,15 @@ def test_one_method_without_other_data(run, text, tmp_path):
     assert "nan" not in alone.lower().split()
     assert "smallest mass" in text  # the table of methods
     assert "smallest mass" not in alone
+
+
+@pytest.mark.parametrize(
+    ("violations", "said"), [(("too flat",), "possible no: too flat"), ((), "possible yes")]
+)
+def test_a_load_is_a_body_of_its_own_that_may_be_impossible(run, tmp_path, violations, said):
+    inertia = InertialParameters(1.25, np.array([0.01, 0.02, 0.03]), np.diag([0.1, 0.2, 0.25]))
+    load = PayloadResult("hand", "cup", inertia, 0.13, np.full(3, 0.001), np.full((3, 3), 0.01), violations)
+    methods = {**run.report.methods, "least-squares": replace(run.result, payload=load)}
+    text = written(replace(run, report=replace(run.report, methods=methods)), tmp_path / "a.html")
+    for words in (said, "the frame of hand", "1.25 ± 0.13", "10.0 ± 1.0, 20.0 ± 1.0, 30.0 ± 1.0"):
+        assert words in text

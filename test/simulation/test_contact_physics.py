@@ -64,6 +64,16 @@ def test_block_sticks_below_the_friction_angle_and_does_not_creep(slope):
     assert force_along(late, (0, 0, 1), (1, 0, 0)) == pytest.approx([WEIGHT, 0.0], rel=1e-6, abs=1e-6)
 
 
+def test_a_block_pushed_along_a_slope_moves_by_force_over_stiffness_of_all_points_along_it():
+    slope, push, stiffness = 0.45, 5.0, 1e4
+    along = np.array([np.cos(slope), 0.0, np.sin(slope)])
+    values = {**ramp(slope, 0.6), "ground.stiffness": stiffness}
+    simulation = block_simulation(values, [Push("block", push * along, start=1.0, duration=2.0)])
+    before, pushed = run(simulation, 0.99), run(simulation, 1.5)
+    shift = pushed.base.p_WB - before.base.p_WB
+    np.testing.assert_allclose(shift, push / (4 * stiffness) * along, rtol=1e-3, atol=1e-8)
+
+
 @pytest.mark.parametrize("slope", [0.7, -0.7])
 def test_block_slides_above_the_friction_angle_with_the_acceleration_of_the_textbook(slope):
     friction = 0.3
