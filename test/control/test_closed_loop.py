@@ -184,15 +184,18 @@ def test_a_foot_comes_down_when_the_robot_is_pushed_over_and_the_same_foot_tries
     assert loop.controller.controller.gait.steps_made == 1
 
 
-def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on() -> None:
+def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_steady_reference() -> None:
     talos = pipeline_of("talos")
-    phases = []
-    talos.push_walk_command(WalkCommand(2))
+    phases, references = [], []
+    talos.push_walk_command(WalkCommand(2, 0.0))
     for k in range(1950):
         t = k * TICK_NS * 1e-9
         talos.push_hold(1.2 <= t < 3.5)
         push_state(talos, k * TICK_NS, home(talos))
         talos.tick(k * TICK_NS)
         phases.append((t, talos.controller.gait.phase.value, talos.controller.gait.steps_made))
+        references.append(talos.last.dcm_ref)
     assert {(phase, made) for t, phase, made in phases if 2.9 < t < 3.49} == {("standing", 1)}
     assert phases[-1][2] == 2
+    jumps = np.abs(np.diff(references, axis=0)).max(axis=1) > 0.001  # faster than a fall between the feet
+    assert [phases[i + 1][0] for i in np.flatnonzero(jumps)] == pytest.approx([1.2, 3.501]), "when told only"
