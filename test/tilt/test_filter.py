@@ -61,16 +61,16 @@ def run(
     return np.array(found), tilt
 
 
-def shaking(n, pushed=0.0, noise=0.0, encoders=0.0):
-    """Places of an IMU that is pushed [m/s^2], the force on it, its noise [m/s^2], that of the foot [m]."""
-    sizes = np.reshape([pushed, noise, encoders], (3, 1, 1))
-    forces, noises, errors = sizes * np.random.default_rng(0).normal(size=(3, n, 3))
+def shaking(n, pushed=0.0, noise=0.0, encoders=0.0, slips=0.0):
+    """Places of an IMU that is pushed [m/s^2], the force on it, its noise [m/s^2], errors of the foot [m]."""
+    sizes = np.reshape([pushed, noise, encoders, slips], (4, 1, 1))
+    forces, noises, errors, steps = sizes * np.random.default_rng(0).normal(size=(4, n, 3))
     places, velocity = np.zeros((n, 3)), np.zeros(3)
     for k in range(1, n):
         forces[k] -= 8.0 * velocity + 20.0 * places[k - 1]  # a damped spring holds it
         places[k] = places[k - 1] + H * (velocity + 0.5 * H * forces[k])
         velocity = velocity + H * forces[k]
-    return places, forces + STANDARD_GRAVITY * UP, noises, errors
+    return places, forces + STANDARD_GRAVITY * UP, noises, errors + np.cumsum(steps, axis=0)
 
 
 def test_an_exact_motion_is_followed():
@@ -104,9 +104,10 @@ def test_how_the_imu_is_mounted_changes_neither_error_nor_sigma():
     np.testing.assert_allclose(turned @ its.state.bias, tilt.state.bias, atol=1e-4)
 
 
-def test_shaking_of_the_accelerometer_counts_as_noise_where_it_is_no_motion():
+@pytest.mark.parametrize("foot", ["encoders", "slips"])
+def test_shaking_of_the_accelerometer_counts_as_noise_where_it_is_no_motion(foot):
     """Noise: as good as a filter that is told of its size. Motion that contacts show: as sure as at rest."""
-    size, common = 8.0, {"encoders": 1e-3, "end": 12.0}
+    size, common = 8.0, {foot: 1e-3, "end": 12.0}
     still, pushed, noisy = (run(**common, **more)[0] for more in ({}, {"pushed": 12.0}, {"noise": size}))
     told, _tilt = run(**common, noise=size, drift=size * np.sqrt(H))
     assert pushed[:, 1].mean() < 1.05 * still[:, 1].mean()
