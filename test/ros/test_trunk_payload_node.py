@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
@@ -89,10 +91,17 @@ def event_of(msg):
     return stamp_from_msg(msg.header.stamp), health_from_msg(status)
 
 
+def change(world, *transitions):
+    for transition in transitions:
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert world.call(ChangeState, "trunk_payload/change_state", request, sensors=False).success
+
+
 def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     robot = Quadruped(world)
     arguments = ["--params-file", str(CONFIG)]
-    node = world.start("trunk_payload", *arguments, described=False, robot={}, **SETTLING)
+    node = world.start("trunk_payload", *arguments, described=False, robot={}, managed="true", **SETTLING)
+    change(world, Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE)
     inertias = world.listen(InertiaStamped, "trunk_inertia", 2000)
     payloads = world.listen(InertiaStamped, "payload", 2000)
     changes = world.listen(DiagnosticArray, "load_change", LATE)
@@ -146,7 +155,7 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
 
 def it_is_asked(world, changes, holds):
-    """An identification begun by another method, and given up."""
+    """An identification begun by another method, asked for again after a pause of the node, and given up."""
     method = Parameter("method", value="static_poses").to_parameter_msg()
     request = SetParameters.Request(parameters=[method])
     assert world.call(SetParameters, "trunk_payload/set_parameters", request).results[0].successful
@@ -154,6 +163,9 @@ def it_is_asked(world, changes, holds):
     assert answer.success
     assert answer.message
     assert world.run(lambda: holds[-1].data)
+    before = len(holds)
+    change(world, Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE)
+    assert world.run(lambda: [msg.data for msg in holds[before:]] == [True])
     assert world.call(Trigger, "trunk_payload/cancel").success
     assert world.run(lambda: not holds[-1].data and len(changes) == 3)
     assert event_of(changes[-1])[1].values[KIND] == "cancelled"
