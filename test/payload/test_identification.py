@@ -184,6 +184,18 @@ def test_cancelling_keeps_what_was_before_without_a_refusal():
     np.testing.assert_array_equal(robot.identification.trunk.target.com_B, NOMINAL_COM)
 
 
+def test_an_unknown_height_that_shows_on_a_base_still_tilted_after_cancelling_is_no_load_but_weight_is():
+    robot = Robot(step(tilt=(0.1, 0.0)), start="on_request")
+    robot.com_B = np.array([*NOMINAL_COM[:2], 0.5])
+    robot.run(0.2).start(until=Phase.COM).run(DT)
+    robot.tilt = (0.1, 0.0)
+    robot.run(0.5).identification.cancel()
+    assert robot.run(3.0).phase is Phase.RETURNING
+    assert robot.changes == []
+    robot.mass += 10.0
+    assert robot.run(1.0).changes == ["loaded"]
+
+
 @pytest.mark.parametrize("during", [Phase.MASS, Phase.COM])
 def test_a_load_that_comes_during_an_identification_begins_it_anew(during):
     robot = Robot(*[step()] * 20, DONE, start="on_request").start("static_poses", until=during)
