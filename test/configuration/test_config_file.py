@@ -225,10 +225,13 @@ def test_a_description_that_is_a_text_is_itself() -> None:
     assert read_urdf("\n " + URDF) == "\n " + URDF
 
 
-def test_a_description_by_its_path_absolute_or_beside_the_parameter_file(tmp_path: Path) -> None:
+def test_a_possible_description_by_its_path_absolute_or_beside_the_parameter_file(tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(URDF)
     assert read_urdf(str(tmp_path / "r.urdf")) == URDF
     assert read_urdf("r.urdf", folder=tmp_path) == URDF
+    (tmp_path / "r.urdf").write_text(URDF.replace("/>", "><inertial><mass value='-1'/></inertial></link>"))
+    with pytest.raises(ModelError, match=r"r\.urdf.*mass"):
+        read_urdf("r.urdf", folder=tmp_path)
 
 
 def test_a_description_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -418,3 +418,23 @@ def test_a_robot_of_one_joint_has_forces_levers_and_slopes():
     slopes = GeometrySlopes(RobotSetup(robot, (), None))
     slope = slopes.at((angle, zero, zero), (np.zeros(3),) * 3, np.zeros((0, 6)))
     np.testing.assert_allclose(slope, [[2.0 * g * 0.5 * np.cos(0.7)]], rtol=1e-9)
+
+
+def test_slopes_of_the_geometry_are_differences_of_predicted_forces():
+    """With an IMU in the torso, beyond two joints."""
+    robot, rng = talos_with_sensors(), np.random.default_rng(3)
+    imu, wrenches = ImuMount.on(robot, "torso_2_link"), rng.normal(size=(2, 6))
+    forces, to_base = PredictedForces(robot, CONTACTS), ImuToBase(robot, imu)
+    motion, readings = rng.uniform(-0.5, 0.5, (3, robot.n_joints)), rng.normal(size=(3, 3))
+
+    def predicted(turn, offsets):
+        q, (R, dq, ddq) = motion[0] + offsets, (pin.exp3(turn), *motion[1:])
+        state = forces.at(q, dq, ddq, to_base.base_motion((q, dq, ddq), *(readings @ R.T)))
+        return state.force - np.einsum("kij,ki->j", state.jacobians, wrenches)
+
+    slopes, h, n = GeometrySlopes(RobotSetup(robot, CONTACTS, imu)), 1e-5, robot.n_joints
+    steps = h * np.eye(3 + n)
+    expected = [(predicted(d[:3], d[3:]) - predicted(-d[:3], -d[3:])) / (2.0 * h) for d in steps]
+    turning = [robot.joint_names.index(name) for name in slopes.turning]
+    found = slopes.at(tuple(motion), tuple(readings), wrenches)
+    np.testing.assert_allclose(found, np.transpose(expected)[:, [0, 1, 2, *np.add(3, turning)]], atol=0.05)

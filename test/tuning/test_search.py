@@ -132,6 +132,10 @@ def test_blocks_without_a_score_do_not_count():
     assert found.difference == 1.0
 
 
+def test_two_blocks_have_half_their_distance_as_deviation_of_the_mean():
+    assert compared(np.array([3.0, 8.0]), np.array([1.0, 2.0])).sigma == pytest.approx(0.5 * (6.0 - 2.0))
+
+
 def result(score, noise=0.3, held_out=None, trials_count=1000):
     problem = Problem([Synthetic(score, noise, held_out)], Workers())
     rng, trials = np.random.default_rng(1), []
