@@ -62,6 +62,14 @@ def test_torques_in_wrong_units_or_with_the_wrong_sign_are_suspected(make_scene,
     assert joint is None or len(told) == 1
 
 
+def test_a_wrench_with_the_wrong_sign_is_suspected(make_scene):
+    identifier, block = recorded(make_scene("hyq_no_sensors", contact_wrenches="measured"), seconds=2.0)
+    signs = np.ones((4, 1))
+    signs[1] = -1.0
+    identifier.push(replace(block, wrenches=signs * block.wrenches))
+    assert "'rf_foot' had the other sign" in identifier.report(["consistent"]).warnings[0]
+
+
 def test_torques_that_are_all_zero_are_suspected_and_stay_finite(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(replace(block, tau=np.zeros_like(block.tau)))
