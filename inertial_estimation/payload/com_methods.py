@@ -88,8 +88,7 @@ class SampleScatter:
         before = sample - self.mean
         self.mean = self.mean + weight * before
         self.covariance = (1.0 - weight) * (self.covariance + weight * np.outer(before, before))
-        if self.count > 1:
-            self._product += weight * (float(before @ self._last) - self._product)
+        self._product += weight * (float(before @ self._last) - self._product)
         self._last = sample - self.mean
 
     def filtered_covariance(self, gain: float) -> Array:

@@ -1,5 +1,7 @@
 """Faults on the inputs of the controller: bounded torques, a named cause, and control again afterwards."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -175,7 +177,10 @@ def test_failed_solutions_are_bridged_by_the_last_torques_and_then_damped(talos,
     assert [state for _, state in states[:6]] == [ControlState.HOLDING] * 6
     np.testing.assert_array_equal(states[0][0], good)
     assert {state for _, state in states[7:]} == {ControlState.DAMPING}
-    assert talos.supervisor.counts.faults == {FaultCause.COMPUTATION: 12}
+    counts, by_state = talos.supervisor.counts, Counter(state for _, state in states)
+    assert counts.faults == {FaultCause.COMPUTATION: 12}
+    assert (counts.held, counts.damped) == (by_state[ControlState.HOLDING], by_state[ControlState.DAMPING])
+    assert counts.steps == 1 + counts.held + counts.damped
     monkeypatch.undo()
     answer(talos, 13)
     assert talos.last.state is ControlState.CONTROL
