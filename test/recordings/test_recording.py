@@ -156,7 +156,7 @@ def test_message_whose_sizes_do_not_match_is_dropped(tmp_path: Path) -> None:
         assert len(list(bag.entries(["/joint_states"]))) == 1
 
 
-def test_writer_does_not_touch_what_is_no_bag(tmp_path: Path) -> None:
+def test_writer_touches_neither_what_is_no_bag_nor_a_bag_unless_it_may(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").touch()
     for overwrite in (False, True):
@@ -164,6 +164,8 @@ def test_writer_does_not_touch_what_is_no_bag(tmp_path: Path) -> None:
             write_recording(made_recording(), tmp_path / "precious", overwrite=overwrite)
     assert (tmp_path / "precious" / "thesis.tex").exists()
     write_recording(made_recording(), tmp_path / "bag")
+    with pytest.raises(ie.ConfigurationError, match="--overwrite"):
+        write_recording(made_recording(1), tmp_path / "bag")
     write_recording(made_recording(1), tmp_path / "bag", overwrite=True)
     with ie.BagRecording(tmp_path / "bag") as bag:
         assert len(list(bag.entries(["/pose"]))) == 1
