@@ -269,6 +269,15 @@ def test_legs_whose_joints_have_their_zero_elsewhere_are_legs() -> None:
     assert not any("feet miss" in open_point for open_point in survey.open_points)
 
 
+def test_a_foot_without_shapes_has_the_sole_of_a_person() -> None:
+    for contact in survey_of(biped()).contacts:
+        length = contact.sole[1] / 0.14  # of the leg
+        person = length * np.array([-0.14, 0.14, -0.05, 0.05])
+        np.testing.assert_allclose(contact.sole, person, atol=1e-4)
+        assert contact.guessed
+        assert -0.1 * length < contact.pose[2] < -0.05 * length
+
+
 def test_a_foot_that_is_not_level_at_zero_stands_on_its_sole() -> None:
     """A plate of 20 x 10 cm, turned by 0.4 rad about y in the foot."""
     box = '<origin xyz="0 0 -0.05" rpy="0 0.4 0"/><geometry><box size="0.2 0.1 0.02"/></geometry>'
