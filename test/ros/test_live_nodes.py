@@ -43,6 +43,14 @@ def test_tilt_observer_publishes_answers_and_ends(world):
     ends_cleanly(node)
 
 
+def test_a_calibration_that_is_asked_for_makes_the_bias_uncertain(build, hopper):
+    node = build("tilt_observer", **hopper)
+    variances = node.pipeline.estimator.observer.state.covariance.diagonal()[6:9]
+    before = variances.copy()
+    assert "keep the robot still" in node._calibrate_gyro()
+    assert (variances > 1.5 * before).all()
+
+
 def test_the_transform_is_sent_where_its_messages_are_and_missed_in_one_line(build, hopper, capfd):
     """With a stand-in for a publisher of tf2_msgs, of which there is no wheel."""
     node = build("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map", **hopper)
