@@ -122,6 +122,32 @@ def test_a_bias_that_has_changed_is_found_at_rest_on_request_and_its_sigma_cover
     assert error < 0.001
 
 
+@pytest.mark.parametrize("observer", ["filter", "two_stage"])
+def test_after_a_reset_it_is_as_new(observer):
+    used, new = (Run(Stance(1, size=0.0), observer=observer) for _ in range(2))
+    used.go(2.0, 3.5).pipeline.reset()
+    for run in (used, new):
+        run.go(0.5, 1.5)
+    for values in ("times", "errors", "sigmas", "yaws"):
+        assert used.between(0.4, 1.5, values).tolist() == new.between(0.4, 1.5, values).tolist()
+
+
+@pytest.mark.parametrize(("observer", "name"), [("filter", "velocity_drift"), ("two_stage", "gamma")])
+def test_a_parameter_that_is_changed_while_it_runs_takes_effect(observer, name):
+    sigmas = []
+    for before, after in ((None, None), (None, 9.0), (9.0, 9.0)):
+        run = Run(observer=observer, **({} if before is None else {f"{observer}.{name}": before})).go(
+            0.5, 2.0
+        )
+        if after is not None:
+            run.pipeline.set_parameter(f"{observer}.{name}", after)
+            with pytest.raises(ie.ConfigurationError):
+                run.pipeline.set_parameter(f"{observer}.{name}", -1.0)
+        sigmas.append(run.go(2.0, 4.0).between(3.9, 4.0, "sigmas")[-1])
+    usual, changed, always = sigmas
+    assert (changed - usual) / (always - usual) > 0.25
+
+
 def test_the_sigma_covers_the_error():
     run = Run().go(0.5, 6.0)
     ratio = run.between(1.5, 6.0) / run.between(1.5, 6.0, "sigmas")
@@ -177,9 +203,10 @@ def test_joints_that_move_neither_imu_nor_contacts_are_not_needed(elbow, source)
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.parametrize("observer", ["filter", "two_stage"])
 @pytest.mark.parametrize("gap", [0.06, 0.5, 3.0])
-def test_after_a_gap_it_is_right_again(gap):
-    run = Run().go(0.5, 3.0).go(3.0 + gap, 6.0 + gap)
+def test_after_a_gap_it_is_right_again(gap, observer):
+    run = Run(observer=observer).go(0.5, 3.0).go(3.0 + gap, 6.0 + gap)
     assert run.between(3.0 + gap + SOON, 6.0 + gap).max() < 1.0
     track, walked = run.pipeline.estimator.track, gap if gap > 0.1 else 0.0
     assert walked <= track.position_sigma < walked + 0.1, "what is not read may have stepped meanwhile"
