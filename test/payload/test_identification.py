@@ -208,6 +208,20 @@ def test_a_load_that_comes_during_an_identification_begins_it_anew(during):
     assert robot.identification.trunk.value.mass == pytest.approx(70.0), "not averaged with the mass before"
 
 
+def test_a_load_that_comes_while_the_posture_is_returned_to_begins_it_anew_where_there_is_a_result():
+    tilted = (0.1, 0.0)
+    robot = Robot(step(tilt=tilted), step(done=True, tilt=tilted), start="on_request")
+    robot.run(0.1).start(until=Phase.COM).run(DT)
+    robot.tilt = tilted
+    robot.run(3.0, until=Phase.RETURNING).mass = 70.0
+    robot.run(1.0, until=Phase.SETTLING).run(2.0, until=Phase.COM)
+    assert robot.changes == ["loaded"]
+    robot.identification.cancel()
+    robot.mass = NOMINAL_MASS
+    assert robot.run(2.0).phase is Phase.RETURNING
+    assert (robot.changes, len(robot.made)) == (["loaded", "unloaded"], 2)
+
+
 @pytest.mark.parametrize("anew", ["asked for again", "another load"])
 def test_what_is_begun_anew_falls_back_to_what_was_before_the_first_time(anew):
     robot = Robot(step(to_controller=True), start="on_request").run(0.1).start(until=Phase.COM).run(0.1)
