@@ -1,6 +1,7 @@
 """`excite` from the command line to the files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,9 @@ def test_bad_arguments_are_one_line(arguments: list[str], reason: str, tmp_path:
 
 def test_a_design_for_few_links_says_which_it_takes_as_described(tmp_path: Path, ran) -> None:
     options = ["--config", "panda", "--links", "panda_link7", "--no-figures", "--output", tmp_path / "d"]
-    said = ran("excite", *options, *QUICK).err
-    assert "designed for the links in 'links' alone; panda_link1" in said
-    assert "panda_link7 are" not in said
+    printed = ran("excite", *options, *QUICK, "--compare-random", "2")
+    assert "designed for the links in 'links' alone; panda_link1" in printed.err
+    assert "panda_link7 are" not in printed.err
+    (chosen,) = re.findall(r"condition number +([\d.]+)", printed.out)
+    ((median, best, ratio),) = re.findall(r"  condition +median (.*), best (.*); .* ([\d.]+)\n", printed.out)
+    assert float(best) <= float(median) == pytest.approx(float(ratio) * float(chosen), rel=0.01)

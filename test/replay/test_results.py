@@ -1,6 +1,7 @@
 """Metrics and tables say what the estimates were; a response to a load is that of its series."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,8 @@ def test_a_replay_lists_every_load_once_with_its_last_mass():
     assert [(row["stamp_ns"], row["mass_kg"]) for row in loads] == [(2 * STEP_NS, 2.0), (35 * STEP_NS, -2.0)]
     assert loads[0]["links"] == ["hand", "wrist"]
     assert loads[0]["com_m"] == [1.0, 1.0, 1.0]
+    (unknown,) = located_loads(estimates([replace(load(2.0), com_L=None)]))
+    assert unknown["com_m"] is None
 
 
 def test_a_replay_lists_every_push_once_with_its_median_force():
