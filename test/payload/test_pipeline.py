@@ -148,6 +148,26 @@ def test_steps_of_the_clock_either_way_keep_the_trunk_and_a_load_taken_off_meanw
     assert right or scene.health()["payload"].level is not HealthLevel.OK
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_after_a_step_that_fails_the_trunk_in_force_stays_or_the_nominal_one_if_it_is_no_number(
+    broken, monkeypatch
+):
+    scene = StandingHyq(pipeline(start="on_request"))
+    scene.put_on(LOAD)
+    scene.run(0.1)
+    scene.pipe.identify()
+    found, trunk = scene.run(6.0, until=lambda estimate: estimate.converged), scene.pipe.identification.trunk
+    if broken:
+        trunk.value = replace(trunk.value, com_B=np.full(3, np.nan))
+    else:
+        with monkeypatch.context() as failing:
+            failing.setattr(scene.pipe._window.rest, "update", lambda state, dt: 1 // 0)
+            scene.run(0.1)
+    last = scene.run(0.3)
+    assert scene.pipe._stepper.failures
+    assert last.estimate.mass == (NOMINAL if broken else found.estimate.mass)
+
+
 @pytest.mark.parametrize(("lost", "stream"), [("base", "base_state"), ("joints", "joint_states")])
 def test_nothing_is_said_while_an_input_is_lost(lost, stream):
     scene = StandingHyq(pipeline())
