@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.inertial_scenes import ArmScene
 
-from inertial_estimation.inertial.bank import Bank, BankBlock
+from inertial_estimation.inertial.bank import Bank, BankBlock, CauseHypothesis
 from inertial_estimation.inertial.cause_table import CauseKind
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.supervisor import DELAY, Phase, Supervisor
+from inertial_estimation.inertial.supervisor import DELAY, FoundCause, Phase, Supervisor
 
 BEFORE, EVENT = 120, 12  # blocks
 
@@ -166,3 +166,14 @@ def test_an_event_that_no_cause_explains_does_not_last_for_ever():
         learning += watched.supervisor.phase is Phase.LEARNING
     assert learning > 40
     assert watched.filter.noise.factors()["noise.torque"][0] > 5.0
+
+
+def test_a_steady_press_is_the_wrench_that_has_the_effect_of_its_weight():
+    watched, amplitudes = Watched(), np.random.default_rng(0).normal(size=4)
+    table, (_block, equation) = watched.supervisor.table, watched.scene.block()
+    columns = table.columns(equation, at_rest=True)
+    for i, weights in enumerate(columns.weights):
+        hypothesis = CauseHypothesis(CauseKind.PRESS, index=i, amplitudes=amplitudes)
+        press = FoundCause(hypothesis, 1.0, (i,), 0.0, True, True, columns).press(table)
+        pushed = columns.wrenches[i] @ (press / table.wrench_size)
+        np.testing.assert_allclose(pushed, weights @ amplitudes, atol=1e-12)
