@@ -121,6 +121,18 @@ def test_fewer_equations_than_unknowns(make_scene):
     assert "equations for 98 unknowns" in " ".join(identifier.report(["consistent"]).warnings)
 
 
+@pytest.mark.parametrize("missing", ["q", "tau", "f_I", "w_I", "wrenches"])
+def test_a_signal_that_is_missing_or_of_another_shape_is_named(make_scene, missing):
+    scene = make_scene("hyq_no_sensors", contact_wrenches="measured")
+    identifier, block = recorded(scene, seconds=0.5)
+    wider = np.repeat(getattr(block, missing), 2, axis=1)
+    with pytest.raises(MeasurementError, match=f"'{missing}' has shape"):
+        identifier.push(replace(block, **{missing: wider}))
+    if missing != "q":
+        with pytest.raises(MeasurementError, match=f"no '{missing}'"):
+            identifier.push(replace(block, **{missing: None}))
+
+
 def test_no_data_and_no_rows(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=0.1)
     with pytest.raises(MeasurementError, match="give no row"):

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.metrics import low_pass_zero_phase, verticals
+from inertial_estimation.replay.metrics import FILTER_CUTOFF, low_pass_zero_phase, verticals
 from inertial_estimation.replay.reference import (
     ReferenceErrors,
     ReplayReference,
@@ -128,6 +128,8 @@ def test_low_pass_keeps_slow_removes_fast_and_does_not_delay() -> None:
     slow, fast = np.sin(2 * np.pi * 2.0 * t), np.sin(2 * np.pi * 60.0 * t)
     filtered = low_pass_zero_phase((t * 1e9).astype(np.int64), (slow + fast)[:, None])[:, 0]
     assert np.abs(filtered[: len(slow)] - slow)[500:3500].max() < 5e-3
+    coarse = np.round(np.arange(400) / (1.5 * FILTER_CUTOFF) * 1e9).astype(np.int64)  # nothing fast is in it
+    np.testing.assert_allclose(low_pass_zero_phase(coarse, slow[:400, None])[:400, 0], slow[:400], atol=1e-6)
 
 
 def test_trusted_flags(tmp_path: Path) -> None:

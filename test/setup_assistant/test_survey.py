@@ -275,6 +275,7 @@ def test_a_foot_without_shapes_has_the_sole_of_a_person() -> None:
         person = length * np.array([-0.14, 0.14, -0.05, 0.05])
         np.testing.assert_allclose(contact.sole, person, atol=1e-4)
         assert contact.guessed
+        assert contact.frame == f"{contact.link}_sole"
         assert -0.1 * length < contact.pose[2] < -0.05 * length
 
 
