@@ -85,8 +85,8 @@ class CauseHypothesis:
         amplitudes: In units of their expected size; those of the last block where they vary, shape (d,).
         misfit: Of a cause, mean square of the whitened residuals that it leaves, since its onset.
         worst_row: The same of the row that it explains worst.
-        noise_factor: By which the noise is to be enlarged, where it has always been larger: one step of
-            the table at a time, since a scale that is too large falls slowly.
+        noise_factor: By which the noise of each group of rows is to be enlarged, where it has always been
+            larger: one step of the table at a time, since a scale that is too large falls slowly.
     """
 
     kind: CauseKind
@@ -98,7 +98,7 @@ class CauseHypothesis:
     amplitudes: Array | None = None
     misfit: float = 1.0
     worst_row: float = 1.0
-    noise_factor: float = 1.0
+    noise_factor: Array | float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,8 @@ class CauseProbabilities:
 class _Window:
     """Whitened residuals of some blocks, and what is not known of them.
 
+    Rows whose readings are missing in all blocks are left out: they are zero, and would tell of small noise.
+
     Attributes:
         r: Residuals, shape (K, m).
         rest: S^-1 r, which is left of them when what is not known explains what it can, shape (K, m).
@@ -151,8 +153,11 @@ class _Window:
             linear_algebra.cholesky(noise.scaled(np.array([b.rows.noise for b in blocks])))
         )
         parts = [np.concatenate((b.columns.stacked, b.rows.A.T, b.rows.value[None])) for b in blocks]
-        alone: Array = np.matmul(parts, W.swapaxes(1, 2))
-        rho = np.tile(noise.correlation[noise.groups], (len(blocks), 1))
+        there = np.any([b.rows.known + np.zeros(len(b.rows.value)) > 0.0 for b in blocks], axis=0)
+        alone: Array = np.matmul(parts, W.swapaxes(1, 2))[:, :, there]
+        groups = noise.groups[there]
+        self.noise_step = np.where(np.isin(np.arange(len(noise.names)), groups), NOISE_FACTORS[0], 1.0)
+        rho = np.tile(noise.correlation[groups], (len(blocks), 1))
         rho[0] = 0.0
         root = np.sqrt(1.0 - rho**2)[:, None]
         self._new = alone / root  # of what is new in each block
@@ -492,7 +497,7 @@ class Bank:
             rest, log_det = window.always(factor)
             always = window.log_density(rest, factor, factor) - 0.5 * log_det
             always -= 0.5 * window.noise_precision * size**2
-            step = NOISE_FACTORS[0] if always > grown else 1.0
+            step = window.noise_step if always > grown else 1.0
             found.append(CauseHypothesis(CauseKind.NOISE, log_odds=max(grown, always), noise_factor=step))
         return found
 

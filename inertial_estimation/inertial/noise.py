@@ -22,7 +22,7 @@ PRIOR_S = np.array([[0.3], [0.03]])  # weight of the stated noise in what is use
 MEMORY_S = 10.0  # of the statistic [s]
 PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
 INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
-LARGEST = 10.0  # factor on a standard deviation; its inverse is the smallest one
+LARGEST = 30.0  # factor on a standard deviation; its inverse is the smallest one
 FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
 GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
 REPORTED = 1.7  # factor from which on a stated noise is called too small
@@ -53,6 +53,11 @@ class RowBlock:
     time_ns: int = 0
     at_rest: bool = False
     known: Array | float = 1.0
+
+    @property
+    def size(self) -> float:
+        """Number of rows that readings reach."""
+        return float(np.sum(self.known * np.ones(len(self.value))))
 
 
 def student_weights(q: Array) -> Array:
@@ -118,8 +123,8 @@ class NoiseScale:
         self._informed *= share
         self._seconds *= share
 
-    def enlarge(self, factor: float) -> None:
-        """Let the noise have always been larger, by a factor on standard deviations."""
+    def enlarge(self, factor: Array | float) -> None:
+        """Let the noise have always been larger, by factors on standard deviations, shape (count,)."""
         self._of_both = np.minimum(factor**2 * self._of_both, LARGEST**2)
 
     @property

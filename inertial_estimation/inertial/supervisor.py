@@ -321,7 +321,7 @@ class Supervisor:
         rho = noise.correlation[noise.groups]
         of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
         squares = block.deviation**2, np.mean(waiting, axis=0) ** 2 / of_mean
-        largest = float(chdtri(len(rho), RARE))
+        largest = float(chdtri(block.rows.size, RARE))
         calm = all(float(q.sum()) < largest and float(q.max()) < QUIET_ROW for q in squares)
         return calm and self.found is None
 
@@ -423,7 +423,8 @@ class Supervisor:
             for rows in last
         ]
         mean = np.mean(squares, axis=0)
-        return len(last) == AGREED and float(mean.mean()) < FITS and float(mean.max()) < FITS_ROW
+        fitting = float(mean.sum()) < FITS * last[-1].size and float(mean.max()) < FITS_ROW
+        return len(last) == AGREED and fitting
 
     def _learn(self, *blocks: BankBlock) -> None:
         self._filter.learn(*(block.rows for block in blocks))

@@ -85,7 +85,7 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
     entries += [
         Entry("links", list(survey.links), f"the trunk with its load{forearms}"),
-        Entry("# noise", None, f"from the weight, adapts by a factor of 10: {derived} (N, Nm)"),
+        Entry("# noise", None, f"from the weight, adapts by a factor of 30: {derived} (N, Nm)"),
     ]
     projected = survey.forces_by_torques
     if not any(contact.sole for contact in survey.contacts):
