@@ -127,8 +127,8 @@ class FrictionConfig:
         (), "Joints whose friction is estimated, by name or shell pattern; empty estimates none."
     )
     terms: tuple[str, ...] = parameter(
-        ("coulomb", "viscous"),
-        "Terms of the friction model that are estimated for each joint.",
+        ("coulomb", "viscous", "armature"),
+        "Terms of the friction model that are estimated for each joint; a geared drive has these three.",
         choices=FRICTION_TERMS,
     )
     share: float = parameter(
