@@ -29,7 +29,6 @@ from inertial_estimation.spatial import linear_algebra
 CRUDE = np.geomspace(1.0, 9.0, 3)  # sizes of all tolerances: as manufactured, by hand, no more than rough
 NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
 KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
-LOOKED_AT = 12  # most probable causes of which it is looked at whether rows agree less with them
 WORSE = 1.05  # times the rms of the base's rows, or of the joints', that a cause may leave
 
 
@@ -103,20 +102,16 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
     left = max(power - explained, 1e-12)
     tried = [[_judged(one, S, g, left) for one in cause.variants()] for cause in blocks]
     causes = sorted(map(_most_probable, tried), key=_evidence, reverse=True)
-    others = A[:, :, known]
-    before = (rows.left - others @ solved[:, -1]) * weight
-
-    def rest(cause: Cause) -> Array:
-        own, x = cause.place, cause.seen.amplitude
-        residual: Array = before - (A[:, :, own] @ x - others @ (solved[:, own] @ x)) * weight
-        return residual
-
-    count_left = independent(rest(causes[0]), float((weight > 0.0).sum()))
-    causes = [_tempered(cause, count_left, left / count) for cause in causes]
+    changes = np.zeros((A.shape[2], len(causes)))  # of all columns, by each cause
+    for i, cause in enumerate(causes):
+        changes[cause.place, i] = cause.seen.amplitude
+    changes[known] -= solved[:, :-1] @ changes
+    before = ((rows.left - A[:, :, known] @ solved[:, -1]) * weight)[..., None]
+    after = before - (A @ changes) * weight[..., None]
+    worsens = _worsens(before, after, rows.n_base)
+    count_left = independent(after[..., 0], float((weight > 0.0).sum()))
+    causes = [_tempered(*one, count_left, left / count) for one in zip(causes, worsens, strict=True)]
     causes.sort(key=_evidence, reverse=True)
-    for i, cause in enumerate(causes[:LOOKED_AT]):
-        worsens = _worsens(before, rest(cause), rows.n_base)
-        causes[i] = replace(cause, seen=cause.seen._replace(worsens=worsens))
     links = [every[1] for every in tried if every[0].kind is LINK]  # mass and its place
     return ForceFit(
         causes=tuple(causes),
@@ -137,11 +132,12 @@ def rivalled(cause: Cause, fit: ForceFit, of: Problem) -> float:
     return max(logs) - max(fit.log for fit in fits)
 
 
-def _worsens(before: Array, after: Array, n_base: int) -> bool:
-    """Return whether a cause makes forces or moments of the base, or the joints, agree less."""
-    ends = [3, n_base] if n_base else []
-    parts = zip(np.split(before, ends, axis=1), np.split(after, ends, axis=1), strict=True)
-    return any(np.linalg.norm(now) > WORSE * max(float(np.linalg.norm(was)), 1e-9) for was, now in parts)
+def _worsens(before: Array, after: Array, n_base: int) -> list[bool]:
+    """Return whether each cause makes forces or moments of the base, or the joints, agree less."""
+    parts = np.split(np.arange(before.shape[1]), [3, n_base] if n_base else [])
+    was, now = (np.array([np.linalg.norm(x[:, p], axis=(0, 1)) for p in parts]) for x in (before, after))
+    worse: list[bool] = (now > WORSE * np.maximum(was, 1e-9)).any(axis=0).tolist()
+    return worse
 
 
 def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
@@ -171,7 +167,7 @@ def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Arra
     return noise, count / independent(white, count, max(count, 1.0)), kept
 
 
-def _tempered(cause: Cause, count: float, left: float) -> Cause:
+def _tempered(cause: Cause, worsens: bool, count: float, left: float) -> Cause:
     """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
 
     -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
@@ -181,7 +177,7 @@ def _tempered(cause: Cause, count: float, left: float) -> Cause:
     price = 0.5 * np.count_nonzero(seen.sigmas) * math.log(count)
     bound = -0.5 * count * math.log(max(1.0 - seen.explained, 1e-6)) - price
     evidence, sigmas = min(seen.evidence, bound), seen.sigmas * math.sqrt(noise)
-    return replace(cause, seen=seen._replace(evidence=evidence, sigmas=sigmas))
+    return replace(cause, seen=seen._replace(evidence=evidence, sigmas=sigmas, worsens=worsens))
 
 
 def _left_noise(cause: Cause, left: float) -> float:

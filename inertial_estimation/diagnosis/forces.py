@@ -15,9 +15,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from inertial_estimation.diagnosis.parts import SLOW, heights
-from inertial_estimation.diagnosis.table import STEP_S, Indices, Signals, Table, spread, unmoved
+from inertial_estimation.diagnosis.table import STEP_S, Indices, Signals, Table, spread
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
+from inertial_estimation.models.measurement_rows import unmoved
 from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_columns
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -166,15 +167,11 @@ class _Builder:
         columns += [table.force[i], gravity, self._geometry(i)]
         chosen = [array[rows] for array in columns]
         if b and not measured:
-            N = self._carried[i] if self.carried else unmoved(self._contacts(i))[0]
+            N = self._carried[i] if self.carried else unmoved(table.contact_columns[i][rows]).T
             chosen = [np.tensordot(N, array, axes=1) for array in chosen]
         if not measured:
             chosen[5], chosen[6] = chosen[5][:, :0], chosen[6][:, :0]
         return tuple(chosen)
-
-    def _contacts(self, i: int) -> Array:
-        """Return the Jacobians of unknown contact forces, of the rows that are used, shape (1, k, c, m)."""
-        return self._table.jacobians[[i], :, : 3 if self._table.points else 6][..., self._rows]
 
     def _base_rows(self, i: int) -> Array | None:
         """Return the rows of the base with the contact forces that the efforts of the legs show.
@@ -182,7 +179,7 @@ class _Builder:
         Joints that move no contact have rows of their own. Each row has the length one: where a leg is nearly
         straight, the force by its efforts is uncertain. None where the efforts do not show all forces.
         """
-        C, b = self._contacts(i).reshape(-1, int(self._rows.sum())).T, self._table.robot.n_base
+        C, b = self._table.contact_columns[i][self._rows], self._table.robot.n_base
         legs = np.abs(C[b:]).max(axis=1) > 0.0
         C_l = C[b:][legs]
         if linear_algebra.svd(C_l)[1][-1] < SINGULAR or len(C_l) < C_l.shape[1]:

@@ -203,6 +203,8 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
         remedy = "check the order of names and efforts in the driver"
         change = Change(effort=exchange(n, i, j))
         yield Hypothesis("effort order", names[i], words, remedy, change, 3.0, parts=OF_EFFORTS)
+    if table.robot.n_base:
+        return
     words = "the torques of gravity were missing in all efforts"
     remedy = "external or compensated torques of a driver? Masses need the measured torques: record those"
     change = Change(without_gravity=True)

@@ -342,10 +342,7 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices,
         return None
     size = size[joints]
     take = np.ix_(rows, joints)
-    tau = s.tau[take]
-    if s.without_gravity:
-        tau = tau + table.robot.gravity_torques(table)[take]
-    y, p, dq, ddq = tau / size, predicted[take] / size, s.dq[take], s.ddq[take]
+    y, p, dq, ddq = s.tau[take] / size, predicted[take] / size, s.dq[take], s.ddq[take]
     speed = np.maximum(rms(dq), SLOW)
     columns = [
         p,
@@ -454,8 +451,6 @@ def whole_body_rows(table: Table) -> WholeBody | None:
         return None
     part = table.at(rows)
     N, tau = part.free, part.signals.tau
-    if part.signals.without_gravity:
-        tau = tau + table.robot.gravity_torques(part)
     S = N[:, :, b:]
     return WholeBody(
         np.einsum("nmj,nj->nm", S, tau), np.einsum("nmv,nv->nm", N, part.force), S, tau, part.signals.dq

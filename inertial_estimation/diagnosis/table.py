@@ -20,6 +20,7 @@ from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import possible_positions, urdf_limits, without_stops
+from inertial_estimation.models.measurement_rows import unmoved
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -244,7 +245,7 @@ class Change:
         """Whether predictions change, not only what is compared with them."""
         moved = (self.position, self.offset, self.force, self.rate, self.load, self.axes)
         late = {"q", "f", "w"} & set(self.later)
-        return any(part is not None for part in moved) or bool(late) or self.without_gravity
+        return any(part is not None for part in moved) or bool(late)
 
     def of(self, signals: Signals) -> Signals:
         """Return the corrected signals."""
@@ -390,14 +391,8 @@ class Robot:
             v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
         return bodies.parameters(self.setup.robot.configuration(signals.q[i]), v, a)
 
-    def gravity_torques(self, table: "Table") -> Array:
-        """Return the torques of gravity on the joints, of a floating base without contacts, (N, n)."""
-        q = table.signals.q
-        if self.n_base:  # by the difference to a robot without gravity, whose base does not accelerate
-            zero = np.zeros_like(q[0])
-            motions = zip(q, table.f_B, strict=True)
-            still = [self._forces.at(x, zero, zero, (f, np.zeros(3), np.zeros(3))) for x, f in motions]
-            return np.array([state.force[self.n_base :] for state in still])
+    def gravity_torques(self, q: Array) -> Array:
+        """Return the torques of gravity on the joints of an arm on a level base, shape (N, n)."""
         down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
         return np.array([gravity_columns(self.setup.robot, x) @ down for x in q])
 
@@ -524,7 +519,15 @@ class Table:
     @cached_property
     def free(self) -> Array:
         """Rows that no contact force changes, shape (N, m, nv): a basis of the null space of all J'."""
-        return unmoved(self.jacobians[:, :, : 3 if self.points else 6])
+        free: Array = unmoved(self.contact_columns).transpose(0, 2, 1)
+        return free
+
+    @cached_property
+    def contact_columns(self) -> Array:
+        """J' of all forces, and of the moments of soles, shape (N, nv, c)."""
+        J = self.jacobians[:, :, : 3 if self.points else 6]
+        columns: Array = J.reshape(self.size, -1, J.shape[3]).transpose(0, 2, 1)
+        return columns
 
     @cached_property
     def torques(self) -> Array:
@@ -535,18 +538,10 @@ class Table:
         b = self.robot.n_base
         joints: Array = self.force[:, b:]
         if not b:
-            return joints
+            return joints - self.robot.gravity_torques(self.sent.q) if self.sent.without_gravity else joints
         if self.measures_wrenches:
             return joints - self.contact_force[:, b:]
         return np.full_like(joints, np.nan)
-
-
-def unmoved(jacobians: Array) -> Array:
-    """Return a basis of the null space of J' of contacts, shape (N, m, nv), from (N, k, c, nv)."""
-    columns = jacobians.reshape(len(jacobians), -1, jacobians.shape[-1]).transpose(0, 2, 1)
-    basis = np.linalg.qr(columns, mode="complete")[0]
-    free: Array = basis[:, :, min(columns.shape[1:]) :].transpose(0, 2, 1)
-    return free
 
 
 def spread(size: int, most: int) -> Indices:

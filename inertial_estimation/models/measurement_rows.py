@@ -102,9 +102,13 @@ class ResolvedRows:
         Args:
             J_C: Contact Jacobians, shape (6 n_contacts, nv).
         """
-        unknown = J_C[self.unknown][:, self.picked].T
-        N: Array = np.linalg.qr(unknown, mode="complete")[0][:, unknown.shape[1] :]
-        return N
+        return unmoved(J_C[self.unknown][:, self.picked].T)
+
+
+def unmoved(C: Array) -> Array:
+    """Return an orthonormal N with N' C = 0, shape (..., m, m - c), of full columns C, shape (..., m, c)."""
+    N: Array = np.linalg.qr(C, mode="complete")[0][..., C.shape[-1] :]
+    return N
 
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
