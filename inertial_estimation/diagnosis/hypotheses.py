@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from inertial_estimation.diagnosis.evidence import SIGMAS, most_probable
 from inertial_estimation.diagnosis.finding import NO_FIX, Fix, times
 from inertial_estimation.diagnosis.parts import (
+    AGREES,
     BEYOND,
     EXPECTED,
     outside,
@@ -32,7 +33,6 @@ from inertial_estimation.spatial.rotations import DEGREES
 Mask: TypeAlias = NDArray[np.bool_]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.05  # rms position, or difference of two, from which a sign or an exchange shows [rad]
-UNLIKE = 0.25  # unexplained share of a velocity or an effort, from which a hypothesis about it is tried
 GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity, and of an effort of unknown contact forces, ...
 COMMON = 1.6  # ... and of efforts that no tolerance explains
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
@@ -137,7 +137,7 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
 
     The factor is that of least squares; a unit near it is what is said.
     """
-    s, names, unlike = table.signals, table.robot.names, np.flatnonzero(left > UNLIKE).tolist()
+    s, names, unlike = table.signals, table.robot.names, np.flatnonzero(left > AGREES).tolist()
     n, every = len(names), (JOINTS, np.arange(len(names)))
     factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(np.sum(s.dq**2, axis=0), 1e-12)
     units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / math.tau, "the other sign": -1.0}

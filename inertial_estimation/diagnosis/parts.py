@@ -44,7 +44,9 @@ FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
 ORDER = 4  # of the polynomials of a spring
 UNMODELLED = 9.0  # log odds against a joint that has a spring or another friction
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
-AGREES = 0.1  # share of an effort that may be left, where neither a spring nor an error is looked for
+AGREES = (
+    0.1  # share of a part, or of one joint's, that may be left, where no error is looked for, nor a spring
+)
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
 LEVER = 0.3  # at which moments count as much as forces [m]
 BALANCED = 0.03  # share of the contact forces that scales and crosstalk of force sensors leave
@@ -413,7 +415,19 @@ def _dissipating(y: Array, X: Array, mean: Array, prior: Array, dq: Array) -> Fi
     # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
     x = np.clip(fit.x, mean - CREDIBLE * prior, mean + CREDIBLE * prior)
     left = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
-    return fit._replace(log=fit.log + dissipates(fit, power, CERTAIN), left=left)
+    return fit._replace(log=fit.log + dissipates(fit, power, CERTAIN) + _scarce(fit, prior[:, 0]), left=left)
+
+
+def _scarce(fit: Fit, prior: Array) -> Array:
+    """Return the log of the odds by which factors below one are less probable than by a normal prior.
+
+    A tenth is as improbable as ten times: the logarithm is what is normal. Of what is known of a factor, the
+    two deviations nearest to one are given to it.
+    """
+    most = fit.x[:, 0] + 2.0 * np.sqrt(fit.covariance[:, 0, 0])
+    factor = np.clip(most, 1e-3, 1.0)
+    odds: Array = 0.5 * ((1.0 - factor) ** 2 - np.log(factor) ** 2) / prior**2
+    return odds
 
 
 def _own_functions(table: Table, rows: Indices, joints: Indices) -> Array:

@@ -42,7 +42,6 @@ MASSES = LINK, SPIN, WHOLE
 REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER = 5.0  # log odds within which others are alike, too
-OFF, SMALL = 0.3, 0.1  # of parts, of rotation and forces: more is tried from
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
 
 
@@ -157,13 +156,13 @@ def _hypotheses(
     worst = dict.fromkeys(PARTS, 0.0) | known
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
-    unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
+    unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > AGREES
     odd = ~np.isin(table.robot.names, table.sent.held)  # what an error of one or two joints may be about
     if "torques" in parts:
         odd &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
     if wired or unlike or worst["positions"] > BEYOND:
         yield from position_hypotheses(table, odd)
-    if (wired or forces > SMALL) and (rows := force_rows(table)) is not None:
+    if (wired or forces > AGREES) and (rows := force_rows(table)) is not None:
         of = problem(rows, table.robot)
         yield from (*load_hypotheses(of), *mass_hypotheses(of))
     if "velocities" in parts:
@@ -173,7 +172,7 @@ def _hypotheses(
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
-        turned = worst["rotation"] > SMALL or worst["whole body"] > OFF
+        turned = max(worst["rotation"], worst["whole body"]) > AGREES
         if tilted or turned or wired:
             yield from imu_hypotheses(table, config)
     if wired:
