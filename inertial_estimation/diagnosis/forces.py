@@ -41,7 +41,6 @@ class ForceRows:
     gains: Array  # columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j)
     wrenches: Array  # columns of each contact's measured wrench, shape (N, m, k)
     zeros: Array  # columns of a constant wrench in each contact's sensor, shape (N, m, 6 k)
-    whole: Array  # column of all masses times a factor, shape (N, m)
     # columns of the gravity of a fixed base, in its axes, shape (N, m, 3); (N, m, 0) of others
     gravity: Array
     geometry: Array  # columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset
@@ -55,6 +54,11 @@ class ForceRows:
     # what the feet say of the geometry: readings (v,) and columns (v, 3 + t), with noise of size one
     votes: tuple[Array, Array]
     n_base: int  # rows of the base among m; 0 where they are mixed
+
+    @property
+    def whole(self) -> Array:
+        """Column of all masses times a factor, what is predicted, shape (N, m)."""
+        return self.measured - self.left
 
     def means(self) -> "ForceRows":
         """Return the means of consecutive windows.
@@ -102,12 +106,12 @@ def force_rows(table: Table) -> ForceRows | None:
     builder = _Builder(table, rows, with_tau)
     kept = builder.chosen(kept[spread(len(kept), MOST_WINDOWS)])
     windows = [builder.window(i) for i in kept.tolist()]
-    left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry = map(
+    left, measured, loads, friction, gains, pushed, zeros, gravity, geometry = map(
         np.array, zip(*windows, strict=True)
     )
     return ForceRows(
         s.times_s[kept],
-        *(left, measured, loads, friction, gains, pushed, zeros, whole, gravity, geometry),
+        *(left, measured, loads, friction, gains, pushed, zeros, gravity, geometry),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
         spins=builder.candidates.masses * np.trace(builder.candidates.spreads, axis1=1, axis2=2) * 2.0 / 3.0,
@@ -163,8 +167,9 @@ class _Builder:
             gains,
             pushed,
             J.reshape(-1, nv).T,
+            gravity,
+            self._geometry(i),
         ]
-        columns += [table.force[i], gravity, self._geometry(i)]
         chosen = [array[rows] for array in columns]
         if b and not measured:
             N = self._carried[i] if self.carried else unmoved(table.contact_columns[i][rows]).T

@@ -108,7 +108,7 @@ def imu_hypotheses(table: Table, config: RobotGeometryConfig) -> Iterator[Hypoth
     pair, fitted = gravity_pair(table), fitted_rate(table)
     if fitted is not None and np.linalg.det(fitted[0]) > 0.0:
         turned[""] = fitted[0], 4.0
-    if pair is not None and math.acos(min(1.0, float(pair[0] @ pair[1]))) > TURNED:
+    if pair is not None:
         upright = _shortest(*pair)
         for k in range(YAWS):
             R = exp_so3(math.tau * k / YAWS * pair[1]) @ upright
