@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.contacts import ContactFrames
-from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.predicted_forces import weight_torque
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
@@ -112,7 +112,7 @@ def unmoved(C: Array) -> Array:
 
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
-STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
+STRONG = 100.0  # torque of the weight on a joint of an arm, stretched out, that has that noise [Nm]
 # Standard deviations that a robot of that size has, assumed [N, Nm].
 DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "torque": 0.5}
 CONTACT_LEVER = 0.1  # at which moments of a contact count as forces: half a foot of that robot [m]
@@ -124,14 +124,14 @@ class MeasurementNoise:
 
     Negative ones follow from the robot: they are those of a humanoid of `FULL_SIZE`, scaled down for lighter
     robots by the weight (forces) and by the moment of the weight on a lever that grows with its third root
-    (moments and torques); torques of a robot with a fixed base by its largest effort limit.
+    (moments and torques). Torques of a robot with a fixed base follow `weight_torque`.
     """
 
     torque: float = parameter(
         -1.0,
         "Standard deviation of a joint torque averaged over one window, unmodelled effects included. "
-        "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3 or, where the base is fixed, times "
-        "its largest effort limit / 100 Nm, but at most 0.5 Nm.",
+        "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3, but at most 0.5 Nm; where the "
+        "base is fixed, times the torque of its weight on a joint, stretched out, / 100 Nm.",
         unit="Nm",
         lower=-1e4,
         upper=1e4,
@@ -179,7 +179,7 @@ class MeasurementNoise:
         weight = min(robot.total_mass / FULL_SIZE, 1.0)
         shares = {name: weight if "force" in name else weight ** (4.0 / 3.0) for name in DEFAULTS}
         if not robot.floating_base and robot.n_joints:
-            shares["torque"] = min(float(urdf_limits(robot).effort.max()) / STRONG, 1.0)
+            shares["torque"] = weight_torque(robot) / STRONG
         derived = {
             name: share * DEFAULTS[name] for name, share in shares.items() if getattr(self, name) < 0.0
         }

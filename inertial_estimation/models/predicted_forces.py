@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.models.contacts import ContactFrames
-from inertial_estimation.models.imu import ImuToBase
+from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -132,6 +132,24 @@ def gravity_columns(robot: RobotModel, q: Array) -> Array:
     J = pin.jacobianCenterOfMass(robot.model, data, robot.configuration(q)).reshape(3, -1)
     columns: Array = -data.mass[0] * J.T
     return columns
+
+
+def weight_torque(robot: RobotModel) -> float:
+    """Return the torque of the weight on the joint that carries most of it when stretched out [Nm].
+
+    That is by sum_k m_k g d_k of all bodies behind a joint that turns, with d_k the length of the chain from
+    it to the centre of mass, however the robot is mounted: efforts that move a joint whose axis is upright
+    are as large as those of its weight on a wall.
+    """
+    model, moments = robot.model, np.zeros(robot.model.njoints)
+    for k in range(1, model.njoints):
+        joint, length = k, float(np.linalg.norm(model.inertias[k].lever))
+        while joint > 0:
+            moments[joint] += model.inertias[k].mass * length
+            length += float(np.linalg.norm(model.jointPlacements[joint].translation))
+            joint = model.parents[joint]
+    turning = moments[1:][robot.turning_joints]
+    return STANDARD_GRAVITY * float(turning.max(initial=0.0))
 
 
 class GeometrySlopes:

@@ -1,6 +1,6 @@
 """Values of the parameters that depend on a robot's size, by node."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from inertial_estimation.configuration.node_names import (
@@ -13,7 +13,7 @@ from inertial_estimation.configuration.node_names import (
 )
 from inertial_estimation.identification.parameter_set import identifiable_links
 from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
-from inertial_estimation.models.measurement_rows import DEFAULTS, FULL_SIZE, STRONG, MeasurementNoise
+from inertial_estimation.models.measurement_rows import DEFAULTS, FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.survey import NO_SENSOR, Survey
 from inertial_estimation.simulation.config import REALISTIC
@@ -71,12 +71,13 @@ def _tilt(survey: Survey) -> tuple[Entry, ...]:
 
 def _inertial(survey: Survey) -> tuple[Entry, ...]:
     entries = [Entry("rate", RATE_HZ)]
-    noise = _noise(survey)
+    noise = MeasurementNoise().for_robot(survey.robot)
     if not survey.legged:
+        said = f"from the weight, adapts by a factor of 30: torque {noise.torque:.2g} (Nm)"
         return (
             *entries,
             Entry("links", list(survey.links), "the last link, with what the arm holds"),
-            Entry("noise", {"torque": _rounded(noise.torque)}, "of efforts, from what the weight needs"),
+            Entry("# noise", None, said),
             Entry("friction", {"joints": ["*"]}, "of drives; without it, it goes into the inertias"),
             Entry("contact_wrenches", "none"),
         )
@@ -98,17 +99,9 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     return (*entries, Entry("contact_wrenches", "projected" if projected else "measured", said))
 
 
-def _noise(survey: Survey) -> MeasurementNoise:
-    """Return the noise of the measurement: of an arm by what its weight needs."""
-    noise = MeasurementNoise().for_robot(survey.robot)
-    if survey.legged:
-        return noise
-    return replace(noise, torque=DEFAULTS["torque"] * survey.effort / STRONG)
-
-
 def _simulator(survey: Survey) -> tuple[Entry, ...]:
     share = min(survey.robot.total_mass / FULL_SIZE, 1.0)
-    ratio = _noise(survey).torque / DEFAULTS["torque"]
+    ratio = MeasurementNoise().for_robot(survey.robot).torque / DEFAULTS["torque"]
     effort = max(REALISTIC.effort * ratio, LEAST_EFFORT_NOISE * survey.legged)
     force = max(REALISTIC.force * share, LEAST_FORCE_NOISE)
     sensors: dict[str, Any] = {

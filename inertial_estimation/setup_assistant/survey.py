@@ -25,7 +25,6 @@ from inertial_estimation.models.limbs import (
     subtree_masses,
 )
 from inertial_estimation.models.link_shapes import link_shapes
-from inertial_estimation.models.predicted_forces import gravity_columns
 from inertial_estimation.models.robot_config import with_frames
 from inertial_estimation.models.robot_model import RobotModel, matching
 from inertial_estimation.setup_assistant.description import Description, describe
@@ -335,7 +334,6 @@ class Survey:
     wrench_frames: tuple[str, ...] = ()  # of the one force sensor of every foot; empty: the contact frames
     height: float = 0.0  # of the base above the ground [m]; zero of an arm
     trunk: str = ""  # link of the trunk; empty for an arm
-    effort: float = 0.0  # largest torque of the weight on an arm's joint, however it is mounted [Nm]
 
     @property
     def legged(self) -> bool:
@@ -454,27 +452,19 @@ def _arm(
     if wishes.imu:
         robot.frame_id(wishes.imu)
     still = ": estimate while its wheels stand still" if WHEELS in locked.values() else ""
-    posture, effort = _held_posture(robot, rng)
     return Survey(
         *(described, robot, decision, locked, wishes.imu),
         AS_ASKED if wishes.imu else f"a fixed base needs none{still}",
-        posture,
+        _held_posture(robot, rng),
         wishes.links or links_to_estimate(robot, (), ""),
         decision.open_points,
-        effort=effort,
     )
 
 
-def _held_posture(robot: RobotModel, rng: Generator) -> tuple[Array, float]:
-    """Return the posture nearest to zero that the efforts hold, and the largest torque of the weight [Nm].
-
-    The torque is that of a mount on a floor, a wall or a ceiling: axes that are upright carry no weight, and
-    the efforts that move an arm about them are as large.
-    """
+def _held_posture(robot: RobotModel, rng: Generator) -> Array:
+    """Return the posture nearest to zero that the efforts hold."""
     rest, limits = rest_posture(robot, room=0.4, share=0.3), joint_limits(robot)  # with room to move [rad]
     postures = np.vstack((rest, rng.uniform(limits.lower, limits.upper, size=(POSTURES, robot.n_joints))))
     torques = np.abs(gravity_torques(robot, postures))
     held = postures[(torques < HELD * urdf_limits(robot).effort).all(axis=1)]
-    nearest = min(held, key=lambda q: float(np.linalg.norm(q - rest)), default=rest)
-    levers = np.array([np.linalg.norm(gravity_columns(robot, q), axis=1) for q in postures])
-    return nearest, STANDARD_GRAVITY * float(levers[:, robot.turning_joints].max(initial=0.0))
+    return min(held, key=lambda q: float(np.linalg.norm(q - rest)), default=rest)
