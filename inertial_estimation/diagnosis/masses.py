@@ -123,6 +123,7 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
         share = float(np.median(shares))
         within = WRENCH.tolerance / math.sqrt(len(rows.contacts)) if rows.contacts else sigma
         sigma = math.hypot(within, float(rms(shares - share)))
+        known = sigma < LINK.matters
     amount = f"{100 * share:+.2g} %, sigma {rounded(100 * sigma)} %"
     if rows.n_base and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
         link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
@@ -133,7 +134,7 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
     if not known and not _informed_links(fit, rows):
         why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
         return cannot_tell(WHOLE.check, "description", why)
-    if known and abs(whole.size) > max(WHOLE.matters, SIGMAS * whole.sigma):
+    if known and not rows.n_base and abs(whole.size) > max(WHOLE.matters, SIGMAS * whole.sigma):
         why = f"{whole.words} fit better, but explain only {100 * whole.seen.explained:.0f} % of what is off"
         return cannot_tell(WHOLE.check, "description", why)
     all_of_them = f"all masses together {amount}" if known else "their sum is not determined"

@@ -61,7 +61,7 @@ SECONDS = 5.0
 def reports(make_scene, friction, noise, seeds):
     """Reports of an arm whose joints rub, without friction terms, and errors of its parameters in sigma."""
     scene = make_scene(ARM)
-    truth = scene.identifier(**DEFAULT)
+    truth = scene.identifier(friction__terms=["coulomb", "viscous"], **DEFAULT)
     given = truth.parameters
     found = []
     for seed in seeds:

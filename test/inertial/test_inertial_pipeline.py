@@ -292,7 +292,7 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
 
 def test_a_link_that_is_estimated_from_now_on_leaves_what_waits_as_it_was(panda_with_a_weight):
     _start, stream = panda_with_a_weight
-    pipeline = panda_pipeline(links=("panda_link7", "auto"))
+    pipeline = panda_pipeline(links=("panda_link7", "auto"), **{"noise.torque": 0.5})
     estimator = pipeline.estimator
     estimator.bias.bias = np.linspace(-2.0, 2.0, 7)  # as calibrated
     run(pipeline, stream[:300])
