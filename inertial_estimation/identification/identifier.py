@@ -71,6 +71,7 @@ class DataSet:
         """
         self.unloaded |= unloaded
         self.shortest_s = self._model.timing(block.step_s).shortest_s
+        self._model.check(block)
         kept = 0
         for part in finite_runs(block, self._model.effort_joints):
             for rows in self._model.rows(part, unloaded=unloaded):
@@ -171,8 +172,9 @@ class Identifier:
         """Return the rows of one segment of data, for figures; the fit does not change.
 
         Raises:
-            MeasurementError: If the segment is too short for a row.
+            MeasurementError: If a signal is missing or of another shape, or the segment too short for a row.
         """
+        self.row_model.check(block)
         parts = finite_runs(block, self.row_model.effort_joints)
         blocks = [rows for part in parts for rows in self.row_model.rows(part)]
         if not blocks:

@@ -235,14 +235,15 @@ class RowModel:
         Raises:
             MeasurementError: If the block lacks a signal, or has another shape than the model.
         """
-        self._check(block)
+        self.check(block)
         timing = self.timing(block.step_s)
         states = self._states(block, timing)
         centres = np.arange(timing.half, len(states.q) - timing.half, timing.thin)
         for first in range(0, len(centres), CHUNK_ROWS):
             yield self._smoothed(block, timing, states, centres[first : first + CHUNK_ROWS], unloaded)
 
-    def _check(self, block: SignalBlock) -> None:
+    def check(self, block: SignalBlock) -> None:
+        """Raise an error if a block lacks a signal, or has another shape than the model."""
         n, contacts = self.sensed.robot.n_joints, len(self.sensed.contacts)
         needed: dict[str, tuple[int, ...]] = {"q": (n,)}
         needed |= {"v": (n,)} if self.need_velocity else {}

@@ -125,9 +125,10 @@ def test_fewer_equations_than_unknowns(make_scene):
 def test_a_signal_that_is_missing_or_of_another_shape_is_named(make_scene, missing):
     scene = make_scene("hyq_no_sensors", contact_wrenches="measured")
     identifier, block = recorded(scene, seconds=0.5)
-    wider = np.repeat(getattr(block, missing), 2, axis=1)
-    with pytest.raises(MeasurementError, match=f"'{missing}' has shape"):
-        identifier.push(replace(block, **{missing: wider}))
+    values = getattr(block, missing)
+    for other in (np.repeat(values, 2, axis=1), values[:, :-1]):
+        with pytest.raises(MeasurementError, match=f"'{missing}' has shape"):
+            identifier.push(replace(block, **{missing: other}))
     if missing != "q":
         with pytest.raises(MeasurementError, match=f"no '{missing}'"):
             identifier.push(replace(block, **{missing: None}))
