@@ -44,9 +44,7 @@ FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
 ORDER = 4  # of the polynomials of a spring
 UNMODELLED = 9.0  # log odds against a joint that has a spring or another friction
 ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
-AGREES = (
-    0.1  # share of a part, or of one joint's, that may be left, where no error is looked for, nor a spring
-)
+AGREES = 0.1  # share of a velocity or an effort that may be left, where no error and no spring is sought
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
 LEVER = 0.3  # at which moments count as much as forces [m]
 BALANCED = 0.03  # share of the contact forces that scales and crosstalk of force sensors leave

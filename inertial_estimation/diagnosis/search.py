@@ -42,6 +42,7 @@ MASSES = LINK, SPIN, WHOLE
 REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
 MUCH = 0.25  # of the largest gain in probability of a part
 TOGETHER = 5.0  # log odds within which others are alike, too
+OFF = 0.3  # share of what feet and IMU show of the motion that a real robot with slipping feet may leave
 NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
 
 
@@ -156,7 +157,7 @@ def _hypotheses(
     worst = dict.fromkeys(PARTS, 0.0) | known
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
-    unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > AGREES
+    unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
     odd = ~np.isin(table.robot.names, table.sent.held)  # what an error of one or two joints may be about
     if "torques" in parts:
         odd &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
@@ -172,7 +173,7 @@ def _hypotheses(
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
-        turned = max(worst["rotation"], worst["whole body"]) > AGREES
+        turned = worst["rotation"] > AGREES or worst["whole body"] > OFF
         if tilted or turned or wired:
             yield from imu_hypotheses(table, config)
     if wired:

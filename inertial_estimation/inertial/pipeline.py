@@ -181,9 +181,12 @@ class InertialPipeline(TakesReadings):
         return self._measure(sample, state, dt)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # judged by its result
-    def _measure(self, sample: AlignedSample, state: MeasuredState, dt: float) -> InertialEstimate:
+    def _measure(self, sample: AlignedSample, state: MeasuredState, dt: float) -> InertialEstimate | None:
         state = self.estimator.about_known_errors(state)
         equation = self.model.measurement.equation(state, self.estimator.believed())
+        if equation.known is not None and not equation.known.any():  # what is missing reaches all rows
+            self.incomplete += 1
+            return self.estimator.between(sample.stamp_ns, dt)
         step = _measured(sample.stamp_ns, sample.time_ns, dt, equation)
         update = self.estimator.update(step)
         if self.on_update is not None:

@@ -359,6 +359,7 @@ class DynamicsMeasurement:
         reach = np.vstack((np.eye(nv)[nv - n :][missing[:n]], wrenches))[:, self._rows.picked].T
         U = reach if N is None else N.T @ reach
         P: Array = np.eye(len(U)) - U @ linear_algebra.pinv(U, REACHED)
+        P[np.abs(P) < REACHED] = 0.0
         return P
 
     def proper_acceleration(self, state: MeasuredState) -> Array:

@@ -196,6 +196,17 @@ def test_estimates_go_on_from_what_missing_readings_do_not_reach(talos_handed_a_
     assert health.level is HealthLevel.WARN
 
 
+def test_missing_readings_that_reach_all_rows_are_no_measurement(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    pipeline, cut = panda_pipeline(), len(stream) // 2
+    silent = [(topic, replace(s, effort=np.full(len(s.effort), np.nan))) for topic, s in stream[cut:]]
+    estimates = run(pipeline, [*stream[:cut], *silent])
+    lost = [e for e in estimates if e.stamp_ns > silent[100][1].stamp_ns]
+    assert len(lost) > 100
+    assert not any(e.measured for e in lost)
+    assert pipeline.incomplete > 0
+
+
 def test_what_missing_readings_reach_in_the_equation_is_projected_out():
     """Whatever is in place of a torque and a wrench, the equation is the same, and holds for the truth."""
     pipeline, rng = talos_pipeline(), np.random.default_rng(2)
