@@ -100,12 +100,16 @@ def search(
         why = f"they rely on what is not known exactly: {spoiled}"
         return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
     sensors, kinds, reports = {one.subject for one in found if one.check in REFINED}, list[Kind](), []
+    spinning = set[str]()
     for _round in range(ROUNDS):
         report = mass_report(robot.table(signals.at(force_windows(signals))))
         reports.append(report)
         if report is None or not report.group or (LINK in kinds and report.group[0].kind in MASSES):
             break
         finding, change = report.named(robot, config)
+        if finding.check == SPIN.check and finding.subject in spinning:
+            break  # what is left of one cause
+        spinning |= {finding.subject} if finding.check == SPIN.check else set()
         signals = change.of(signals)
         kinds.append(report.group[0].kind)
         found += [finding] if finding.check not in REFINED or finding.subject not in sensors else []
