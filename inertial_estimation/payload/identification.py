@@ -413,12 +413,11 @@ class _Returning(PhaseState):
 
     def _finish(self, reading: TrunkReading | None) -> PhaseState:
         run = self._run
-        detector, run.converged = run.load_changes, self._found_at is not None
+        run.converged = self._found_at is not None
         run.ended = "identified" if run.converged else run.ended
         if run.converged and reading is not None:
             self._expect(reading)
         elif run.converged:
-            detector.expect(detector.expected.mass, detector.expected.com_B)
+            run.load_changes.expect(run.load_changes.expected.mass, run.load_changes.expected.com_B)
         run.posture.reference = None
-        detector.forget_evidence()
         return _Watching(run)
