@@ -116,15 +116,13 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
     """
     whole = next(cause for cause in fit.causes if cause.kind is WHOLE)
     share, sigma, total = whole.size, whole.sigma, float(rows.masses.sum())
-    known = sigma < LINK.matters
     if rows.n_base:
         needed, left = rows.whole[:, :3], rows.left[:, :3]
         shares = np.sum(needed * left, axis=1) / np.sum(needed**2, axis=1)
         share = float(np.median(shares))
         within = WRENCH.tolerance / math.sqrt(len(rows.contacts)) if rows.contacts else sigma
         sigma = math.hypot(within, float(rms(shares - share)))
-        known = sigma < LINK.matters
-    amount = f"{100 * share:+.2g} %, sigma {rounded(100 * sigma)} %"
+    known, amount = sigma < LINK.matters, f"{100 * share:+.2g} %, sigma {rounded(100 * sigma)} %"
     if rows.n_base and abs(share) > max(OF_ROBOT.wrong, HEAVIER_SIGMAS * sigma):
         link = next((c for c in fit.causes if c.kind is LINK and c.size * share > 0.0), whole)
         place = f", most likely on '{link.subject}'" if link is not whole else ""

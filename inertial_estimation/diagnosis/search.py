@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.agreement import excessive_efforts, lacks_gravity
-from inertial_estimation.diagnosis.causes import LINK, OFFSET, SPIN, TURNED, WHOLE, Kind
+from inertial_estimation.diagnosis.causes import LINK, OFFSET, SPIN, TURNED, WHOLE, Cause
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell, undistinguished
@@ -99,23 +99,30 @@ def search(
     if spoiled := next(_silent(table, streams), spoiled):
         why = f"they rely on what is not known exactly: {spoiled}"
         return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
-    sensors, kinds, reports = {one.subject for one in found if one.check in REFINED}, list[Kind](), []
-    spinning = set[str]()
+    sensors, reports = {one.subject for one in found if one.check in REFINED}, []
+    by_forces = list[Cause]()
     for _round in range(ROUNDS):
         report = mass_report(robot.table(signals.at(force_windows(signals))))
         reports.append(report)
-        if report is None or not report.group or (LINK in kinds and report.group[0].kind in MASSES):
+        if report is None or not report.group:
+            break
+        best = report.group[0]
+        if any(_is_rest(best, one) for one in by_forces):
             break
         finding, change = report.named(robot, config)
-        if finding.check == SPIN.check and finding.subject in spinning:
-            break  # what is left of one cause
-        spinning |= {finding.subject} if finding.check == SPIN.check else set()
         signals = change.of(signals)
-        kinds.append(report.group[0].kind)
+        by_forces.append(best)
         found += [finding] if finding.check not in REFINED or finding.subject not in sensors else []
-        if kinds[-1] not in (LINK, SPIN):
+        if best.kind not in (LINK, SPIN):
             break
+    kinds = [one.kind for one in by_forces]
     return Found(found, signals, delays, reports[0], [*mass_findings(reports[-1], kinds)])
+
+
+def _is_rest(cause: Cause, named: Cause) -> bool:
+    """Return whether a cause is what a cause that was mended has left."""
+    again = (cause.kind, cause.subject) == (named.kind, named.subject)
+    return again or (named.kind is LINK and cause.kind in MASSES)
 
 
 def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:

@@ -153,7 +153,7 @@ class _Window:
             linear_algebra.cholesky(noise.scaled(np.array([b.rows.noise for b in blocks])))
         )
         parts = [np.concatenate((b.columns.stacked, b.rows.A.T, b.rows.value[None])) for b in blocks]
-        there = np.any([b.rows.known + np.zeros(len(b.rows.value)) > 0.0 for b in blocks], axis=0)
+        there = np.any([b.rows.reached for b in blocks], axis=0)
         alone: Array = np.matmul(parts, W.swapaxes(1, 2))[:, :, there]
         groups = noise.groups[there]
         self.noise_step = np.where(np.isin(np.arange(len(noise.names)), groups), NOISE_FACTORS[0], 1.0)

@@ -55,9 +55,14 @@ class RowBlock:
     known: Array | float = 1.0
 
     @property
+    def reached(self) -> Array:
+        """Share of each row that readings reach, shape (m,)."""
+        return np.broadcast_to(self.known, self.value.shape)
+
+    @property
     def size(self) -> float:
         """Number of rows that readings reach."""
-        return float(np.sum(self.known * np.ones(len(self.value))))
+        return float(self.reached.sum())
 
 
 def student_weights(q: Array) -> Array:

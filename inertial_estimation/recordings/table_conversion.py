@@ -74,8 +74,8 @@ def convert_tables(
 ) -> tuple[MemoryRecording, list[str]]:
     """Convert tables.
 
-    COLUMNS of a map are separated by commas: names, numbers from 1, ranges of numbers (2-13), 0 for what is
-    zero where the columns beside it have a number, or one pattern with an asterisk (q_*). A unit or a factor
+    COLUMNS of a map are separated by commas: names, numbers from 1, ranges of numbers (2-13), 0 for zeros
+    where the field's other columns have numbers, or one pattern with an asterisk (q_*). A unit or a factor
     in brackets holds for the columns before it that have none. With several files a column is FILE.COLUMN,
     FILE without its ending, wherever the name alone is not unique.
 
@@ -258,13 +258,13 @@ def _columns_of(field: str, text: str, tables: Sequence[Table], kind: FieldKind)
                 raise ConfigurationError(f"no unit '{one_line(unit)}' of '{one_line(field)}'; {units}")
             columns[scaled:] = [column._replace(factor=factor) for column in columns[scaled:]]
             scaled = len(columns)
-    beside = next((column for column in columns if column.cells), ZEROS)
-    columns = [column if column.cells else beside._replace(factor=0.0) for column in columns]
-    if beside is ZEROS:
+    given = next((column for column in columns if column.cells), ZEROS)
+    columns = [column if column.cells else given._replace(factor=0.0) for column in columns]
+    if given is ZEROS:
         raise ConfigurationError(f"'{one_line(field)}' is mapped to zeros alone, expected a column")
     if kind.sizes and len(columns) not in kind.sizes:
-        given = one_line(f"{field}={text}")
-        raise ConfigurationError(f"'{given}' gives {len(columns)} columns, expected {kind.sizes[0]}")
+        shown = one_line(f"{field}={text}")
+        raise ConfigurationError(f"'{shown}' gives {len(columns)} columns, expected {kind.sizes[0]}")
     return columns
 
 

@@ -12,6 +12,7 @@ from inertial_estimation.configuration.node_names import (
     TILT_NODE,
 )
 from inertial_estimation.identification.parameter_set import identifiable_links
+from inertial_estimation.inertial.noise import LARGEST
 from inertial_estimation.models.contacts import FORCE_JOINTS, WRENCH_JOINTS
 from inertial_estimation.models.measurement_rows import DEFAULTS, FULL_SIZE, MeasurementNoise
 from inertial_estimation.setup_assistant.robot_kind import Kind
@@ -71,23 +72,20 @@ def _tilt(survey: Survey) -> tuple[Entry, ...]:
 
 def _inertial(survey: Survey) -> tuple[Entry, ...]:
     entries = [Entry("rate", RATE_HZ)]
-    noise = MeasurementNoise().for_robot(survey.robot)
+    named = ("torque", "base_force", "base_moment", "contact_force") if survey.legged else ("torque",)
+    values = MeasurementNoise().for_robot(survey.robot)
+    derived = ", ".join(f"{name} {getattr(values, name):.2g}" for name in named)
+    noise = Entry("# noise", None, f"from the weight, adapts by a factor of {LARGEST:g}: {derived} (N, Nm)")
     if not survey.legged:
-        said = f"from the weight, adapts by a factor of 30: torque {noise.torque:.2g} (Nm)"
         return (
             *entries,
             Entry("links", list(survey.links), "the last link, with what the arm holds"),
-            Entry("# noise", None, said),
+            noise,
             Entry("friction", {"joints": ["*"]}, "of drives; without it, it goes into the inertias"),
             Entry("contact_wrenches", "none"),
         )
     forearms = ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
-    named = ("torque", "base_force", "base_moment", "contact_force")
-    derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
-    entries += [
-        Entry("links", list(survey.links), f"the trunk with its load{forearms}"),
-        Entry("# noise", None, f"from the weight, adapts by a factor of 30: {derived} (N, Nm)"),
-    ]
+    entries += [Entry("links", list(survey.links), f"the trunk with its load{forearms}"), noise]
     projected = survey.forces_by_torques
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))

@@ -198,7 +198,7 @@ def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_
     assert {(phase, made) for t, phase, made in phases if 2.9 < t < 3.49} == {("standing", 1)}
     assert phases[-1][2] == 2
     jumps = np.abs(np.diff(references, axis=0)).max(axis=1) > 0.001  # faster than a fall between the feet
-    assert [phases[i + 1][0] for i in np.flatnonzero(jumps)] == pytest.approx([1.2, 3.501]), "when told only"
+    assert [phases[i + 1][0] for i in np.flatnonzero(jumps)] == pytest.approx([1.2, 3.501]), "only when told"
     gait = talos.controller.gait
     gait.plan_walk(WalkCommand(2, 0.2))
     apart, (first, last) = gait.home[0, 1] - gait.home[1, 1], (gait.landing(0, 2), gait.landing(1, 1))

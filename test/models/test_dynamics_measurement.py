@@ -398,8 +398,8 @@ def test_noise_that_is_not_stated_follows_from_the_robot_and_stated_noise_does_n
     small = MeasurementNoise().for_robot(light)
     assert small.base_force / largest.base_force == pytest.approx(light.total_mass / 80.0)
     assert small.torque / small.base_force < largest.torque / largest.base_force  # a shorter lever, too
-    # its weight takes 61 Nm at the shoulder (8.4 kg at 0.28 m, 2.3 kg at 0.68 m, 2.6 kg at 0.85 m); along the
-    # chain, whose links are beside one another, the way is longer
+    # its weight takes 61 Nm at the shoulder (8.4 kg at 0.28 m, 2.3 kg at 0.68 m, 2.6 kg at 0.85 m); the chain
+    # is longer by the lateral offsets of its links
     assert 0.5 * 0.61 < MeasurementNoise().for_robot(arm).torque < 1.4 * 0.5 * 0.61
     stated = MeasurementNoise(0.1, 0.0, 0.3, 0.0, 0.0)
     assert stated.for_robot(light) == stated.for_robot(arm) == stated
