@@ -1,6 +1,8 @@
-"""The fault campaign: a seeded part of it holds, a case is repeatable, and the judge sees what is wrong."""
+"""The fault campaign and the referee: a seeded part holds, a case is repeatable, judges see what is wrong."""
 
+import math
 import os
+import pkgutil
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ from benchmarks.fault_campaign.judge import errors_of, judge
 from benchmarks.fault_campaign.messages import Message
 from benchmarks.fault_campaign.pipelines import ADAPTERS
 from benchmarks.fault_campaign.scenes import CONTROL, FLOATING, ON_FEET, SENSORS, Recorded, Scene
+from benchmarks.referee.parts import PARTS, tasks
+from benchmarks.referee.row import Better, Row, comparison_text, differences
 from inertial_estimation.signals import NANOSECONDS, HealthLevel
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
@@ -135,3 +139,26 @@ QUIET = [0.1] * 10 + [None] * 110 + [0.1] * 30  # until 0.9 s after the fault of
 )
 def test_the_judge_sees_what_is_wrong_and_nothing_else(errors, level, changes, failures):
     assert judged(errors, [level] * len(errors), **changes).failures == failures
+
+
+def test_differences_within_the_spread_are_left_out_and_worse_ones_come_first() -> None:
+    before = {
+        "a": [Row("small", 1.0, "", spread=0.5), Row("better", 5.0, ""), Row("worse", 5.0, "", Better.HIGHER)]
+    }
+    before["a"] += [Row("gone", 1.0, ""), Row("lost", 1.0, "")]
+    after = {"a": [Row("small", 1.4, ""), Row("better", 4.0, ""), Row("worse", 2.0, "", Better.HIGHER)]}
+    after["a"] += [Row("new", 1.0, ""), Row("lost", math.nan, "")]
+    assert [one.after.key for one in differences(before, after)] == ["lost", "worse", "better"]
+    text = comparison_text(before, after, "earlier")
+    assert text.index("lost") < text.index("worse  a: worse") < text.index("better a: better")
+    assert "only here: a: new" in text
+    assert "only there: a: gone" in text
+    assert comparison_text(after, after, "it").endswith("none")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_task_is_a_function_that_exists_with_a_name_of_its_own(part: str) -> None:
+    found = tasks(part, 5, 3)
+    assert len({task.name for task in found}) == len(found) > 0
+    for function in {task.function for task in found if part != "size"}:  # it changes the environment
+        assert callable(pkgutil.resolve_name(function))

@@ -127,7 +127,7 @@ class ZeroPhaseSmoother:
             whole.
         """
         length = 2 * self.half + 1
-        if len(signal) < length + first:
+        if len(signal) < length:
             return np.empty((0, *signal.shape[1:]))
         windows = sliding_window_view(signal, length, axis=0)[first::stride]
         smoothed: Array = windows @ self.weights(derivative)

@@ -12,10 +12,6 @@ import pytest
 
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import InertialEstimationError
-from inertial_estimation.replay.payload_response import PayloadScene
-
-SCENE = PayloadScene("elbow", -1.3, "forearm", 5.0, 2.0, 1.0, 4.0)
-RELEASED = 1.5
 
 
 def test_demo_holds_the_weight_with_adaptation_and_sags_without() -> None:

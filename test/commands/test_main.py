@@ -13,12 +13,6 @@ from inertial_estimation.commands.main import COMMANDS, command_parser, main
 from inertial_estimation.commands.terminal import progress_bar
 
 
-def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    printed = capsys.readouterr().out
-    assert all(f"  {name} " in printed for name in COMMANDS)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -48,7 +42,7 @@ def test_remapped_names_are_absolute_with_or_without_a_slash() -> None:
     assert args.remap == [("/imu/data", "/torso/imu"), ("/a", "/b")]
 
 
-def test_help_of_every_command_loads_no_library() -> None:
+def test_help_lists_every_command_and_loads_no_library() -> None:
     code = (
         "import sys\n"
         "from inertial_estimation.commands.main import COMMANDS, command_parser, main\n"
@@ -59,6 +53,7 @@ def test_help_of_every_command_loads_no_library() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
+    assert all(f"  {name} " in ended.stdout for name in COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -139,8 +134,6 @@ def test_an_error_of_the_system_is_one_line(monkeypatch: pytest.MonkeyPatch, ran
 def test_output_that_cannot_be_printed_is_one_line() -> None:
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "experiment", "--list"]
     with open("/dev/full", "w") as full:
-        ended = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
-        )
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     expected = "inertial-estimation experiment: [Errno 28] No space left on device\n"
     assert (ended.returncode, ended.stderr) == (1, expected)

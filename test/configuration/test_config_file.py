@@ -14,6 +14,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.files.yaml_file import load_yaml
 from inertial_estimation.parameters import build_config
+from inertial_estimation.tilt.config import TiltPipelineConfig
 
 GOOD = """
 /**:
@@ -38,11 +39,8 @@ def load(tmp_path: Path, text: str) -> ConfigFile:
 def test_shared_values_under_the_nodes_own(tmp_path: Path) -> None:
     config = load(tmp_path, GOOD)
     known = {"contacts", "inputs.timeout", "rate"}
-    assert config.values("tilt_observer", known) == {
-        "contacts": ["left", "right"],
-        "inputs.timeout": 0.3,
-        "rate": 200.0,
-    }
+    expected = {"contacts": ["left", "right"], "inputs.timeout": 0.3, "rate": 200.0}
+    assert config.values("tilt_observer", known) == expected
     assert config.values("inertial_ekf", known)["inputs.timeout"] == 0.2
     assert config.has("inertial_ekf")
     assert not config.has("player")
@@ -50,9 +48,7 @@ def test_shared_values_under_the_nodes_own(tmp_path: Path) -> None:
 
 def test_misspelt_shared_name_is_found(tmp_path: Path) -> None:
     config = load(tmp_path, "/**: {ros__parameters: {contcats: [a]}}")
-    with pytest.raises(
-        ConfigurationError, match=r"no parameter 'contcats' in section .* did you mean 'contacts'\?"
-    ):
+    with pytest.raises(ConfigurationError, match=r"no parameter 'contcats' in .* did you mean 'contacts'\?"):
         config.check_shared(["contacts", "rate"])
 
 
@@ -192,40 +188,27 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, kind in (
-        (tmp_path / "pipe", "no regular file"),
-        (tmp_path, "no regular file"),
-        (Path("/dev/zero"), "no regular file"),
-    ):
-        with pytest.raises(ConfigurationError, match=kind):
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(ConfigurationError, match="no regular file"):
             load_config_file(path)
 
 
 def test_a_wrong_value_is_named_with_its_line(tmp_path: Path) -> None:
-    from inertial_estimation.tilt.config import TiltPipelineConfig
-
-    path = tmp_path / "robot.yaml"
     shared = "/**:\n  ros__parameters:\n    contacts: [a, {b: 1}]\n"
-    path.write_text(f"{shared}tilt_observer:\n  ros__parameters:\n    rate: 3\n")
-    file = load_config_file(path)
-    with pytest.raises(
-        ConfigurationError, match=r"entry 2 of parameter 'contacts' is \{'b': 1\}.*robot.yaml', line 3"
-    ):
-        build_config(
-            TiltPipelineConfig,
-            file.values("tilt_observer", {"contacts"}),
-            origins=file.origins_of("tilt_observer"),
-        )
+    file = load(tmp_path, f"{shared}tilt_observer:\n  ros__parameters:\n    rate: 3\n")
+    values, origins = file.values("tilt_observer", {"contacts"}), file.origins_of("tilt_observer")
+    said = r"entry 2 of parameter 'contacts' is \{'b': 1\}.*robot.yaml', line 3"
+    with pytest.raises(ConfigurationError, match=said):
+        build_config(TiltPipelineConfig, values, origins=origins)
 
 
 URDF = "<robot name='r'><link name='base'/></robot>"
 
 
-def test_a_description_that_is_a_text_is_itself() -> None:
+def test_a_possible_description_as_text_or_by_its_path_absolute_or_beside_the_parameter_file(
+    tmp_path,
+) -> None:
     assert read_urdf("\n " + URDF) == "\n " + URDF
-
-
-def test_a_possible_description_by_its_path_absolute_or_beside_the_parameter_file(tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(URDF)
     assert read_urdf(str(tmp_path / "r.urdf")) == URDF
     assert read_urdf("r.urdf", folder=tmp_path) == URDF

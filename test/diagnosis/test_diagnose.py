@@ -20,7 +20,7 @@ from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pitch_yaw
 
-FEET = ("left_foot", "right_foot")
+FEET, KNEE = ("left_foot", "right_foot"), "leg_left_4_joint"
 TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)
 FLIPPED = np.diag([1.0, -1.0, 1.0])
 ABOUT_Z, SLANTED = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]]), rotation_from_roll_pitch_yaw(0.5, 0.0, 0.0)
@@ -192,46 +192,29 @@ def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject)
 
 
 @pytest.mark.parametrize(
-    ("inject", "check", "words"),
-    [
-        (of_imu(rate=FLIPPED), "gyroscope axes", "(x, -y, z)"),
-        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "axes of the accelerometer"),
-        (late(0.02), "IMU delay", "late"),
-    ],
-)
-def test_an_error_of_the_imu_is_named_and_no_other(legs, inject, check, words):
-    (found,) = [one for one in legs.diagnosis(inject(legs.streams)).findings if one.failed]
-    assert (found.check, found.subject) == (check, "imu/data")
-    assert words in found.sentence
-
-
-@pytest.mark.parametrize(
     ("inject", "check", "subject", "words"),
     [
+        (of_imu(rate=FLIPPED), "gyroscope axes", "imu/data", "(x, -y, z)"),
+        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data", "axes of the accelerom"),
+        (late(0.02), "IMU delay", "imu/data", "late"),
         (of_wrenches(ABOUT_Z, ABOUT_Z), "contact wrench axes", "left_foot/wrench", "(y, -x, z)"),
         (of_wrenches(SLANTED, SLANTED, FEET), "contact wrench axes", "contact wrenches", "29 deg"),
         (of_wrenches(0.5 * np.eye(3), 0.5 * np.eye(3)), "contact wrench scale", "left_foot/wrench", "0.5"),
-        (
-            of_wrenches(np.eye(3), -np.eye(3)),
-            "contact wrench axes",
-            "left_foot/wrench",
-            "moments of 'left_foot'",
-        ),
+        (of_wrenches(np.eye(3), -np.eye(3)), "contact wrench axes", "left_foot/wrench", "moments of 'left"),
     ],
 )
-def test_an_error_of_the_wrenches_is_named_and_no_other(legs, inject, check, subject, words):
-    (found,) = [one for one in legs.diagnosis(inject(legs.streams)).findings if one.failed]
+def test_an_error_of_imu_or_wrenches_is_named_and_no_other(legs, inject, check, subject, words):
+    found = legs.error(inject(legs.streams))
     assert (found.check, found.subject) == (check, subject)
     assert words in found.sentence
 
 
-@pytest.mark.parametrize(("joint", "degrees"), [("leg_left_4_joint", 5.0)])
-def test_an_offset_of_a_leg_is_named_by_forces_and_feet(legs, joint, degrees):
-    j = robot_from_config(legs.config, legs.urdf).robot.joint_index(joint)
-    streams = of_joints(0, of_one(j, plus=degrees / DEGREES))(legs.streams)
-    (found,) = [one for one in legs.diagnosis(streams).findings if one.failed]
-    assert (found.check, found.subject) == ("joint offset", joint)
-    assert found.value == pytest.approx(-degrees, abs=0.5)
+def test_errors_of_a_knee_are_named_by_forces_and_feet_and_efforts_without_them(legs):
+    knee = robot_from_config(legs.config, legs.urdf).robot.joint_index(KNEE)
+    found = legs.error(of_joints(0, of_one(knee, plus=5.0 / DEGREES))(legs.streams))
+    assert (found.check, found.subject, found.value) == ("joint offset", KNEE, pytest.approx(-5.0, abs=0.5))
+    streams = of_joints(2, of_one(knee, 1e3))(replace(legs.streams, wrenches={}))
+    assert legs.failed(streams) == [("effort unit", KNEE)]
 
 
 def unknown(streams, j):
@@ -244,14 +227,14 @@ def unknown(streams, j):
 def test_a_joint_that_moves_neither_imu_nor_contacts_blocks_no_check():
     talos = recorded("talos", 8.0, locked_joints=("arm_*", "gripper*"))
     joints = robot_from_config(talos.config, talos.urdf).robot
-    head, knee = joints.joint_index("head_1_joint"), joints.joint_index("leg_left_4_joint")
+    head, knee = joints.joint_index("head_1_joint"), joints.joint_index(KNEE)
     found = talos.diagnosis(unknown(talos.streams, head)).findings
     assert not any(one.failed for one in found)
     assert {"effort", "gyroscope axes", "IMU delay", "sensor axes"} <= {one.check for one in found}
     (masses,) = (one for one in found if one.check == "masses")
     assert "head_1_joint" in masses.sentence
     turned = of_joints(2, of_one(knee, -1.0))(unknown(talos.streams, head))
-    assert talos.failed(turned) == [("effort sign", "leg_left_4_joint")]
+    assert talos.failed(turned) == [("effort sign", KNEE)]
     (blocked,) = (
         one for one in talos.diagnosis(unknown(talos.streams, knee)).findings if "other" in one.check
     )
@@ -263,26 +246,38 @@ def test_feet_without_efforts_and_forces_acquit_exact_joints(legs):
     assert legs.failed(silent) == []
 
 
-def test_a_wrong_mass_is_named_with_its_sigma(panda):
-    heavy = panda.urdf.replace('<mass value="1.666555"', '<mass value="2.566555"')
-    assert heavy != panda.urdf
-    (found,) = [one for one in panda.diagnosis(urdf=heavy).findings if one.failed]
-    assert (found.check, found.unit) == ("link mass", "kg")
-    assert found.value == pytest.approx(-0.9, abs=0.25)
-    assert "panda_link6" in f"{found.subject} {found.sentence}"
+def with_numbers(urdf, changes):
+    """A description some of whose numbers are others."""
+    for number, change in changes.items():
+        assert f'"{number}"' in urdf
+        urdf = urdf.replace(f'"{number}"', f'"{float(number) + change}"')
+    return urdf
 
 
-@pytest.mark.parametrize(("mass", "check"), [(1.0, "link mass"), (0.0, "link inertia")])
-def test_a_body_with_a_mass_and_a_rotational_inertia_that_the_description_lacks_is_one_cause(
-    panda, mass, check
+FLAT = dict.fromkeys(("0.035549", "0.029474", "0.008627"), 0.5)  # link5 about all axes: 0.87 kg m^2
+LIGHT = {"17.55011": -7.0}  # the torso
+
+
+@pytest.mark.parametrize(
+    ("robot", "changes", "wrenches", "check", "value", "tolerance", "said"),
+    [
+        ("panda", {"1.666555": 0.9}, True, "link mass", -0.9, 0.25, ("panda_link6",)),
+        ("panda", FLAT | {"1.225946": -1.0}, True, "link mass", 1.0, 0.25, ("panda_link5: ", "kg m^2")),
+        ("panda", FLAT, True, "link inertia", 0.87, 0.25, ("panda_link5: ", "kg m^2")),
+        ("legs", LIGHT, True, "masses", 7.0, 1.0, ("'torso_2_link'",)),  # by the vertical force alone
+        ("legs", LIGHT, False, "link mass", 7.0, 2.0, ("torso_2_link: ",)),  # by the efforts of the legs
+    ],
+)
+def test_what_the_description_lacks_of_a_body_is_named_as_one_cause_with_its_size(
+    request, robot, changes, wrenches, check, value, tolerance, said
 ):
-    lacks = panda.urdf.replace('<mass value="1.225946"', f'<mass value="{1.225946 - mass}"')
-    for moment in ("0.035549", "0.029474", "0.008627"):
-        lacks = lacks.replace(f'"{moment}"', f'"{float(moment) + 0.5}"')  # about all axes, 0.87 kg m^2
-    (found,) = [one for one in panda.diagnosis(urdf=lacks).findings if one.failed]
-    assert (found.check, found.subject) == (check, "panda_link5")
-    assert found.value == pytest.approx(mass or 0.87, abs=0.25)
-    assert "kg m^2" in found.sentence
+    robot = request.getfixturevalue(robot)
+    streams = robot.streams if wrenches else replace(robot.streams, wrenches={})
+    found = robot.error(streams, urdf=with_numbers(robot.urdf, changes))
+    assert (found.check, found.value) == (check, pytest.approx(value, abs=tolerance))
+    assert found.verdict is Verdict.WARN or check != "masses"
+    assert found.unit == "kg" or check == "link inertia"
+    assert all(part in f"{found.subject}: {found.sentence}" for part in said)
 
 
 @pytest.mark.parametrize(
@@ -296,40 +291,16 @@ def test_a_body_with_a_mass_and_a_rotational_inertia_that_the_description_lacks_
 def test_a_load_that_is_put_on_is_named_with_its_time_and_nothing_else(robot, link, wrenches, locked):
     handed = recorded(robot, 6.0, payload_time_s=3.0, payload_link=link, locked_joints=locked)
     streams = handed.streams if wrenches else replace(handed.streams, wrenches={})
-    (found,) = [one for one in handed.diagnosis(streams).findings if one.failed]
-    assert (found.check, found.subject) == ("load change", "recording")
-    assert found.value == pytest.approx(5.44, abs=0.4)
+    found = handed.error(streams)
+    expected = ("load change", "recording", pytest.approx(5.44, abs=0.4))
+    assert (found.check, found.subject, found.value) == expected
     assert "at 3.0 s" in found.sentence
 
 
 def test_a_load_that_is_there_from_the_start_is_a_mass_and_no_scale_of_the_efforts():
-    handed = recorded("panda", 6.0, payload_time_s=0.0)
-    (found,) = [one for one in handed.diagnosis(handed.streams).findings if one.failed]
-    assert (found.check, found.subject) == ("link mass", "panda_link7")
-    assert found.value == pytest.approx(5.44, abs=0.4)
-
-
-def test_a_mass_of_the_trunk_that_only_the_vertical_force_shows_is_named(legs):
-    light = legs.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
-    (named,) = [one for one in legs.diagnosis(urdf=light).findings if one.failed]
-    assert (named.check, named.verdict) == ("masses", Verdict.WARN)
-    assert named.value == pytest.approx(7.0, abs=1.0)
-    assert "'torso_2_link'" in named.sentence
-
-
-def test_efforts_of_the_legs_show_a_mass_of_the_trunk_without_force_sensors(legs):
-    light = legs.urdf.replace('<mass value="17.55011"', '<mass value="10.55011"')
-    assert light != legs.urdf
-    found = legs.diagnosis(replace(legs.streams, wrenches={}), urdf=light).findings
-    (named,) = [one for one in found if one.failed]
-    assert (named.check, named.subject) == ("link mass", "torso_2_link")
-    assert named.value == pytest.approx(7.0, abs=2.0)
-
-
-def test_an_effort_in_another_unit_is_named_without_force_sensors(legs):
-    j = robot_from_config(legs.config, legs.urdf).robot.joint_index("leg_left_4_joint")
-    streams = of_joints(2, of_one(j, 1e3))(replace(legs.streams, wrenches={}))
-    assert legs.failed(streams) == [("effort unit", "leg_left_4_joint")]
+    found = recorded("panda", 6.0, payload_time_s=0.0).error()
+    expected = ("link mass", "panda_link7", pytest.approx(5.44, abs=0.4))
+    assert (found.check, found.subject, found.value) == expected
 
 
 def test_noise_of_a_gyroscope_is_no_angular_acceleration(legs):
@@ -365,8 +336,7 @@ def test_a_crude_description_is_no_wrong_sign_or_order(panda, seed):
 def test_the_fix_of_a_turned_imu_makes_the_check_silent(legs):
     streams = of_imu(TURNED, TURNED)(legs.streams)
     findings = legs.diagnosis(streams).findings
-    (found,) = [one for one in findings if one.failed]
-    assert (found.check, found.subject) == ("IMU mounting", "imu/data")
+    assert [(one.check, one.subject) for one in findings if one.failed] == [("IMU mounting", "imu/data")]
     values = fixed_parameters(findings, legs.config)
     R_IS = rotation_from_roll_pitch_yaw(*values["frames.poses"][3:])
     assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0

@@ -1,4 +1,4 @@
-"""Results are checked for before the work, and written whole or not at all."""
+"""Results are checked for before the work, written whole or not at all; mutated files are read or refused."""
 
 import json
 import math
@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError
+from benchmarks.file_fuzz import KINDS, mutated
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.files.outputs import (
     check_output_folder,
     output_file,
@@ -92,3 +93,26 @@ def test_files_that_cannot_be_an_export_are_refused(path: str) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         output_file(path, ".urdf", "parameter 'export_path'")
     assert "\n" not in str(refusal.value)
+
+
+CASES = 15
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_mutated_files_are_read_or_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    file = kind.make(tmp_path / "good")
+    good = file.read_bytes()
+    kind.read(file)
+    refused = 0
+    for seed in range(CASES):
+        file.write_bytes(mutated(good, kind.text, np.random.default_rng(seed)))
+        try:
+            kind.read(file)
+        except InertialEstimationError as error:
+            refusal = str(error)
+            refused += 1
+        else:
+            refusal = ""
+        assert "\n" not in refusal
+    assert refused or name == "metadata"  # without which a bag is read from its files

@@ -228,6 +228,21 @@ def test_what_missing_readings_reach_in_the_equation_is_projected_out():
     assert np.allclose(one.known @ one.noise @ one.known, one.known @ whole.noise @ one.known)
 
 
+def test_near_standstill_coulomb_friction_that_is_estimated_is_noise_of_its_joints():
+    """It takes any value within its limits: R_ii = F_c^2 (1 - tanh(v / v_s)^2) more."""
+    rubbing, F, v = (1, 4), np.array([3.0, -2.0]), np.linspace(-0.6, 0.9, 7)
+    friction = {"joints": tuple(f"panda_joint{i + 1}" for i in rubbing), "terms": ("viscous", "coulomb")}
+    given = {f"friction.{name}": value for name, value in friction.items()}
+    pipeline = panda_pipeline(**given, **{"nominal_friction.smoothing_speed": 0.5})
+    equation = pipeline.model.measurement.equation(MeasuredState(0.3 * v, v, v, v))
+    phi = np.zeros(equation.regressor.shape[1])
+    phi[[pipeline.model.friction.names.index(f"{joint}/coulomb") + 10 for joint in friction["joints"]]] = F
+    more = pipeline.model.block(equation, phi, 0.01, 0).noise - equation.noise
+    expected = np.zeros(7)
+    expected[list(rubbing)] = F**2 * (1.0 - np.tanh(v[list(rubbing)] / 0.5) ** 2)
+    np.testing.assert_allclose(more, np.diag(expected), atol=1e-12)
+
+
 def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
     _start, stream = talos_handed_a_weight
     joints = [k for k, (_t, s) in enumerate(stream) if isinstance(s, JointReading)]

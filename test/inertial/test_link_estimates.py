@@ -1,5 +1,6 @@
 """What is reported of a link: about its centre of mass, with a covariance that fits."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -41,21 +42,14 @@ def central_vector(pi):
     return np.concatenate(([mass], com, inertia[UPPER]))
 
 
-def test_central_parameters_are_pinocchios():
-    for seed in range(10):
-        pin.seed(seed)
-        body = pin.Inertia.Random()
-        mass, com, inertia = central(body.toDynamicParameters())
-        assert np.isclose(mass, body.mass)
-        assert np.allclose(com, body.lever)
-        assert np.allclose(inertia, body.inertia)
-
-
-def test_jacobian_is_the_central_difference():
+def test_central_parameters_are_pinocchios_and_their_jacobian_the_central_difference():
     h = 1e-6
     for seed in range(10):
         pin.seed(seed)
-        pi = pin.Inertia.Random().toDynamicParameters()
+        body = pin.Inertia.Random()
+        pi = body.toDynamicParameters()
+        for found, expected in zip(central(pi), (body.mass, body.lever, body.inertia), strict=True):
+            assert np.allclose(found, expected)
         pi[0] += 0.5
         D = central_jacobian(pi[None])[0]
         for k in range(10):
@@ -117,23 +111,21 @@ def estimate(published=BALL):
     return InertialEstimate(0, links, ("a", "b"), zero, 1.0, 9.0, True, Decision.ACCEPTED, zero, 0)
 
 
-def test_a_real_body_has_no_defect():
-    assert estimate_defect(estimate()) == published_defect(["arm"], central_row(BODY)[None]) == ""
-
-
 @pytest.mark.parametrize(
     ("published", "named"),
     [
+        ({}, "^$"),
         ({"mass": np.nan}, "not finite"),
         ({"mass": -1.0}, "no real body"),
         ({"inertia_Lcm": np.diag([0.01, 0.01, 0.03])}, "no real body"),
     ],
 )
-def test_an_impossible_body_is_named(published, named):
-    assert named in published_defect([BODY.link], central_row(replace(BODY, **published))[None])
+def test_an_impossible_body_is_named_and_a_real_one_has_no_defect(published, named):
+    assert re.search(named, published_defect([BODY.link], central_row(replace(BODY, **published))[None]))
 
 
 def test_what_qualifies_an_estimate_must_be_finite():
+    assert estimate_defect(estimate()) == ""
     assert "no real body" in estimate_defect(estimate(-BALL))
     assert "innovation" in estimate_defect(replace(estimate(), nis=np.inf))
     assert "information" in estimate_defect(replace(estimate(), information_eigenvalues=np.array([np.nan])))

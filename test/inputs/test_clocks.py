@@ -302,11 +302,14 @@ def test_as_is_never_changes_a_stamp_and_reset_forgets():
     assert even.time_of(123) == 123
 
 
-def test_readings_are_older_than_their_stamps_by_the_delay_and_no_two_arrivals_are_equal():
+def test_a_time_is_the_stamp_less_the_delay_on_the_clock_of_the_others_and_no_two_arrivals_are_equal():
     clock = StreamClock(InputConfig(), delay=0.01, by_arrival=True)
     assert clock.time_of(START, START) == START - 10 * MS
     assert [clock.from_arrival(at) for at in (START, START + 5)] == [START + 1, START + 5]
     assert not clock.unset
+    clock = StreamClock(InputConfig(stamps="as_is"), delay=0.01)
+    clock.offset_ns = HOUR
+    assert clock.time_of(START, START + MS) == START + HOUR - 10 * MS
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -318,12 +321,6 @@ def test_no_sample_is_taken_after_it_arrives_and_times_scale_with_their_unit(see
     assert (arrival - BEGIN - times)[500:].min() > -0.1 * T
     doubled, _even = times_of(2 * (arrival - BEGIN))
     np.testing.assert_allclose(doubled, 2 * times, atol=1000)
-
-
-def test_a_time_is_the_stamp_less_the_delay_on_the_clock_of_the_others():
-    clock = StreamClock(InputConfig(stamps="as_is"), delay=0.01)
-    clock.offset_ns = HOUR
-    assert clock.time_of(START, START + MS) == START + HOUR - 10 * MS
 
 
 def test_the_shift_of_a_clock_is_that_of_the_least_delayed_reading_of_two_blocks():

@@ -159,6 +159,7 @@ def test_there_and_back_over_the_wire(family, kind, data):
     assert_same(reader_of(kind)(family.serialize(msg, kind)), value)
     assert stamp_from_msg(msg.header.stamp) == value.stamp_ns
     assert msg.header.frame_id == ("frame" if kind != INERTIA_TYPE else value.inertia.link)
+    assert kind != IMU_TYPE or msg.orientation_covariance[0] == -1.0, "by its definition: no orientation"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,4 @@
-"""Bodies: motion from an IMU, centre of mass, mirror images; columns of loads and wrenches on them."""
+"""Bodies: motion from an IMU, centre of mass, mirror images, columns of loads; whole-body dynamics."""
 
 import numpy as np
 import pinocchio as pin
@@ -10,7 +10,9 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyPlacements, mirror_image
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.imu import ImuMount, ImuToBase
+from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import LinkInertia
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -57,21 +59,14 @@ ROBOT = RobotModel.from_urdf(URDF)
 Q = np.random.default_rng(3).uniform(-1.0, 1.0, len(NAMES))
 
 
-def test_nominal_centre_is_pinocchios() -> None:
-    bodies = BodyPlacements(ROBOT)
+def test_the_centre_of_mass_is_pinocchios_also_with_another_body_of_a_link() -> None:
+    bodies, loaded = BodyPlacements(ROBOT), MODEL.copy()
     bodies.update(Q)
-    expected = pin.centerOfMass(MODEL, MODEL.createData(), ROBOT.configuration(Q))
-    np.testing.assert_allclose(bodies.com_B(), expected, atol=1e-12)
-
-
-def test_a_heavier_link_pulls_the_centre_towards_itself() -> None:
-    bodies = BodyPlacements(ROBOT)
-    bodies.update(Q)
-    data = MODEL.createData()
-    pin.framesForwardKinematics(MODEL, data, ROBOT.configuration(Q))
-    com_L = np.array([0.1, 0.2, 0.3])
-    loaded = bodies.com_B([LinkInertia("arm", 1e9, com_L, np.eye(3))])
-    np.testing.assert_allclose(loaded, data.oMf[MODEL.getFrameId("arm")].act(com_L), atol=1e-5)
+    joint, arm = MODEL.getJointId("elbow"), pin.Inertia(5.0, np.array([0.1, 0.2, 0.3]), np.eye(3))
+    loaded.inertias[joint] = arm
+    for model, others in ((MODEL, []), (loaded, [LinkInertia("arm", arm.mass, arm.lever, arm.inertia)])):
+        expected = pin.centerOfMass(model, model.createData(), ROBOT.configuration(Q))
+        np.testing.assert_allclose(bodies.com_B(others), expected, atol=1e-12)
 
 
 S = np.diag([1.0, -1.0, 1.0])
@@ -201,3 +196,93 @@ def test_weights_are_the_loads_of_a_robot_at_rest(talos, motion):
     moving = candidates.at(q, v, a)
     np.testing.assert_allclose(moving.weights, candidates.at(q, np.zeros_like(v), still).loads, atol=1e-12)
     assert np.abs(moving.weights - moving.loads).max() > 0.1
+
+
+FRAMES = ("left_sole_link", "right_sole_link")
+STEP = 1e-6
+
+
+@pytest.fixture(scope="module")
+def moving(talos) -> tuple[np.ndarray, np.ndarray]:
+    """A random configuration of the whole robot and its velocity."""
+    rng = np.random.default_rng(0)
+    q = pin.integrate(talos.model, pin.neutral(talos.model), 0.4 * rng.standard_normal(talos.model.nv))
+    q[:3] = 0.0
+    return q, rng.standard_normal(talos.model.nv)
+
+
+def compute(dynamics: WholeBodyDynamics, q: np.ndarray, v: np.ndarray) -> DynamicsState:
+    base = BaseMotion(q[3:7], v[:3], v[3:6])
+    return dynamics.compute(base, dynamics.robot.joint_positions(q), v[6:])
+
+
+def test_rotors_add_to_the_joints_alone(talos, moving) -> None:
+    plain = compute(WholeBodyDynamics(talos, FRAMES), *moving)
+    geared = compute(WholeBodyDynamics(talos, FRAMES, armature=0.2), *moving)
+    added = np.diag(np.r_[np.zeros(6), np.full(talos.n_joints, 0.2)])
+    np.testing.assert_allclose(geared.M - plain.M, added, atol=1e-12)
+
+
+def test_velocities_and_drifts_are_derivatives(talos, moving) -> None:
+    q, v = moving
+    dynamics = WholeBodyDynamics(talos, FRAMES)
+    state = compute(dynamics, q, v)
+    before, after = (compute(dynamics, pin.integrate(talos.model, q, s * STEP * v), v) for s in (-1.0, 1.0))
+    for frame, earlier, later in zip(
+        (*state.frames, state.base), (*before.frames, before.base), (*after.frames, after.base), strict=True
+    ):
+        np.testing.assert_allclose(frame.jacobian @ v, frame.velocity, atol=1e-12)
+        np.testing.assert_allclose((later.velocity - earlier.velocity) / (2 * STEP), frame.drift, atol=1e-6)
+        turned = pin.log3(later.R_WF @ earlier.R_WF.T) / (2 * STEP)
+        np.testing.assert_allclose(turned, frame.velocity[3:], atol=1e-6)
+    np.testing.assert_allclose(
+        (after.com_motion.velocity - before.com_motion.velocity) / (2 * STEP),
+        state.com_motion.drift,
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(state.com_motion.jacobian @ v, state.com_motion.velocity, atol=1e-12)
+
+
+def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(talos, moving) -> None:
+    link = "arm_left_5_link"
+    body = talos.link_body(link)
+    load = pin.Inertia(4.0, np.array([0.03, 0.0, -0.1]), np.diag([0.02, 0.025, 0.015]))
+    loaded = talos.model.copy()
+    loaded.appendBodyToJoint(body.joint_id, load, body.T_JL)
+    whole = body.T_JL.actInv(body.nominal_J) + load  # the link's body with the load, in the link's frame
+    dynamics = WholeBodyDynamics(talos, FRAMES)
+    dynamics.set_inertias({link: LinkInertia(link, whole.mass, whole.lever, whole.inertia)})
+    q, v = moving
+    state = compute(dynamics, q, v)
+    a = np.random.default_rng(2).standard_normal(talos.model.nv)
+    oracle = pin.rnea(loaded, loaded.createData(), q, v, a)
+    np.testing.assert_allclose(state.M @ a + state.h, oracle, atol=1e-10)
+    assert state.mass == pytest.approx(talos.total_mass + 4.0)
+    np.testing.assert_allclose(state.com, pin.centerOfMass(loaded, loaded.createData(), q), atol=1e-12)
+
+
+@pytest.mark.parametrize("j", [0, 3, 6])
+def test_levers_are_slopes_of_the_torque_of_a_joint_by_the_centre_of_mass_it_moves(j):
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:panda"), floating_base=False)
+    rng, still = np.random.default_rng(j), np.zeros(robot.n_joints)
+    q, shift = rng.standard_normal(robot.n_joints), 1e-3 * rng.standard_normal(3)
+    data, moved = robot.model.createData(), robot.model.copy()
+    pin.computeSubtreeMasses(robot.model, data)
+    own = moved.inertias[j + 1]
+    moved.inertias[j + 1] = pin.Inertia(
+        own.mass, own.lever + data.mass[j + 1] / own.mass * shift, own.inertia
+    )
+    before, after = (
+        pin.rnea(m, m.createData(), robot.configuration(q), still, still) for m in (robot.model, moved)
+    )
+    forces = PredictedForces(robot)
+    forces.at(q, still, still, None)
+    assert (after - before)[j] == pytest.approx(forces.levers()[j] @ shift, abs=1e-12)
+
+
+def test_torques_of_gravity_of_any_direction_are_those_of_inverse_dynamics():
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:panda"), floating_base=False)
+    rng, model = np.random.default_rng(1), robot.model.copy()
+    q, model.gravity.linear = rng.standard_normal(robot.n_joints), rng.standard_normal(3)
+    torques = pin.computeGeneralizedGravity(model, model.createData(), robot.configuration(q))
+    np.testing.assert_allclose(gravity_columns(robot, q) @ model.gravity.linear, torques, atol=1e-12)

@@ -11,7 +11,12 @@ from inertial_estimation.errors import InconsistentInertiaError, ModelError
 from inertial_estimation.models.bodies import BodyReference, check_priors
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf import check_urdf, plain_urdf, urdf_warnings
-from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_bodies, urdf_with_load
+from inertial_estimation.models.urdf_inertia import (
+    link_parameters,
+    perturbed_urdf,
+    urdf_with_bodies,
+    urdf_with_load,
+)
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LIMIT = '<limit lower="-1" upper="1" effort="9" velocity="3"/>'
@@ -93,7 +98,10 @@ def test_a_joint_that_mimics_none_is_a_warning() -> None:
     text = GOOD.replace("</joint>", '<mimic joint="elsewhere"/></joint>', 1)
     (warning,) = urdf_warnings(text)
     assert "elsewhere" in warning
-    assert urdf_warnings(GOOD) == []
+    for sound in (GOOD, GOOD.replace('value="2"', 'value="0.5"')):
+        assert urdf_warnings(sound) == []
+    (warning,) = urdf_warnings(GOOD.replace('value="2"', 'value="0"', 1))
+    assert "'base'" in warning
 
 
 @pytest.mark.parametrize("declared", ["", '<link drake_ignore="true" name="world"/>'])
@@ -184,6 +192,13 @@ def test_comments_namespaces_and_order_stay() -> None:
             '      <inertia izz="0.45" iyy="0.3" ixx="0.375" iyz="0" ixz="0" ixy="0"/>',
         ),
     ]
+
+
+@pytest.mark.parametrize("origin", ['<origin rpy="0 0 0" xyz="0 0 0.5"/>', ""])
+def test_parameters_of_a_link_are_those_that_pinocchio_reads(origin: str) -> None:
+    text = COMMENTED.replace('<origin rpy="0 0 0" xyz="0 0 0.5"/>', origin)
+    read = RobotModel.from_urdf(text).link_body("tip").nominal_J.toDynamicParameters()
+    np.testing.assert_allclose(link_parameters(text)["tip"], read, atol=1e-12)
 
 
 def test_a_load_is_a_link_of_its_own() -> None:

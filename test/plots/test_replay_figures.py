@@ -1,4 +1,4 @@
-"""Figures carry the data, have units and one time axis, and say what was not measured."""
+"""Figures of a replay and of a check carry the data, have units, and say what was not measured."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.recorded_robots import ARMS, recorded
 
 from inertial_estimation.commands.demo import demo_panels
 from inertial_estimation.figures import Figure, Mark, Series, Span
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.payload.report import KIND, LOAD
+from inertial_estimation.plots.check_report import FIGURES
 from inertial_estimation.plots.png import write_png
 from inertial_estimation.plots.replay_figures import (
     TIME_LABEL,
@@ -128,8 +131,11 @@ def test_curves_are_the_data() -> None:
     mass = lines(figure_of_masses(results()), 1)["estimate, 2 sigma"]
     np.testing.assert_allclose(mass.y, MASS + 1.0)
     np.testing.assert_allclose(mass.high - mass.low, 0.4)
-    nis = lines(figure_of_nis(results()), 0)
+    found = results()
+    nis = lines(figure_of_nis(found), 0)
     assert [len(nis[name].x) for name in ("accepted", "rejected", "not learning")] == [190, 10, 100]
+    found.tables["inertial_ekf.csv"]["nis_bound"] = np.full(N, np.inf)
+    assert "gate" in nis.keys() - lines(figure_of_nis(found), 0).keys(), "an open one is not drawn"
 
 
 def test_what_was_not_measured_is_drawn_or_named_as_such() -> None:
@@ -162,16 +168,13 @@ def test_the_truth_is_drawn_from_when_it_holds() -> None:
     assert (true.y[99], true.y[101]) == (2.0, 7.0)  # at 0.5 + 0.99 and 0.5 + 1.01 s
 
 
-def test_untrusted_reference_is_not_drawn() -> None:
-    error = lines(figure_of_tilt(results()), 2)["error"]
-    assert np.isnan(error.y[:51]).all()
-    assert np.isfinite(error.y[51:]).all()
-
-
-def test_forces_and_contacts_are_drawn_under_the_tilt() -> None:
+def test_trusted_errors_forces_and_contacts_are_drawn_under_the_tilt() -> None:
     found, forces = results(), np.linspace(0.0, 100.0, N)
     found.tables["tilt_observer.csv"]["contact_force/foot [N]"] = forces
     figure = figure_of_tilt(found)
+    error = lines(figure, 2)["error"]
+    assert np.isnan(error.y[:51]).all()
+    assert np.isfinite(error.y[51:]).all()
     np.testing.assert_allclose(lines(figure, 3)["foot"].y, forces)
     contacts = figure.panels[4]
     assert contacts.rows == ["foot"]
@@ -190,12 +193,6 @@ def test_predicted_torques_are_measured_minus_innovation() -> None:
     assert figure.panels[0].title.startswith("force on the base, x: ")
 
 
-def test_an_open_gate_is_not_drawn() -> None:
-    found = results()
-    found.tables["inertial_ekf.csv"]["nis_bound"] = np.full(N, np.inf)
-    assert "gate" not in lines(figure_of_nis(found), 0)
-
-
 SCENE = PayloadScene("elbow", -1.2, "forearm", 5.44, 1.78, 1.0, 5.0)
 
 
@@ -208,3 +205,57 @@ def test_figure_of_both_runs(tmp_path: Path, n: int) -> None:
     assert [one.label for one in elbow.series] == ["without adaptation", "with adaptation"]
     assert mass.series[-1].label == "truth"
     np.testing.assert_allclose(elbow.series[1].y, np.degrees(np.cos(t)))
+
+
+def drawn(robot, mass, wrong):
+    """Curves by figure and panel, then by their labels, of a check with a wrong mass in the description."""
+    urdf = robot.urdf.replace(f'<mass value="{mass}"', f'<mass value="{wrong}"')
+    assert urdf != robot.urdf
+    diagnosis = robot.diagnosis(urdf=urdf)
+    return {
+        title: {panel.title: {one.label: one for one in panel.series} for panel in draw(diagnosis)}
+        for title, draw in FIGURES.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def standing():
+    """TALOS moves on its feet; its torso weighs 7 kg more than described."""
+    return drawn(recorded("talos", 8.0, locked_joints=ARMS), 17.55011, 10.55011)
+
+
+def test_feet_carry_what_weight_and_motion_need_and_the_mass_that_the_description_lacks(standing):
+    (forces,) = standing["Contact forces"].values()
+    both = forces["left_foot"].y + forces["right_foot"].y
+    np.testing.assert_allclose(both, forces["sum"].y)
+    assert np.mean(both - forces["needed"].y) == pytest.approx(7.0 * STANDARD_GRAVITY, rel=0.01)
+    assert (both - forces["needed"].y).std() < 5.0
+
+
+def test_gyroscope_and_efforts_are_drawn_over_what_feet_and_description_say(standing):
+    assert len(standing["Angular rates"]) == 3
+    assert len(standing["Efforts"]) == 4
+    pairs = [(c["as recorded"], c["from the feet"]) for c in standing["Angular rates"].values()]
+    pairs += [(c["as recorded"], c["predicted"]) for c in standing["Efforts"].values()]
+    for seen, expected in pairs:
+        np.testing.assert_array_equal(seen.x, expected.x)
+        known = np.isfinite(expected.y)
+        assert known.mean() > 0.5
+        assert np.std((seen.y - expected.y)[known]) < 0.5 * np.std(expected.y[known])
+
+
+def test_a_delay_is_most_probable_where_it_was_found(standing):
+    (delays,) = standing["Time offsets"].values()
+    for label, curve in delays.items():
+        found_ms = float(label.split()[-2])
+        assert abs(curve.x[np.nanargmax(curve.y)] - found_ms) <= np.diff(curve.x).max() or not np.nanstd(
+            curve.y
+        )
+
+
+def test_the_mass_that_is_named_is_apart_from_the_others_with_its_error_inside_its_bar():
+    (masses,) = drawn(recorded("panda", 8.0), 1.666555, 2.566555)["Masses"].values()
+    (low,), (high,) = masses["named above"].low, masses["named above"].high
+    assert low < -0.9 < high < 0.0
+    assert len(masses["others"].x) > 3
+    assert not set(masses["named above"].y) & set(masses["others"].y)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import input_scenes as scene
+from support.trajectory_bag import read_trajectory_bag
 
 import inertial_estimation as ie
 from inertial_estimation.errors import ConfigurationError, RecordingError
@@ -210,29 +211,24 @@ def test_damaged_truth_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     assert "\n" not in str(error.value)
 
 
+COLUMNS = "time_from_start,a.position,a.velocity,a.acceleration"
+
+
 def trajectory() -> JointTrajectory:
     rng = np.random.default_rng(0)
     return JointTrajectory(("b.1", "a"), np.cumsum(rng.uniform(0.01, 0.02, 50)), *rng.normal(size=(3, 50, 2)))
 
 
-def assert_same(got: JointTrajectory, expected: JointTrajectory, *, time_atol: float) -> None:
-    assert got.joint_names == expected.joint_names
-    np.testing.assert_allclose(got.times_s, expected.times_s, rtol=0.0, atol=time_atol)
-    for name in ("q", "v", "a"):
-        np.testing.assert_array_equal(getattr(got, name), getattr(expected, name))
-
-
-def test_csv_round_trip_is_exact(tmp_path: Path) -> None:
+def test_a_trajectory_is_read_back_exactly_and_from_a_bag_to_the_nanosecond(tmp_path: Path) -> None:
     write_trajectory_csv(tmp_path / "t.csv", trajectory())
-    assert_same(read_trajectory_csv(tmp_path / "t.csv"), trajectory(), time_atol=0.0)
-
-
-def test_bag_round_trip_to_the_nanosecond(tmp_path: Path) -> None:
-    pytest.importorskip("rosbags")
-    from support.trajectory_bag import read_trajectory_bag
-
     write_trajectory_bag(tmp_path / "bag", trajectory(), stamp_ns=1_700_000_000_000_000_001)
-    assert_same(read_trajectory_bag(tmp_path / "bag"), trajectory(), time_atol=1e-9)
+    expected = trajectory()
+    for got in (read_trajectory_csv(tmp_path / "t.csv"), read_trajectory_bag(tmp_path / "bag")):
+        assert got.joint_names == expected.joint_names
+        np.testing.assert_allclose(got.times_s, expected.times_s, rtol=0.0, atol=1e-9)
+        for name in ("q", "v", "a"):
+            np.testing.assert_array_equal(getattr(got, name), getattr(expected, name))
+    np.testing.assert_array_equal(read_trajectory_csv(tmp_path / "t.csv").times_s, expected.times_s)
     with pytest.raises(ConfigurationError, match="not empty"):
         write_trajectory_bag(tmp_path / "bag", trajectory())
     write_trajectory_bag(tmp_path / "bag", trajectory(), overwrite=True)
@@ -244,12 +240,9 @@ def test_bag_round_trip_to_the_nanosecond(tmp_path: Path) -> None:
         ("", "and no rows"),
         ("a.position\n0\n", "no column 'time_from_start'"),
         ("time_from_start,a.position\n0,1\n", r"misses the columns a\.velocity, a\.acceleration"),
-        (
-            "time_from_start,a.position,a.velocity,a.acceleration\n0,1,x,1\n",
-            "'x' in column 'a.velocity'",
-        ),
-        ("time_from_start,a.position,a.velocity,a.acceleration\n0,1,1\n", "line 2 .* 3 cells"),
-        ("time_from_start,a.position,a.velocity,a.acceleration\n0,1,1,1\n1,1\n", "line 3 .* 2 cells"),
+        (f"{COLUMNS}\n0,1,x,1\n", "'x' in column 'a.velocity'"),
+        (f"{COLUMNS}\n0,1,1\n", "line 2 .* 3 cells"),
+        (f"{COLUMNS}\n0,1,1,1\n1,1\n", "line 3 .* 2 cells"),
     ],
 )
 def test_bad_csv_is_refused(tmp_path: Path, text: str, reason: str) -> None:

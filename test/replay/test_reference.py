@@ -10,13 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.replay.metrics import FILTER_CUTOFF, low_pass_zero_phase, verticals
-from inertial_estimation.replay.reference import (
-    ReferenceErrors,
-    ReplayReference,
-    base_errors,
-    read_trusted,
-    tilt_errors,
-)
+from inertial_estimation.replay.reference import ReplayReference, base_errors, read_trusted, tilt_errors
 from inertial_estimation.signals import OrientationSample, PoseSample
 
 N = 2000
@@ -24,9 +18,8 @@ STAMPS = 1_600_000_000_000_000_000 + 10_000_000 * np.arange(N, dtype=np.int64)
 T = 1e-9 * (STAMPS - STAMPS[0])
 
 
-def motion() -> Rotation:
-    angles = np.stack([0.4 * T, 0.2 * np.sin(1.3 * T), 0.15 * np.sin(0.7 * T + 1.0)], axis=1)
-    return Rotation.from_euler("ZYX", angles)
+ANGLES = np.stack([0.4 * T, 0.2 * np.sin(1.3 * T), 0.15 * np.sin(0.7 * T + 1.0)], axis=1)
+TRUTH = Rotation.from_euler("ZYX", ANGLES)
 
 
 def samples(rotations: Rotation) -> list[OrientationSample]:
@@ -34,37 +27,34 @@ def samples(rotations: Rotation) -> list[OrientationSample]:
 
 
 def test_constant_misalignment_and_any_yaw_are_no_error() -> None:
-    truth = motion()
     rng = np.random.default_rng(0)
     world = Rotation.from_rotvec([0.02, -0.015, 0.3])
     base = Rotation.from_rotvec([0.5, -1.2, 2.0])  # as a sensor mounted anyhow
     yaw = Rotation.from_euler("Z", rng.uniform(-3, 3, N)[:, None])
-    errors = tilt_errors(STAMPS, verticals((yaw * truth).as_quat()), samples(world * truth * base))
+    errors = tilt_errors(STAMPS, verticals((yaw * TRUTH).as_quat()), samples(world * TRUTH * base))
     assert errors.summary.max < 1e-8
 
 
 def test_varying_error_is_measured() -> None:
-    truth = motion()
     wobble = np.outer(np.radians(0.5) * np.sin(2 * np.pi * 3.0 * T), [1.0, 0.0, 0.0])
-    estimate = truth * Rotation.from_rotvec(wobble)
-    errors = tilt_errors(STAMPS, verticals(estimate.as_quat()), samples(truth))
+    estimate = TRUTH * Rotation.from_rotvec(wobble)
+    errors = tilt_errors(STAMPS, verticals(estimate.as_quat()), samples(TRUTH))
     assert np.degrees(errors.summary.rms) == pytest.approx(0.5 / np.sqrt(2), rel=0.03)
     assert np.degrees(errors.summary.max) == pytest.approx(0.5, rel=0.05)
 
 
 def test_untrusted_samples_have_no_influence() -> None:
-    truth = motion()
-    reference, trusted = samples(truth), np.ones(N, dtype=bool)
+    reference, trusted = samples(TRUTH), np.ones(N, dtype=bool)
     for k in range(300, 500):
         reference[k] = OrientationSample(int(STAMPS[k]), Rotation.from_rotvec([1.0, 1.0, 0.0]).as_quat())
         trusted[k] = False
-    errors = tilt_errors(STAMPS, verticals(truth.as_quat()), reference, trusted)
+    errors = tilt_errors(STAMPS, verticals(TRUTH.as_quat()), reference, trusted)
     assert errors.summary.max < 1e-8
     assert errors.errors.max() > 0.1
 
 
 def test_mismatched_flags_and_stamps_are_refused() -> None:
-    reference, tilts = samples(motion()), verticals(motion().as_quat())
+    reference, tilts = samples(TRUTH), verticals(TRUTH.as_quat())
     with pytest.raises(RecordingError, match="3 trusted flags for 2000 reference samples"):
         tilt_errors(STAMPS, tilts, reference, np.ones(3, dtype=bool))
     with pytest.raises(RecordingError, match="only 0 trusted reference samples"):
@@ -90,17 +80,13 @@ def reference_of(state: dict[str, Any], angle: float, shift: tuple[float, ...]) 
     return [PoseSample(int(t), q, p) for t, q, p in zip(STAMPS, quaternions, positions, strict=True)]
 
 
-def largest(errors: ReferenceErrors) -> float:
-    return errors.summary.max
-
-
 @pytest.mark.parametrize("angle", [0.0, 1.0, 3.1, -2.0])
 def test_the_origin_and_yaw_of_the_reference_do_not_count(angle: float) -> None:
     state = walk()
     errors = base_errors(state, ReplayReference(reference_of(state, angle, (3.0, -2.0, 0.7))))
-    assert largest(errors["yaw"]) < 1e-8
-    assert largest(errors["position"]) < 1e-9
-    assert largest(errors["velocity"]) < 2e-3  # of the central differences
+    assert errors["yaw"].summary.max < 1e-8
+    assert errors["position"].summary.max < 1e-9
+    assert errors["velocity"].summary.max < 2e-3  # of the central differences
 
 
 def test_an_error_of_the_estimate_is_found_where_it_is() -> None:
@@ -118,7 +104,7 @@ def test_orientations_alone_give_the_yaw_and_few_samples_nothing() -> None:
     reference = ReplayReference([OrientationSample(s.stamp_ns, s.quaternion_xyzw) for s in poses])
     errors = base_errors(state, reference)
     assert set(errors) == {"yaw"}
-    assert largest(errors["yaw"]) < 1e-8
+    assert errors["yaw"].summary.max < 1e-8
     assert not base_errors(state, replace(reference, samples=reference.samples[:10]))
     assert set(base_errors(state, ReplayReference(poses[:60]))) == {"yaw", "position"}
 
@@ -132,16 +118,14 @@ def test_low_pass_keeps_slow_removes_fast_and_does_not_delay() -> None:
     np.testing.assert_allclose(low_pass_zero_phase(coarse, slow[:400, None])[:400, 0], slow[:400], atol=1e-6)
 
 
-def test_trusted_flags(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("# trusted\n1\n0\n\n1  # good\n")
-    np.testing.assert_array_equal(read_trusted(tmp_path / "t.csv"), [True, False, True])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("1\nyes\n", "line 2 of .* is 'yes', expected 0 or 1"), ("# nothing\n", "has no flags")],
-)
-def test_bad_trusted_flags(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(RecordingError, match=message):
-        read_trusted(tmp_path / "t.csv")
+def test_trusted_flags_are_read_or_refused_with_their_line(tmp_path: Path) -> None:
+    path, bad = (
+        tmp_path / "t.csv",
+        {"1\nyes\n": "line 2 of .* is 'yes', expected 0 or 1", "# nothing\n": "no flags"},
+    )
+    path.write_text("# trusted\n1\n0\n\n1  # good\n")
+    np.testing.assert_array_equal(read_trusted(path), [True, False, True])
+    for text, message in bad.items():
+        path.write_text(text)
+        with pytest.raises(RecordingError, match=message):
+            read_trusted(path)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,13 @@ def turned(k):
 class Samples:
     """A pipeline whose estimates are the samples of its inputs, as of a filter or of a tilt observer."""
 
-    def __init__(self, source=ContactSource.WRENCH, config=None, *, tilt=False, **options):
+    def __init__(self, source=ContactSource.WRENCH, config=None, *, tilt=False, every=1, **options):
         given = dict.fromkeys(("l_foot", "r_foot"), source)
         self.inputs = inputs(config, sources=given, **options)
         made = self.tilt if tilt else lambda sample: sample
         self._stepper = Stepper(self.inputs, on_step=made, on_restart=lambda: None)
         self.health, self.enabled, self.learned, self.ticks = self.inputs.health, True, [], []
+        self._every = every  # so many ticks it makes its steps
 
     @staticmethod
     def tilt(sample):
@@ -73,7 +75,7 @@ class Samples:
 
     def tick(self, now_ns):
         self.ticks.append(now_ns)
-        made = self._stepper.tick(now_ns)
+        made = [] if len(self.ticks) % self._every else self._stepper.tick(now_ns)
         self.learned += [sample.stamp_ns for sample in made if self.enabled]
         return made
 
@@ -100,7 +102,7 @@ def replayed(source=None, *, topics=RecordedTopics(), watcher=None, hold_out_s=N
 
 
 def test_every_message_is_handed_over_in_order_and_every_step_estimated(monkeypatch):
-    monkeypatch.setattr(time, "perf_counter", iter([5.0, 5.2]).__next__)
+    monkeypatch.setattr(time, "perf_counter", iter([5.0, 5.2, 6.0, 7.0]).__next__)
     pipeline, done_s = Samples(yaw_reference=True), []
     readers = ReplayReaders(inertial=pipeline)
     run = replay_recording(recording(), RecordedTopics(), readers, progress=done_s.append)
@@ -116,6 +118,9 @@ def test_every_message_is_handed_over_in_order_and_every_step_estimated(monkeypa
     assert {entry.message for entry in run.health} == {"arriving"}
     assert len(run.tick_ns["inertial_ekf"]) == 100
     assert done_s == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.99])
+    monkeypatch.setattr(time, "perf_counter_ns", count(step=1000).__next__)
+    run = replayed(inertial=Samples(yaw_reference=True, every=10))  # of five messages a step
+    assert run.tick_ns["inertial_ekf"] == 50 * [500.0]
 
 
 class Onlooker(ReplayWatcher):

@@ -66,18 +66,15 @@ def test_every_parameter_is_declared_with_its_default(make_node):
     assert list(node.get_parameter("links").value) == [""]
 
 
-def test_given_values_reach_the_config(make_node):
-    node = make_node(**{"rate": 200, "links": ["arm"], "gate.quantile": 0.9, "use_sim_time": True})
-    config = NodeParameters(node, Config).config
-    assert (config.rate, config.links, config.gate.quantile) == (200.0, ("arm",), 0.9)
-    assert node.get_parameter("rate").value == 200.0
-
-
-def test_an_empty_list_in_a_file_is_an_empty_list(make_node, tmp_path):
+def test_given_values_and_empty_lists_of_a_file_reach_the_config(make_node, tmp_path):
     path = tmp_path / "robot.yaml"
     path.write_text("n:\n  ros__parameters:\n    gains: []\n    links: []\n")
-    config = NodeParameters(make_node(path), Config).config
-    assert (config.gains, config.links) == ((), ())
+    given = {"rate": 200, "gate.quantile": 0.9, "use_sim_time": True}
+    for node, links in ((make_node(path, **given), ()), (make_node(links=["arm"], **given), ("arm",))):
+        config = NodeParameters(node, Config).config
+        assert (config.rate, config.links, config.gate.quantile) == (200.0, links, 0.9)
+        assert config.gains == ((1.0, 2.0) if links else ())
+        assert node.get_parameter("rate").value == 200.0
 
 
 def test_of_several_files_the_values_are_those_that_ros_takes(make_node, tmp_path):

@@ -68,18 +68,6 @@ def waving():
     return simulation, simulation.truth((FOREARM, TORSO)), readings
 
 
-def test_robot_at_rest_reads_gravity_and_its_weight():
-    simulation = talos_simulation()
-    (reading,) = simulation.advance(simulation.period_ns)
-    truth = simulation.truth()
-    assert np.linalg.norm(reading.imu.specific_force_I) == pytest.approx(GRAVITY, rel=1e-9)
-    np.testing.assert_array_equal(reading.imu.angular_rate_I, 0.0)
-    weight = sum(reading.wrenches[foot].wrench_F[2] for foot in FEET)
-    robot = simulation.robot
-    assert weight == pytest.approx(robot.total_mass * GRAVITY, rel=1e-4)  # soles sink unevenly: tilt
-    assert truth.total_mass == pytest.approx(simulation.robot.total_mass, rel=1e-12)
-
-
 def test_truth_obeys_the_equation_of_motion_of_pinocchio(waving):
     simulation, truth, _ = waving
     model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)

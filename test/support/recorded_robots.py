@@ -39,6 +39,11 @@ class Recorded:
         results = self.diagnosis(streams, **changes).findings
         return [(result.check, result.subject) for result in results if result.failed]
 
+    def error(self, streams=None, **changes):
+        """The only finding that is not right."""
+        (found,) = (one for one in self.diagnosis(streams, **changes).findings if one.failed)
+        return found
+
 
 def recorded(name, seconds, *, locked_joints=(), payload_time_s=None, **payload):
     """Of a standing robot joints may be locked: it takes less time to check."""

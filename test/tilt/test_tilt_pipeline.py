@@ -1,11 +1,16 @@
-"""Properties of the tilt pipeline on exact motions: starts, faults, gaps, yaw, contacts by every source."""
+"""Properties of the tilt pipeline on exact motions: starts, faults, gaps, yaw, contacts, late imports."""
 
+import pickle
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from support.leg_robot import CONFIG, URDF, Stance, push_stance, tilt_pipeline
+from support.recorded_robots import recorded
 
 import inertial_estimation as ie
 from benchmarks.referee.gait_motion import FootMotion, gait_motion
@@ -426,3 +431,38 @@ def test_after_a_step_of_the_bias_it_is_right_again_within_three_seconds(trot):
     t, error = trot.errors(wrench, bias=lambda t: step if t > 3.0 else 0.0 * step)
     assert error[(t > 1.0) & (t < 3.0)].max() < 1.0
     assert error[t > 6.0].max() < 1.0
+
+
+TALOS = Path(__file__).resolve().parents[2] / "config" / "talos.yaml"
+RUN = """
+import pickle, sys
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.pipelines import build_pipelines
+from inertial_estimation.signals import ImuSample, JointReading
+
+messages = pickle.load(sys.stdin.buffer)
+built = build_pipelines(load_config_file(sys.argv[1]))
+before = set(sys.modules)
+for topic, sample in messages:
+    for pipeline in (built.tilt, built.inertial):
+        if isinstance(sample, ImuSample):
+            pipeline.push_imu(sample)
+        elif isinstance(sample, JointReading):
+            pipeline.push_joints(sample)
+            pipeline.tick(sample.stamp_ns)
+        else:
+            pipeline.push_wrench(topic.split("/")[1], sample)
+for pipeline in (built.tilt, built.inertial):
+    pipeline.health(messages[-1][1].stamp_ns)
+print(sorted(set(sys.modules) - before))
+"""
+
+
+def test_a_running_pipeline_imports_nothing():
+    """In a process of its own: the other tests have imported all of the package."""
+    entries = [(entry.topic, entry.sample) for entry in recorded("talos", 2.5).recording.messages]
+    messages = [entry for entry in entries if "ground_truth" not in entry[0]]
+    program = [sys.executable, "-c", RUN, str(TALOS)]
+    done = subprocess.run(program, input=pickle.dumps(messages), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().splitlines()[-1] == "[]"

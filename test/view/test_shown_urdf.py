@@ -27,21 +27,19 @@ def shapes_of(text: str, link: str) -> list[Element]:
     return [visual for shape in found.findall("visual") for visual in shape.findall("geometry/*")]
 
 
-def test_a_mesh_that_exists_is_found(tmp_path: Path) -> None:
+def test_a_mesh_that_exists_is_found_and_a_missing_one_replaced_by_the_collision_shape(tmp_path) -> None:
     mesh = tmp_path / "robot" / "a.STL"
+    text = shown_robot(MESH.format("a.STL"), '<geometry><sphere radius="0.1"/></geometry>')
+    assert [shape.tag for shape in shapes_of(shown_urdf(text, [tmp_path], tmp_path), "a")] == ["sphere"]
     mesh.parent.mkdir()
     mesh.write_bytes(b"solid")
-    (shape,) = shapes_of(shown_urdf(shown_robot(MESH.format("a.STL")), [tmp_path], tmp_path), "a")
+    (shape,) = shapes_of(shown_urdf(text, [tmp_path], tmp_path), "a")
     assert shape.get("filename") == str(mesh)
-
-
-def test_a_missing_mesh_is_replaced_by_the_collision_shape(tmp_path: Path) -> None:
-    text = shown_robot(MESH.format("a.stl"), '<geometry><sphere radius="0.1"/></geometry>')
-    assert [shape.tag for shape in shapes_of(shown_urdf(text, [], tmp_path), "a")] == ["sphere"]
 
 
 def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path: Path) -> None:
     text = shown_urdf(shown_robot(MESH.format("a.stl")), [], tmp_path)
+    assert not shapes_of(text, "frame"), "what has no shape stays so"
     (bone,) = shapes_of(text, "a")
     origin = fromstring(text).find("link/visual/origin")
     assert origin is not None
@@ -52,11 +50,9 @@ def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path:
     np.testing.assert_allclose(centre - 0.5 * float(bone.get("length", "0")) * axis, np.zeros(3), atol=1e-5)
 
 
-def test_a_frame_without_a_shape_stays_so_unless_the_robot_has_none(tmp_path: Path) -> None:
-    assert not shapes_of(shown_urdf(shown_robot(MESH.format("a.stl")), [], tmp_path), "frame")
-    bare = robot_xml(link_xml("a"), link_xml("b"), joint_xml("j", "a", "b", xyz="0 0 1"))
-    assert [shape.tag for shape in shapes_of(shown_urdf(bare, [], tmp_path), "a")] == ["cylinder"]
-    assert [shape.tag for shape in shapes_of(shown_urdf(bare, [], tmp_path), "b")] == ["sphere"]
+def test_a_robot_without_any_shape_is_bones(tmp_path: Path) -> None:
+    bare = shown_urdf(robot_xml(*map(link_xml, "ab"), joint_xml("j", "a", "b", xyz="0 0 1")), [], tmp_path)
+    assert [shape.tag for link in "ab" for shape in shapes_of(bare, link)] == ["cylinder", "sphere"]
 
 
 COLLADA = """<?xml version="1.0"?>

@@ -60,12 +60,9 @@ def test_the_trajectory_keeps_limits_and_distances_and_rests_at_its_ends(kind: s
 @pytest.mark.parametrize("objective", ["condition", "max-variance", "log-det"])
 def test_the_optimiser_improves_on_its_best_start_and_on_random_motions(objective: str) -> None:
     chosen = designed("fourier", objective).chosen.precision.objectives[objective]
-    start = design_excitation(
-        arm_identification(),
-        config(objective=objective, iterations=0),
-        arm_urdf(shapes=True),
-        seed=1,
-    ).chosen.precision.objectives[objective]
+    unchanged = config(objective=objective, iterations=0)
+    design = design_excitation(arm_identification(), unchanged, arm_urdf(shapes=True), seed=1)
+    start = design.chosen.precision.objectives[objective]
     random = [motion.precision.objectives[objective] for motion in designed("fourier", objective).random]
     assert chosen < start - 0.05
     assert chosen < np.percentile(random, 10.0)
@@ -128,24 +125,17 @@ def test_joints_that_are_not_chosen_rest_in_the_middle() -> None:
     assert design.rows.row_names == ("joint1", "joint2", "joint3")
 
 
-def test_torques_of_the_nominal_model_stay_within_their_limits() -> None:
-    weak, strong = (
-        design_excitation(
-            arm_identification(), config(acceleration_limit=3.0), arm_urdf(effort=effort), seed=2
-        )
-        for effort in (10.0, 1000.0)
-    )
-    torques = [np.abs(design.rows.torques(*design.chosen.states)).max() for design in (weak, strong)]
-    assert torques[0] <= config().torque_share * 10.0 < torques[1]
-    assert max(weak.torque_share.values()) <= config().torque_share
-
-
-def test_torques_are_those_of_inverse_dynamics() -> None:
-    design = designed()
-    model = design.design.robot.model
-    data, (q, v, a) = model.createData(), design.chosen.states
-    expected = [pin.rnea(model, data, *state) for state in zip(q, v, a, strict=True)]
-    np.testing.assert_allclose(design.rows.torques(q, v, a), expected, atol=1e-9)
+def test_torques_of_the_nominal_model_by_inverse_dynamics_stay_within_their_limits() -> None:
+    largest, slow = [], config(acceleration_limit=3.0)
+    for effort in (10.0, 1000.0):
+        design = design_excitation(arm_identification(), slow, arm_urdf(effort=effort), seed=2)
+        model, motion = design.design.robot.model, design.trajectory
+        states = list(zip(motion.q, motion.v, motion.a, strict=True))
+        torques = np.array([pin.rnea(model, model.createData(), *state) for state in states])
+        np.testing.assert_allclose(design.rows.torques(motion.q, motion.v, motion.a), torques, atol=1e-9)
+        largest.append(np.abs(torques).max(axis=0))
+        assert list(design.torque_share.values()) == pytest.approx(largest[-1] / effort, rel=1e-6)
+    assert largest[0].max() <= slow.torque_share * 10.0 < largest[1].max()
 
 
 @pytest.mark.parametrize("name", ["condition", "max-variance", "log-det"])
@@ -218,13 +208,9 @@ def test_limits_hold_between_the_samples_and_one_of_them_is_reached(seed: int) -
     allowed = limits()
     assert np.all(q >= allowed.lower)
     assert np.all(q <= allowed.upper)
-    used = np.array(
-        [
-            np.ptp(q, axis=0) / (allowed.upper - allowed.lower),
-            np.abs(v).max(0) / allowed.velocity,
-            np.abs(a).max(0) / ACCELERATION,
-        ]
-    )
+    ranges = allowed.upper - allowed.lower, allowed.velocity, ACCELERATION
+    largest = np.ptp(q, axis=0), np.abs(v).max(axis=0), np.abs(a).max(axis=0)
+    used = np.array([one / of for one, of in zip(largest, ranges, strict=True)])
     assert np.all(used <= 1.0)
     assert np.all(used.max(0) > 0.93)
 
@@ -264,27 +250,20 @@ def base() -> BaseParameters:
     return base_parameters(rows(7, 100))
 
 
-def test_base_parameters_say_what_belongs_together(base: BaseParameters) -> None:
+def test_base_parameters_say_what_belongs_together_and_their_columns_carry_all_rows(base) -> None:
     assert base.rank == 3
     assert base.acting.tolist() == [0, 1, 2, 3]
     assert [base.grouped(i) for i in range(3)] == [[3], [3], []]
-
-
-def test_base_columns_carry_all_rows(base: BaseParameters) -> None:
     A, x = rows(1), np.random.default_rng(2).normal(size=5)
     np.testing.assert_allclose(A[:, base.columns] @ (base.coupling @ x), A @ x, rtol=1e-10)
 
 
-def test_condition_is_that_of_the_singular_values(base: BaseParameters) -> None:
+def test_objectives_are_those_of_singular_values_and_determinant(base: BaseParameters) -> None:
     A = rows(3)
     scaled = np.linalg.svd(A[:, :4] / np.linalg.norm(A[:, :4], axis=0), compute_uv=False)
-    assert scaled_condition(A.T @ A, base) == pytest.approx(scaled[0] / scaled[2], rel=1e-9)
-    assert objective("condition", A.T @ A, base)[0] == pytest.approx(np.log(scaled[0] / scaled[2]), rel=1e-9)
-
-
-def test_log_det_is_the_determinant(base: BaseParameters) -> None:
-    B = rows(6)[:, base.columns]
-    A = rows(6)
+    condition, B = scaled[0] / scaled[2], A[:, base.columns]
+    assert scaled_condition(A.T @ A, base) == pytest.approx(condition, rel=1e-9)
+    assert objective("condition", A.T @ A, base)[0] == pytest.approx(np.log(condition), rel=1e-9)
     assert objective("log-det", A.T @ A, base)[0] == pytest.approx(-np.linalg.slogdet(B.T @ B)[1], rel=1e-9)
 
 
