@@ -265,7 +265,7 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
 
 def something_else(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
     """Return the finding that parts disagree and nothing explains it; nothing where all agree well enough."""
-    left = {PARTS[name]: float(part.left.max()) for name, part in parts.items()}
+    left = {PARTS[name]: float(part.left.max(initial=0.0)) for name, part in parts.items()}
     odd = [f"{part.says} ({100 * x:.0f} % unexplained)" for part, x in left.items() if x > part.unexplained]
     if not odd:
         return []

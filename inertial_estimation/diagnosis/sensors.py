@@ -46,7 +46,7 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
         said = f"missing, of the joints of the description: {listing(streams.missing)}"
         remedy = "lock them (locked_joints), add their topic to joint_states.topics, or correct their names"
         yield Finding("joint names", JOINTS, Verdict.WRONG, float(len(streams.missing)), "", said, remedy)
-    else:
+    elif JOINTS in streams.by_name:
         yield Finding("joint names", JOINTS, Verdict.OK, 0.0, "", "all joints are there")
     n = streams.n_joints
     efforts = bool(np.isfinite(streams.joints.values[:, 2 * n :]).any())
@@ -147,7 +147,9 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     efforts = [f"effort of {name}" for name in joint_names]
     found += _judged(JOINTS, efforts, joints.times_ns[moves], joints.values[moves, 2 * n :], {})
     found += _dead_efforts(joints, joint_names, kept)
-    for name, stream in list(streams.by_name.items())[1:]:
+    for name, stream in streams.by_name.items():
+        if name == JOINTS:
+            continue
         names = IMU_AXES if name == IMU else WRENCH_AXES
         found += _judged(name, names, stream.times_ns, stream.values, kept)
     if streams.imu is not None:
@@ -199,7 +201,7 @@ def _judged(
 ) -> Iterator[Finding]:
     """Find values that are stuck, saturated or no number; put what remains of a stuck input into `stuck`."""
     runs, saturated, lost = {}, {}, []
-    varies = [c for c in range(values.shape[1]) if np.ptp(np.nan_to_num(values[:, c])) > 0.0]
+    varies = np.flatnonzero(np.diff(np.nan_to_num(values), axis=0).any(axis=0)).tolist()
     whole = _stuck(times, values[:, varies], whole=True) if len(varies) >= COARSE else []
     for column in np.flatnonzero(np.isfinite(values).any(axis=0)).tolist():
         finite = np.isfinite(values[:, column])

@@ -69,8 +69,9 @@ class RobotStreams:
 
     @property
     def by_name(self) -> dict[str, Stream]:
-        """All streams by the name of their input."""
-        found = {JOINTS: self.joints}
+        """All streams by the name of their input; no joints where none are known and none are missing."""
+        alone = not self.missing and bool(np.isnan(self.joints.values).all())
+        found = {} if alone else {JOINTS: self.joints}
         if self.imu is not None:
             found[IMU] = self.imu
         return found | {f"{contact}/wrench": stream for contact, stream in self.wrenches.items()}

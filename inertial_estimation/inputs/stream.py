@@ -88,7 +88,7 @@ class RowRange:
         """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
         self._lower, self._upper, self._names, self._units = low, high, names, units
         self._optional = lack
-        least = float(np.minimum(-low, high).min())
+        least = float(np.minimum(-low, high).min(initial=np.inf))
         self.within = least * abs(least)  # square of the norm of rows that are inside for certain
 
     def fault(self, row: Array) -> Fault | None:

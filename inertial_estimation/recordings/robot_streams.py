@@ -69,7 +69,8 @@ def read_streams(
     """Read the inputs of a robot between two log times, as its parameter file says.
 
     Raises:
-        RecordingError: If there are no joint states, or too few messages of them.
+        RecordingError: If there are no joint states, or too few messages of them, though joints move its IMU
+            or contacts, or it has no IMU.
     """
     inputs = _inputs(recording, topics, setup, config, span_ns[0])
     for stream in inputs.streams.values():
@@ -79,7 +80,7 @@ def read_streams(
         name for name, (types, _push) in inputs.topics.items() if recorded.get(topics.of(name)) not in types
     }
     others = set(inputs.topics) - {IMU, *inputs.streams}  # custom messages, which may hold joint states
-    if not ({*config.joint_states.topics} | others) - without:
+    if not ({*config.joint_states.topics} | others) - without and (IMU in without or not _stiff(setup)):
         raise RecordingError(_missing(recording, topics, JOINTS, (JOINT_STATE_TYPE,)))
     takers = connect(inputs, recording, topics, without)
     offset_ns = clock_offset_ns(recording, takers, span_ns[0])
@@ -134,14 +135,23 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     assert joints is not None
     sent = {int(j) for part in joints.parts for j in part.joints}
     found = {name: stream for name, stream in streams.items() if stream.size >= FEWEST}
-    whole, names = streams[JOINTS], setup.robot.joint_names
+    whole, names, imu = streams[JOINTS], setup.robot.joint_names, found.get(IMU)
+    if not whole.notes.received and imu is not None and _stiff(setup):
+        whole = Stream(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
+        names = ()
     wrenches = {contact: f"{contact}/wrench" for contact in inputs.contacts}
     return RobotStreams(
         joints=replace(whole, values=joint_rows(whole.values, joints.columns)),
-        imu=found.get(IMU),
+        imu=imu,
         wrenches={contact: found[name] for contact, name in wrenches.items() if name in found},
         missing=tuple(name for j, name in enumerate(names) if j not in sent),
     )
+
+
+def _stiff(setup: RobotSetup) -> bool:
+    """Return whether no joint moves the IMU of a robot or its contacts: its joint states are not needed."""
+    frames = [contact.frame for contact in setup.contacts]
+    return setup.imu is not None and not setup.robot.joints_to(setup.imu.frame, *frames)
 
 
 def _stream(taken: Input) -> Stream:
@@ -150,7 +160,9 @@ def _stream(taken: Input) -> Stream:
     rows = max(kept.values(), key=len, default=[])
     notes = StreamNotes.of(taken, max(len(kept) - 1, 0))
     times = np.array([time_ns for time_ns, _row in rows], dtype=np.int64)
-    return Stream(times, np.array([row for _time_ns, row in rows]).reshape(-1, taken.spec.width), notes)
+    return Stream(
+        times, np.array([row for _time_ns, row in rows]).reshape(len(rows), taken.spec.width), notes
+    )
 
 
 def _missing(recording: Recording, topics: RecordedTopics, name: str, types: Collection[str]) -> str:

@@ -71,8 +71,8 @@ def read_table(path: Path) -> Table:
     """Read a table, without a last line that is cut short, as where a recorder was killed.
 
     Its separator is the first of comma, semicolon and tab that the first row has, else blanks. Its first row
-    is a header unless it holds only numbers. Empty lines, comments (#), and columns that are empty in every
-    row are left out.
+    is a header unless it holds only numbers; columns that it does not name have their number. Empty lines,
+    comments (#), and columns that are empty in every row are left out.
 
     Raises:
         RecordingError: If it cannot be read, has no rows, or rows of different lengths.
@@ -90,7 +90,9 @@ def read_table(path: Path) -> Table:
     header = rows.pop(0)[1] if rows and any(number(cell) is None for cell in rows[0][1]) else []
     if not rows:
         raise RecordingError(f"{shown} has the header {listing(header, limit=12)} and no rows")
-    width = len(header or rows[0][1])
+    first = len(rows[0][1])
+    width = len(header) if any(header[first:]) else min(len(header) or first, first)
+    rows = [(k, c[:width] if not any(c[width:]) else c) for k, c in rows]  # separators at the end of a line
     wrong = [f"line {k} of {shown} has {len(c)} cells, expected {width}" for k, c in rows if len(c) != width]
     cut = wrong.pop() if len(rows) > 1 and len(rows[-1][1]) < width else ""
     if wrong:
@@ -100,7 +102,7 @@ def read_table(path: Path) -> Table:
     lines, by_line = zip(*rows, strict=True)
     columns = list(zip(*by_line, strict=True))
     filled = [i for i in range(width) if (header and header[i]) or any(columns[i])]
-    names = [header[i] for i in filled] if header else [str(k + 1) for k in range(len(filled))]
+    names = [header[i] if header and header[i] else str(k + 1) for k, i in enumerate(filled)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RecordingError(f"{shown} has more than one column {listing(twice, limit=12)}")

@@ -8,9 +8,10 @@ import pytest
 import yaml
 from support.recorded_robots import recorded
 
+from inertial_estimation.inputs.messages import IMU_TYPE
 from inertial_estimation.recordings.bag_writer import write_recording
-from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.signals import JointReading
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.signals import ImuSample, JointReading
 
 SIGNS = np.array([1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0])
 
@@ -47,6 +48,23 @@ def test_a_wrong_bag_gives_1_and_its_fix_makes_it_0(folder, ran):
     values = yaml.safe_load(fix.read_text())["/**"]["ros__parameters"]
     assert values == {"drive_gains.joints": ["panda_joint4"], "drive_gains.values": [-1.0]}
     ran("check", bag, "--config", "panda", "--config", fix)
+
+
+def test_an_imu_alone_on_a_body_without_joints_is_checked(tmp_path, ran):
+    inertia = "ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'"
+    body = f"<link name='base'><inertial><mass value='1'/><inertia {inertia}/></inertial></link>"
+    (tmp_path / "body.urdf").write_text(f"<robot name='body'>{body}</robot>", encoding="utf-8")
+    sent = {"urdf": str(tmp_path / "body.urdf"), "imu_frame": "base", "contacts": []}
+    values = {"/**": {"ros__parameters": sent}, "/**/tilt_observer": {"ros__parameters": {}}}
+    (tmp_path / "body.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    readings = [
+        RecordingEntry("/imu/data", stamp, ImuSample(stamp, [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]))
+        for stamp in range(10**9, 4 * 10**9, 10**7)
+    ]
+    write_recording(MemoryRecording(tuple(readings), {"/imu/data": IMU_TYPE}), tmp_path / "bag")
+    said = ran("check", tmp_path / "bag", "--config", tmp_path / "body.yaml", code=1).out
+    assert "WRONG accelerometer size (imu/data): specific force and gravity agree if" in said
+    assert "joint names" not in said
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,12 @@ def test_files_without_header_are_joined_by_their_times(tmp_path: Path) -> None:
     assert wrenches[1].stamp_ns == joints[0].stamp_ns  # moved alike: they began before the first stamp of ROS
 
 
+def test_separators_at_the_end_of_lines_and_columns_without_a_name(tmp_path: Path) -> None:
+    table = written(tmp_path / "log.csv", "t;force;;;;", "# ;x;y;z;", "1;2;3;4", "2;5;6;7;")
+    samples = converted(tmp_path, table, "--map", "time=t", "--map", "foot/force=force,3,4")
+    np.testing.assert_array_equal(samples["/foot/wrench"][1].wrench_F[:3], [5.0, 6.0, 7.0])
+
+
 def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys) -> None:
     table = written(tmp_path / "log.csv", "x,y,z,j", "1,2,3,", ",,,0.5", "4,5,6,", "1,2")
     arguments = ["--rate", "100", "--map", "foot/force=x,0,z[kN]", "--map", "position=j"]
