@@ -101,7 +101,7 @@ class FilterConfig:
     )
     freedom: float = parameter(
         0.05,
-        "Velocity that a body without contacts hardly exceeds for a second: the smaller, the more the "
+        "Velocity that a body without contacts has for a second, at least: the smaller, the more the "
         "accelerometer alone corrects the tilt.",
         unit="m/s",
         lower=0.01,
@@ -144,6 +144,7 @@ class TiltFilter(TiltObserver):
         P[9:12, 9:12] = self.config.accelerometer_offset**2 * np.eye(3)
         self._begin(self._radius, bias, P)
         self._alone = math.inf  # time without contact [s]
+        self._free_level = 0.0  # mean square of the velocity meanwhile, beyond its covariance
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation, self.variance_factor = np.zeros(2), 1.0
         self.residual, self.since_bias_step = np.zeros(3), math.inf
@@ -224,13 +225,16 @@ class TiltFilter(TiltObserver):
         self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
     def _measure_freedom(self, time: float) -> None:
-        """A body does not fly away: without contacts its velocity is zero, within bounds."""
+        """A body does not fly away: without contacts its velocity is zero, within what it shows of itself."""
         velocity, before = self.state.velocity, self._alone
         self._alone += time
         if self._alone > ALONE:
             if before <= ALONE:  # from here on it is that relative to the mean motion
                 self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
-            self._measure_whole(-velocity, self.config.freedom**2 / time, points=1)
+            variance = max(self.config.freedom**2, self._free_level) / time
+            shown = variance * self._measure_whole(-velocity, variance, points=1)
+            gain = 1.0 - math.exp(-time / NOISE_MEMORY)
+            self._free_level += gain * (max(shown, 0.0) - self._free_level)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
         """A robot at rest does not turn."""
@@ -238,10 +242,10 @@ class TiltFilter(TiltObserver):
             variance = max(imu.rest_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / imu.time
             self._measure_whole(imu.rate - self.state.bias, variance, points=0)
 
-    def _measure_whole(self, innovation: Array, variance: float, points: int) -> None:
+    def _measure_whole(self, innovation: Array, variance: float, points: int) -> float:
         """Measure the motion of the body itself, of normal noise."""
         rows = MotionRows(innovation[None], np.zeros((1, 3)), np.ones(1))
-        measure(rows, points, (variance, variance), math.inf, self.state, self._turns)
+        return measure(rows, points, (variance, variance), math.inf, self.state, self._turns)
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
         """About axes at the end of the gyroscope's range, soles show the rotation, or nothing does."""

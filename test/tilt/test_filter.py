@@ -119,6 +119,14 @@ def test_without_contact_the_sigma_is_larger():
     assert (flying[:, 0] < 4.0 * flying[:, 1]).all()
 
 
+def test_accelerations_without_contact_are_no_bias_of_the_gyroscope():
+    """It is swung by forces of 6 g, to 1 m/s."""
+    found, tilt = run(standing=False, pushed=60.0, end=20.0)
+    assert np.abs(tilt.state.bias).max() < 0.02
+    assert (found[:, 0] < 4.0 * found[:, 1]).all()
+    assert found[:, 0].mean() < 5.0
+
+
 @pytest.mark.parametrize(("rate", "at_rest"), [(0.04, True), (0.06, False)])
 def test_a_body_that_turns_evenly_about_one_axis_is_not_at_rest(rate, at_rest):
     readings = ImuReadings()
