@@ -56,7 +56,8 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
         topics = listing(topic.strip("/") for topic in streams.absent)
         yield cannot_tell("topics", topics, why, BY_TORQUES if lacking and efforts else "")
     for name, stream in streams.by_name.items():
-        found = [*_stamps(name, stream, max_gap_s), *_silence(name, streams.by_name)]
+        found = [*_silence(name, streams.by_name)]
+        found += [one for one in _stamps(name, stream, max_gap_s) if one.check != "gaps" or not found]
         rate = _rate(stream)
         yield from found or [Finding("stamps", name, Verdict.OK, rate, "Hz", f"{rate:.4g} Hz")]
 
@@ -117,10 +118,11 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         yield unusual("bursts", 1.0, "", "the stamps come in bursts: they are times of arrival", remedy)
         return
     gaps = steps[steps > max_gap_s * NANOSECONDS]
-    if len(gaps) > 1 and (gaps.sum() > LOST * steps.sum() or len(gaps) > ODD * len(steps)):
+    if gaps.sum() > LOST * steps.sum() or len(gaps) > max(ODD * len(steps), 1):
         longest = seconds(int(gaps.max()))
+        said = "a gap of" if len(gaps) == 1 else f"{len(gaps)} gaps, the longest of"
         remedy = "check quality of service and load; or raise inputs.timeout"
-        yield unusual("gaps", longest, "s", f"{len(gaps)} gaps, the longest of {longest:.3g} s", remedy)
+        yield unusual("gaps", longest, "s", f"{said} {longest:.3g} s", remedy)
     rate = _rate(stream)
     if 0.0 < rate < SLOWEST:
         remedy = "raise the rate of the driver, or inputs.timeout and window"
@@ -247,9 +249,7 @@ def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tupl
     lengths = ends - begins
     if len(lengths) < 10:
         return []  # constant throughout: what is not measured is often sent as a constant
-    steps = np.abs(np.diff(values[:, 0]))
-    steps = steps[np.isfinite(steps) & (steps > 0.0)]
-    if not whole and (not len(steps) or np.ptp(values[np.isfinite(values[:, 0]), 0]) < QUANTA * steps.min()):
+    if not whole and _coarse(values[:, 0]):
         return []
     median = float(np.median(np.repeat(lengths, lengths)))
     spans = times[ends - 1] - times[begins]
@@ -304,16 +304,32 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
 
 
 def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
-    """Find efforts that never change while the joint moves and others change."""
-    n = len(names)
+    """Find efforts that do not change, always or for long, while the joint moves and others change."""
+    n, times = len(names), joints.times_ns
     q, tau = joints.values[:, :n], joints.values[:, 2 * n :]
-    sent = np.isfinite(tau).any(axis=0)
-    still = sent & (np.ptp(np.nan_to_num(tau), axis=0) == 0.0)
-    for j in np.flatnonzero(still & (np.ptp(q, axis=0) > TRAVELS)).tolist() if (sent & ~still).any() else ():
-        said = f"its effort is {np.nan_to_num(tau[0, j]):.3g} in all readings"
-        remedy = "is it measured? Check the driver, or leave it out of torque_rows"
-        yield Finding("effort silent", names[j], Verdict.WARN, 0.0, "", said, remedy)
-        kept.setdefault(JOINTS, joints.values.copy())[:, 2 * n + j] = np.nan
+    for j in np.flatnonzero(np.isfinite(tau).any(axis=0)).tolist():
+        begins, ends = _runs(tau[:, [j]])
+        k = int(np.argmax(ends - begins))
+        run = slice(begins[k], ends[k])
+        lasts = seconds(int(times[run][-1] - times[run][0]))
+        whole = ends[k] - begins[k] == len(tau)
+        moves = np.ptp(q[run, j]) > TRAVELS and np.ptp(np.nan_to_num(tau[run]), axis=0).any()
+        if moves and (whole or (lasts > SILENT_S and not _coarse(tau[:, j]))):
+            said = f"its effort is {tau[begins[k], j]:.3g} " + (
+                "in all readings" if whole else f"for {lasts:.3g} s"
+            )
+            remedy = "is it measured? Check the driver, or leave it out of torque_rows"
+            yield Finding(
+                "effort silent", names[j], Verdict.WARN, 0.0, "", f"{said}, though it moves", remedy
+            )
+            kept.setdefault(JOINTS, joints.values.copy())[run, 2 * n + j] = np.nan
+
+
+def _coarse(values: Array) -> bool:
+    """Return whether a channel counts coarse steps, as an integer or a switch, so that it may stand still."""
+    steps = np.abs(np.diff(values))
+    steps = steps[np.isfinite(steps) & (steps > 0.0)]
+    return not len(steps) or bool(np.ptp(values[np.isfinite(values)]) < QUANTA * steps.min())
 
 
 def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> Iterator[Finding]:

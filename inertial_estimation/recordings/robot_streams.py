@@ -173,7 +173,7 @@ def _missing(recording: Recording, topics: RecordedTopics, name: str, types: Col
     spaces = [
         other.removesuffix(f"/{name}") for other in alike if other.endswith(f"/{name}") and other[1:] != name
     ]
-    if name == JOINTS and len(alike) > 1 and topics.of(IMU) in recorded:
+    if name == JOINTS and len(alike) > 1 and not any(f"{space}/{IMU}" in recorded for space in spaces):
         parts = listing(other.lstrip("/") for other in alike)
         return f"{said}: if each of them has some of the joints, set joint_states.topics: [{parts}]"
     if spaces:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
@@ -174,9 +174,10 @@ class Replay:
         own = MessageReader(kind, self._recording.deserializer(topic))
         reader = self._message_readers.get((JOINTS, False), own)
 
-        def take(content: Any, _arrival_ns: int) -> None:
+        def take(content: Any, arrival_ns: int) -> None:
             with suppress(MeasurementError):  # which the inputs count
-                push(reader.read(content))
+                reading = reader.read(content)
+                push(reading if reading.stamp_ns else replace(reading, stamp_ns=arrival_ns))
 
         self._takers.setdefault(topic, []).append(take)
 

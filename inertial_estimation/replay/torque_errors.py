@@ -152,8 +152,8 @@ def prediction_error(
 
     Args:
         robot: Fixed-base arm with the identified inertias in place.
-        readings: Joint states with effort, ascending stamps. Where one lacks velocities, the filtered
-            positions are differentiated instead.
+        readings: Joint states with effort, ascending stamps. Where one lacks velocities or all are zero,
+            the filtered positions are differentiated instead.
         friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
         joints: Joints whose torque counts.
         config: Parameters of the robot: offsets of positions, gains of drives, how friction changes sign,
@@ -196,12 +196,12 @@ def _signals(
 ) -> tuple[NDArray[np.int64], list[Array]]:
     """Return stamps [ns], and positions, torques and velocities if all have them, shape (k, n) each."""
     as_sent = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
-    sent = all(r.velocity is not None and np.isfinite(r.velocity).all() for r in readings)
+    velocities = [r.velocity for r in readings if r.velocity is not None and np.isfinite(r.velocity).all()]
+    sent = len(velocities) == len(readings) and any(v.any() for v in velocities)
     inputs, samples = joints_alone(robot, as_sent, JointNeeds(sent, efforts=True)), list[AlignedSample]()
     for reading in readings:
         inputs.push(JOINTS, reading)
         samples += inputs.ready()
     n, rows = robot.n_joints, np.array([sample.driver for sample in samples]).reshape(len(samples), -1)
     stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)
-    velocities = [rows[:, n : 2 * n]] if sent else []
-    return stamps, [rows[:, :n], rows[:, 2 * n :], *velocities]
+    return stamps, [rows[:, :n], rows[:, 2 * n :], *([rows[:, n : 2 * n]] if sent else [])]

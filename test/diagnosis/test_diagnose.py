@@ -178,6 +178,11 @@ def test_two_publishers_of_the_same_joints_are_named(panda):
         (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states"),
         (of_joints(2, lambda tau: np.roll(tau, 3, axis=0)), "effort delay", "joint_states"),
         (of_joints(2, of_one(3, 0.0)), "effort silent", "panda_joint4"),
+        (
+            of_joints(2, lambda tau: np.vstack((tau[:300], of_one(3, 0.0)(tau[300:])))),
+            "effort silent",
+            "panda_joint4",
+        ),
         (of_joints(2, lambda tau: 34.0 * tau), "effort unit", "joint_states"),
         (of_joints(2, lambda tau: 0.1 * tau), "effort unit", "joint_states"),
         (exchanged(0, 1, 2), "joint order", "panda_joint3"),

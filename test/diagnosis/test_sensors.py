@@ -150,6 +150,8 @@ def test_stamps_gaps_clocks_and_lost_readings_are_named():
     kept = np.ones(2500, dtype=bool)
     kept[[*range(500, 640), *range(1500, 1640)]] = False
     assert named(Stream(t[kept], values[kept])) == ["gaps"]
+    kept[500:640] = True
+    assert named(Stream(t[kept], values[kept])) == ["gaps"]
     for notes, check in (
         (StreamNotes(unset=True), "stamps"),
         (StreamNotes(clock_s=7.0), "clock"),

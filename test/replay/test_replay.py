@@ -238,6 +238,17 @@ def pipeline_of_halves():
     return Samples(ContactSource.SWITCH, halves)
 
 
+def test_joint_states_without_a_stamp_are_kept_at_their_arrival():
+    sent = recording()
+    unset = [
+        replace(one, sample=replace(one.sample, stamp_ns=0)) if one.topic == "/joint_states" else one
+        for one in sent.messages
+    ]
+    run = replayed(MemoryRecording(tuple(unset), sent.topics), inertial=Samples(yaw_reference=True))
+    arrivals = [one.log_ns for one in unset if one.topic == "/joint_states"]
+    assert [reading.stamp_ns for reading in run.efforts] == arrivals
+
+
 @pytest.mark.parametrize(
     ("imu_topic", "renamed", "said"),
     [

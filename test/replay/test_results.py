@@ -204,7 +204,7 @@ def error(
     return prediction_error(robot, samples, friction, joints=robot.joint_names, config=config)
 
 
-@pytest.mark.parametrize("velocity", [None, np.full(7, np.nan)])
+@pytest.mark.parametrize("velocity", [None, np.full(7, np.nan), np.zeros(7)])
 def test_true_model_predicts_the_torques_with_and_without_velocities(
     recording: ie.MemoryRecording, robot: ie.RobotModel, velocity: np.ndarray | None
 ) -> None:
