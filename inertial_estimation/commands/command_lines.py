@@ -221,9 +221,9 @@ def convert(p: Parser) -> None:
     columns before it, else they are in SI units. With several files a column is FILE.COLUMN, FILE without its
     ending, where its name alone is not unique; the files of one topic have the same times. Fields: time;
     position, velocity, effort (/joint_states); specific_force, angular_rate (/imu/data); NAME/force,
-    NAME/torque (/NAME/wrench, what the ground applies to the robot); NAME/pose (x y z qx qy qz qw),
-    NAME/orientation (qx qy qz qw). Signs and zeros of single joints are parameters (drive_gains,
-    joint_offsets).
+    NAME/torque (/NAME/wrench, what the ground applies to the robot), or NAME/contact (a switch, or a raw
+    number); NAME/pose (x y z qx qy qz qw), NAME/orientation (qx qy qz qw). Signs and zeros of single joints
+    are parameters (drive_gains, joint_offsets).
 
     Examples:
       inertial-estimation convert log.csv --map time=t[ms] --map position=q_*[deg] --map velocity=dq_* \

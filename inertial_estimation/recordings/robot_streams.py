@@ -137,13 +137,11 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     found = {name: stream for name, stream in streams.items() if stream.size >= FEWEST}
     whole, names, imu = streams[JOINTS], setup.robot.joint_names, found.get(IMU)
     if not whole.notes.received and imu is not None and _stiff(setup):
-        whole = Stream(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
-        names = ()
-    wrenches = {contact: f"{contact}/wrench" for contact in inputs.contacts}
+        names, whole = (), Stream(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
     return RobotStreams(
         joints=replace(whole, values=joint_rows(whole.values, joints.columns)),
         imu=imu,
-        wrenches={contact: found[name] for contact, name in wrenches.items() if name in found},
+        wrenches={one: found[f"{one}/wrench"] for one in inputs.contacts if f"{one}/wrench" in found},
         missing=tuple(name for j, name in enumerate(names) if j not in sent),
     )
 
@@ -170,9 +168,7 @@ def _missing(recording: Recording, topics: RecordedTopics, name: str, types: Col
     topic, recorded = topics.of(name), recording.topics
     said = f"no topic '{topic}' in '{recording.name}'"
     alike = sorted(other for other, kind in recorded.items() if kind in types)
-    spaces = [
-        other.removesuffix(f"/{name}") for other in alike if other.endswith(f"/{name}") and other[1:] != name
-    ]
+    spaces = [one.removesuffix(f"/{name}") for one in alike if one.endswith(f"/{name}") and one[1:] != name]
     if name == JOINTS and len(alike) > 1 and not any(f"{space}/{IMU}" in recorded for space in spaces):
         parts = listing(other.lstrip("/") for other in alike)
         return f"{said}: if each of them has some of the joints, set joint_states.topics: [{parts}]"

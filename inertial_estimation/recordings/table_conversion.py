@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing, one_line
+from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.config import UNITS
 from inertial_estimation.inputs.messages import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
+    NUMBER_TYPES,
     POSE_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
@@ -24,6 +25,7 @@ from inertial_estimation.recordings.tables import Column, Table, number
 from inertial_estimation.signals import (
     NANOSECONDS,
     Array,
+    ContactSample,
     ImuSample,
     JointReading,
     OrientationSample,
@@ -32,7 +34,6 @@ from inertial_estimation.signals import (
     seconds,
 )
 
-Stamps = NDArray[np.int64]
 TIME = "time"
 ZEROS = Column(Path(), "0", (), (), "0")
 
@@ -55,6 +56,7 @@ FIELDS: Mapping[str, FieldKind] = {
     "angular_rate": FieldKind("/imu/data", IMU_TYPE, (3,), UNITS["rate"]),
     "NAME/force": FieldKind("/NAME/wrench", WRENCH_TYPE, (3, 1), UNITS["force"]),
     "NAME/torque": FieldKind("/NAME/wrench", WRENCH_TYPE, (3,), UNITS["torque"]),
+    "NAME/contact": FieldKind("/NAME/wrench", NUMBER_TYPES[0], (1,), {}),
     "NAME/pose": FieldKind("/NAME/pose", POSE_TYPE, (7,), UNITS["length"]),
     "NAME/orientation": FieldKind("/NAME/orientation", QUATERNION_TYPE, (4,), {}),
 }
@@ -103,10 +105,9 @@ def convert_tables(
         if last == TIME:
             times.append(columns)
             continue
-        if last in by_topic.get(topic, ()):
-            raise ConfigurationError(f"field '{name}' is mapped more than once")
+        if last in by_topic.get(topic, ()) or kinds.setdefault(topic, kind.message_type) != kind.message_type:
+            raise ConfigurationError(f"field '{name}' is mapped more than once, or beside another type")
         by_topic.setdefault(topic, {})[last] = _columns_of(name, columns, tables, kind)
-        kinds[topic] = kind.message_type
     if len(times) + (rate > 0.0) != 1:
         raise ConfigurationError(
             f"{len(times)} maps of 'time'{' and a rate' if rate > 0.0 else ''}, expected one of them: "
@@ -130,7 +131,7 @@ def convert_tables(
     return MemoryRecording(tuple(entries), kinds, "converted tables"), remarks
 
 
-def _stamps(table: Table, times: Sequence[str], rate: float) -> Stamps:
+def _stamps(table: Table, times: Sequence[str], rate: float) -> Times:
     """Return the stamp of each row [ns], shape (k,); columns of seconds and nanoseconds are added exactly."""
     stamps = np.zeros(len(next(iter(table.columns.values())).cells), dtype=np.int64)
     if not times:
@@ -148,7 +149,7 @@ def _entries(
     topic: str,
     kind: str,
     fields: Fields,
-    stamps: Mapping[Path, Stamps],
+    stamps: Mapping[Path, Times],
     joints: Sequence[str],
     remarks: list[str],
 ) -> list[RecordingEntry]:
@@ -217,6 +218,8 @@ def _sample(kind: str, stamp_ns: int, names: tuple[str, ...], values: Mapping[st
     if kind == WRENCH_TYPE:
         force, torque = values["force"], values.get("torque", np.zeros(3))
         return WrenchSample(stamp_ns, np.concatenate((np.zeros(3 - len(force)), force, torque)))
+    if kind == NUMBER_TYPES[0]:
+        return ContactSample(stamp_ns, float(values["contact"][0]))
     if kind == POSE_TYPE:
         return PoseSample(stamp_ns, values["pose"][3:], values["pose"][:3])
     return OrientationSample(stamp_ns, values["orientation"])

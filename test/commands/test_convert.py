@@ -71,6 +71,12 @@ def test_separators_at_the_end_of_lines_and_columns_without_a_name(tmp_path: Pat
     np.testing.assert_array_equal(samples["/foot/wrench"][1].wrench_F[:3], [5.0, 6.0, 7.0])
 
 
+def test_switches_of_feet(tmp_path: Path) -> None:
+    table = written(tmp_path / "log.csv", "t,left", "1,0", "2,1")
+    samples = converted(tmp_path, table, "--map", "time=t", "--map", "foot/contact=left")
+    assert [sample.value for sample in samples["/foot/wrench"]] == [0.0, 1.0]
+
+
 def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys) -> None:
     table = written(tmp_path / "log.csv", "x,y,z,j", "1,2,3,", ",,,0.5", "4,5,6,", "1,2")
     arguments = ["--rate", "100", "--map", "foot/force=x,0,z[kN]", "--map", "position=j"]
@@ -98,6 +104,10 @@ def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys)
         (["time=t", "position=q_*", "effort=none,q_a"], "column 'none' of "),
         (["time=t", "foot/force=0,0,0"], "'foot/force' is mapped to zeros alone"),
         (["time=t", "position=q_a", "position=q_b"], "'position' is mapped more than once"),
+        (
+            ["time=t", "foot/force=q_a", "foot/contact=q_b"],
+            "'foot/contact' is mapped more than once, or beside",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named_in_one_line(tmp_path: Path, refused, arguments, said: str) -> None:
