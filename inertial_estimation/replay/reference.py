@@ -1,5 +1,6 @@
 """Errors of the base against a reference, whose world and base frame are a little different ones."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 ROBUST_SCALE = np.radians(0.5)  # residuals well above this count linearly in the alignment [rad]
 FEWEST_TILTS = 10  # trusted samples, below which nothing is compared
+GAP_NS, GAP_STEPS = 100_000_000, 3.0  # between two estimates that is one: time [ns], and median steps
 
 Flags = NDArray[np.bool_]
 
@@ -205,29 +207,39 @@ def base_errors(state: Mapping[str, Any], reference: ReplayReference) -> dict[st
     estimated = np.interp(at, times, state["yaw"])
     poses = [sample for sample in samples if isinstance(sample, PoseSample)]
     if len(poses) < len(samples):
-        turned = yaw + np.median((estimated - yaw)[used])
-        return {"yaw": ReferenceErrors(stamps, used, turned[:, None], (estimated - turned)[:, None])}
+        turned = yaw + float(np.angle(np.exp(1j * (estimated - yaw)[used]).mean()))
+        return {"yaw": _yaw_errors(stamps, used, turned, estimated)}
     p = interpolated(at, times, np.column_stack([state[axis] for axis in "xyz"]))
     angle, aligned = _aligned(p, np.array([pose.p_WB for pose in poses]), estimated - yaw, used)
-    turned = yaw + angle
-    turned += 2.0 * np.pi * np.round(np.median((estimated - turned)[used]) / (2.0 * np.pi))
     found = {
-        "yaw": ReferenceErrors(stamps, used, turned[:, None], (estimated - turned)[:, None]),
+        "yaw": _yaw_errors(stamps, used, yaw + angle, estimated),
         "position": ReferenceErrors(stamps, used, aligned, p - aligned),
     }
     velocity = _velocity_errors(state, stamps, used, poses)
     return found if velocity is None else {**found, "velocity": velocity}
 
 
+def _yaw_errors(
+    stamps: NDArray[np.int64], used: Flags, reference: Array, estimated: Array
+) -> ReferenceErrors:
+    """Return the errors of the yaw, without the whole turns that a body makes which is tilted by 90 deg."""
+    turned = reference + math.tau * np.round(np.median((estimated - reference)[used]) / math.tau)
+    errors = np.remainder(estimated - turned + math.pi, math.tau) - math.pi
+    return ReferenceErrors(stamps, used, turned[:, None], errors[:, None])
+
+
 def _within(
     reference: Sequence[OrientationSample], stamps_ns: NDArray[np.int64], settle_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return stamps and places of the reference samples that lie within the estimates that count."""
+    """Return stamps and places of the reference samples between estimates that count, not in their gaps."""
     stamps = np.array([sample.stamp_ns for sample in reference], dtype=np.int64)
-    if not len(stamps_ns):
+    if len(stamps_ns) < 2:
         return stamps[:0], np.zeros(0, dtype=np.intp)
-    within = np.flatnonzero((stamps >= stamps_ns[0] + settle_ns) & (stamps <= stamps_ns[-1]))
-    return stamps[within], within
+    steps = np.diff(stamps_ns)
+    around = steps[np.clip(np.searchsorted(stamps_ns, stamps) - 1, 0, len(steps) - 1)]
+    estimated = around <= max(GAP_NS, GAP_STEPS * float(np.median(steps)))
+    within = (stamps >= stamps_ns[0] + settle_ns) & (stamps <= stamps_ns[-1]) & estimated
+    return stamps[within], np.flatnonzero(within)
 
 
 def _tilts_at(at_ns: NDArray[np.int64], stamps_ns: NDArray[np.int64], tilts_B: Array) -> Array:

@@ -53,6 +53,13 @@ def test_untrusted_samples_have_no_influence() -> None:
     assert errors.errors.max() > 0.1
 
 
+def test_where_there_are_no_estimates_there_are_no_errors() -> None:
+    estimated = (T < 4.0) | (T > 6.0)
+    errors = tilt_errors(STAMPS[estimated], verticals(TRUTH.as_quat())[estimated], samples(TRUTH))
+    assert errors.summary.max < 1e-8
+    assert len(errors.stamps_ns) == estimated.sum() - 1  # the first one after the gap
+
+
 def test_mismatched_flags_and_stamps_are_refused() -> None:
     reference, tilts = samples(TRUTH), verticals(TRUTH.as_quat())
     with pytest.raises(RecordingError, match="3 trusted flags for 2000 reference samples"):
@@ -105,6 +112,8 @@ def test_orientations_alone_give_the_yaw_and_few_samples_nothing() -> None:
     errors = base_errors(state, reference)
     assert set(errors) == {"yaw"}
     assert errors["yaw"].summary.max < 1e-8
+    turned = {**state, "yaw": state["yaw"] + 2.0 * np.pi * (np.arange(N) > N // 3)}  # past the vertical
+    assert base_errors(turned, reference)["yaw"].summary.max < 1e-8
     assert not base_errors(state, replace(reference, samples=reference.samples[:10]))
     assert set(base_errors(state, ReplayReference(poses[:60]))) == {"yaw", "position"}
 
