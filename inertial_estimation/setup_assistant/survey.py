@@ -156,7 +156,8 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
         names = listing((joint.name for joint in described.joints), limit=8)
         raise ModelError(
             f"'{described.name}' has no joint whose torque could be measured (moving joints: {names}): "
-            "there is nothing to estimate (--unlock JOINT keeps one)"
+            "no inertia can be estimated (--unlock JOINT keeps one). The tilt of an IMU alone needs no init: "
+            "a parameter file with urdf, imu_frame and contacts: [] is enough"
         )
     return reasons
 
