@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import inertial_estimation as ie
 from inertial_estimation.commands.main import main
@@ -17,6 +18,7 @@ from inertial_estimation.models.imu import ImuMount
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.simulation.disturbances import Attachment, ball
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 from inertial_estimation.synthetic.synthetic_truth import StanceMotion, stance_truth
 from inertial_estimation.tilt.config import TiltPipelineConfig
 
@@ -64,11 +66,14 @@ def test_every_promised_file_is_there(results: Path) -> None:
     assert "http" not in outside, "something is loaded from elsewhere"
 
 
-def table(path: Path) -> dict[str, np.ndarray]:
+def texts(path: Path) -> dict[str, np.ndarray]:
     with path.open(newline="") as file:
-        names = next(csv.reader(file))
-        numbers = np.loadtxt(file, delimiter=",")
-    return dict(zip(names, numbers.T, strict=True))
+        names, *rows = csv.reader(file)
+    return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def table(path: Path) -> dict[str, np.ndarray]:
+    return {name: column.astype(float) for name, column in texts(path).items()}
 
 
 def test_wide_tables_have_seconds_and_a_column_a_quantity(results: Path) -> None:
@@ -87,6 +92,34 @@ def test_wide_tables_have_seconds_and_a_column_a_quantity(results: Path) -> None
     errors = table(results / "base_errors.csv")
     after = errors["time_s"] > 3.0
     assert np.abs(errors["error_z"][after]).max() < 0.01
+
+
+def test_what_the_nodes_publish_is_what_the_wide_tables_say(results: Path) -> None:
+    base, links = (texts(results / f"{name}.csv") for name in ("base_orientation", "link_inertias"))
+    state, observer, ekf = (
+        table(results / f"{name}.csv") for name in ("base_state", "tilt_observer", "inertial_ekf")
+    )
+    assert (base["stamp_ns"].astype(float) == state["stamp_ns"]).all()
+    assert set(base["contacts"]) == {"left_foot right_foot"}
+    turns = Rotation.from_quat(np.column_stack([base[f"q{axis}"] for axis in "xyzw"]).astype(float))
+    angles = np.column_stack([state[name] for name in ("yaw", "pitch", "roll")])
+    np.testing.assert_allclose(angles, turns.as_euler("ZYX"), atol=1e-7)
+    for i, axis in enumerate("xyz"):
+        vertical = turns.as_matrix()[:, 2, i]
+        np.testing.assert_allclose(base[f"tilt_{axis}"].astype(float), vertical, atol=1e-7)
+        assert (base[f"gyro_bias_{axis}"].astype(float) == observer[f"gyro_bias/{axis} [rad s^-1]"]).all()
+    model = ie.RobotModel.from_urdf(ie.read_urdf(synthetic_robot("talos").urdf), floating_base=True)
+    for name, metrics in json.loads((results / "metrics.json").read_text())["links"].items():
+        body, mine = model.link_body(name).nominal_J, links["link"] == name
+        link = {key: texts[mine].astype(float) for key, texts in links.items() if key != "link"}
+        same = {"mass": f"mass_published/{name} [kg]", "accepted": "gate/accepted"}
+        for key in ("stamp_ns", "mass", "nis", "accepted"):
+            assert (link[key] == ekf[same.get(key, key)]).all()
+        first = [link[key][0] for key in ("mass", "com_x", "com_y", "com_z")]
+        np.testing.assert_allclose(first, [body.mass, *body.lever], rtol=1e-8)
+        moments = [link[f"i{axes}"][0] for axes in ("xx", "xy", "xz", "yy", "yz", "zz")]
+        np.testing.assert_allclose(moments, body.inertia[np.triu_indices(3)], rtol=1e-6)
+        assert ekf[f"mass_sigma/{name} [kg]"][-1] == pytest.approx(metrics["mass_sigma_kg"])
 
 
 def test_provenance_says_which_run_this_was(results: Path, talos_bag: Path) -> None:
@@ -219,11 +252,10 @@ def test_a_load_is_found_and_written(tmp_path: Path) -> None:
     assert kinds == ["loaded", "identified"]
     found_s = (metrics["load_changes"][0]["stamp_ns"] - int(truth.stamps_ns[0])) * 1e-9
     assert LOADED_AT_S < found_s < LOADED_AT_S + 0.5
-    with (results / "trunk_inertia.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == metrics["samples"]["trunk_inertia"]
-    assert float(rows[0]["mass"]) == pytest.approx(trunk.mass)
-    assert float(rows[-1]["mass"]) == pytest.approx(mass, rel=0.01)
-    assert {"watching", "mass", "com"} <= {row["phase"] for row in rows}
+    trunks = texts(results / "trunk_inertia.csv")
+    assert len(trunks["mass"]) == metrics["samples"]["trunk_inertia"]
+    assert float(trunks["mass"][0]) == pytest.approx(trunk.mass)
+    assert float(trunks["mass"][-1]) == pytest.approx(mass, rel=0.01)
+    assert {"watching", "mass", "com"} <= set(trunks["phase"])
     assert "The trunk" in (results / "report.html").read_text()
     assert set(metrics["tick_us"]) == {"tilt_observer", "inertial_ekf", "trunk_payload"}

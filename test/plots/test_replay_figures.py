@@ -28,9 +28,17 @@ from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 from inertial_estimation.replay.reference import tilt_errors
 from inertial_estimation.replay.results import ReplayResults
-from inertial_estimation.replay.tables import LINK_PARAMETERS, SIGMAS, TimeAxis
+from inertial_estimation.replay.tables import LINK_PARAMETERS, TimeAxis, link_tables
 from inertial_estimation.replay.torque_errors import TorqueSeries
-from inertial_estimation.signals import Decision, Health, HealthLevel, LinkInertia, OrientationSample
+from inertial_estimation.signals import (
+    Decision,
+    Health,
+    HealthLevel,
+    InertialEstimate,
+    LinkEstimate,
+    LinkInertia,
+    OrientationSample,
+)
 from inertial_estimation.telemetry import GATE_DECISIONS
 
 N = 300
@@ -49,11 +57,25 @@ def filled(*names: str, **columns: Any) -> dict[str, Any]:
     return {"stamp_ns": STAMPS, **{name: np.zeros(N) for name in names}, **columns}
 
 
-def link(added: float) -> dict[str, Any]:
-    names = (*LINK_PARAMETERS, *(f"identified_{name}" for name in LINK_PARAMETERS))
-    sigmas = {name: np.full(N, 0.1) for name in SIGMAS}
-    masses = {"identified_mass": MASS + added, "mass": MASS, "payload_mass": MASS - 2.0}
-    return filled(*names, **sigmas, **masses, identified_com_y=2.0 * MASS)
+def links() -> dict[str, dict[str, Any]]:
+    """The tables of two links of which the second weighs 1 kg more."""
+
+    def body(name: str, mass: float) -> LinkInertia:
+        return LinkInertia(name, mass, np.array([0.0, 2.0 * mass, 0.0]), np.eye(3))
+
+    return link_tables(
+        [
+            InertialEstimate(
+                int(stamp),
+                [
+                    LinkEstimate(body(name, m), body(name, m + added), body(name, m - 2.0), 0.01 * np.eye(10))
+                    for name, added in (("link0", 0.0), ("link1", 1.0))
+                ],
+                *((), np.zeros(0), 6.0, 22.0, True, Decision.ACCEPTED, np.zeros(0), 0),
+            )
+            for stamp, m in zip(STAMPS, MASS, strict=True)
+        ]
+    )
 
 
 def trunk() -> dict[str, Any]:
@@ -91,7 +113,7 @@ def results() -> ReplayResults:
             "inertial_ekf.csv": filled(nis=nis, nis_bound=np.full(N, 22.0), **gate),
             "trunk_inertia.csv": trunk(),
         },
-        {"link0": link(0.0), "link1": link(1.0)},
+        links(),
         {"tilt": errors},
         events=[(int(STAMPS[k]), Health(LOAD, HealthLevel.WARN, kind, {KIND: kind})) for k, kind in found],
     )
