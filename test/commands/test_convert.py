@@ -123,6 +123,7 @@ def test_what_does_not_fit_is_named_in_one_line(tmp_path: Path, refused, argumen
         ("", "and no rows"),
         ("t,j\n", "has the header t, j and no rows"),
         ("t,j\n0,1,2\n1,2\n", "line 2 of "),
+        ("0,1\n0,1,2\n0,1,2\n", "line 2 of "),
         ("t,t\n0,1\n", "more than one column t"),
         ("t,j\n0," + 200_000 * "x" + "\n1,2\n", "line 2 of "),
         ("t,j\nnan,1\n", "expected a number"),

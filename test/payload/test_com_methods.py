@@ -393,8 +393,9 @@ class Deaf(SpringTrunk):
 @pytest.mark.parametrize(
     ("trunk", "words"),
     [
-        (SpringTrunk(TRUE, integral=0.03), "integrates"),
-        (SpringTrunk(TRUE, integral=3.0), "integrates"),
+        (SpringTrunk(TRUE, integral=0.03), "does not settle"),
+        (SpringTrunk(TRUE, integral=0.3), "does not come back: 1.1"),
+        (SpringTrunk(TRUE, integral=3.0), "does not follow: a probe of 20 mm"),
         (SpringTrunk(TRUE, other=2e5), "does not follow: a probe of 20 mm"),
         (SpringTrunk(TRUE, other=500.0), "does not take the pitch asked for"),
         (SpringTrunk(TRUE, other_way=True), "turns the wrong way"),

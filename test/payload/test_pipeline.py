@@ -106,7 +106,7 @@ def test_what_is_published_is_consistent_identified_and_moves_at_the_capped_rate
 
 def test_a_posture_is_asked_for_at_the_height_at_which_the_robot_stands():
     scene = StandingHyq(pipeline(method="static_poses"), noise=SILENT)
-    scene.pipe.identify()
+    assert ["begins anew" in scene.pipe.identify() for _ in range(2)] == [False, True]
     asked = scene.run(2.0, until=lambda estimate: estimate.reference is not None).reference
     feet = ROBOT.frame_poses(scene.q, FEET)
     assert asked.height == pytest.approx(-np.mean([p[2] for _R, p in feet]), abs=1e-6)
