@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from inertial_estimation.calibration.problem import (
     CalibratedChain,
@@ -182,11 +183,9 @@ def _combinations(corners: Array) -> Array:
 
 
 def upright(up_B: Array) -> Array:
-    """Return a rotation that takes a direction of the base to the world's vertical."""
-    z = up_B / np.linalg.norm(up_B)
-    x = np.eye(3)[0] - z[0] * z if abs(z[0]) < 0.9 else np.eye(3)[1] - z[1] * z
-    x = x / np.linalg.norm(x)
-    return np.array([x, np.cross(z, x), z])
+    """Return the smallest rotation that takes a direction of the base to the world's vertical."""
+    R: Array = pin.Quaternion.FromTwoVectors(up_B, np.eye(3)[2]).toRotationMatrix()
+    return R
 
 
 def _yaw_by_turn(E: Array) -> Array:

@@ -68,10 +68,14 @@ def test_the_optimiser_improves_on_its_best_start_and_on_random_motions(objectiv
     assert chosen < np.percentile(random, 10.0)
 
 
-def test_chosen_poses_beat_the_median_of_random_ones() -> None:
+def test_chosen_poses_beat_the_median_of_random_ones_and_are_each_held_for_the_dwell() -> None:
     design = designed("poses")
     random = [motion.precision.objectives["condition"] for motion in design.random]
     assert design.chosen.precision.objectives["condition"] < np.median(random)
+    motion, (poses, *_rest) = design.trajectory, design.chosen.states
+    for pose in poses:
+        held = motion.times_s[np.isclose(motion.q, pose).all(axis=1) & ~motion.v.any(axis=1)]
+        assert np.ptp(held) >= config().dwell - 1e-9
 
 
 def test_promised_deviations_are_the_spread_of_least_squares_on_identification_rows() -> None:
