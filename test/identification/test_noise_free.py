@@ -27,7 +27,15 @@ CASES = {
     "projected wrenches": ("hyq_no_sensors", {"contact_wrenches": "projected"}),
     "no torques": ("hyq_no_sensors", {"contact_wrenches": "measured", "torque_rows": []}),
     "mass and centre": ("hyq_no_sensors", {"contact_wrenches": "measured", "parameters": "mass_com"}),
-    "symmetric": ("hyq_no_sensors", {"contact_wrenches": "measured", "symmetry": ["lf_=rf_", "lh_=rh_"]}),
+    "symmetric": (
+        "hyq_no_sensors",
+        {
+            "contact_wrenches": "measured",
+            "symmetry": ["lf_=rf_", "lh_=rh_"],
+            "friction.joints": ["*"],
+            "friction.terms": ["viscous", "armature"],
+        },
+    ),
 }
 
 
@@ -53,10 +61,8 @@ def test_truth_is_recovered(case, make_scene, random_deviation):
 
 
 def test_efforts_that_were_smoothed_before_they_were_recorded(make_scene, random_deviation):
-    given = {
-        "nominal_friction.smoothing_speed": 0.05
-    }  # reversals are sharp against the window of the efforts
-    scene = make_scene("ur10_joint_limited_robot", **given)
+    """Reversals are sharp against the window of the efforts."""
+    scene = make_scene("ur10_joint_limited_robot", nominal_friction__smoothing_speed=0.05)
     identifiers = [scene.identifier(effort_window=window) for window in (0.1, 0.0)]
     x = random_deviation(identifiers[0], np.random.default_rng(1))
     block = scene.recording(identifiers[0], x, 0, seconds=2.0)
