@@ -1,13 +1,17 @@
-"""What each method promises, on noisy recordings of an arm and of a humanoid's symmetric legs."""
+"""What each method promises, on noisy recordings of an arm and of legs; what factors say of rows."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from inertial_estimation.errors import InconsistentInertiaError
-from inertial_estimation.identification import methods
+from inertial_estimation.identification import equations, methods
+from inertial_estimation.identification.equations import EquationStack, ReducedEquation
 from inertial_estimation.identification.identifiability import Identifiability
 from inertial_estimation.identification.methods import METHODS, prior_factor
+from inertial_estimation.identification.rows import RowBlock
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
@@ -162,3 +166,159 @@ def test_robots_drawn_from_the_posterior_differ_and_predict_the_same_torques(mak
     assert report.methods["least-squares"].posterior is None
     for robot in drawn:
         assert np.linalg.eigvalsh(pseudo_inertia(robot)).min() > 0.0
+
+
+def random_rows(rng, k, m, n):
+    A, value, measured = rng.normal(size=(k, m, n)), rng.normal(size=(k, m)), rng.normal(size=(k, m))
+    A[:, :, ::2] += 2.0  # columns of gravity have means, those of motion have none
+    return RowBlock(np.arange(k), A, value, measured, 0.5 * k)
+
+
+@pytest.fixture(scope="module")
+def folded():
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng, 900, 3, 8)
+    stack = EquationStack(("a", "b", "c"), 8)
+    for first in range(0, 900, 71):
+        part = slice(first, first + 71)
+        names = ("stamps_ns", "regressor", "value", "measured")
+        arrays = {name: getattr(rows, name)[part] for name in names}
+        stack.add(replace(rows, **arrays, independent=0.5 * len(arrays["value"])))
+    return rows, stack, rng
+
+
+def test_reduced_system_has_the_weighted_least_squares_solution_and_cost(folded):
+    rows, stack, _rng = folded
+    sigma = np.array([0.5, 2.0, 1.0])
+    A = (rows.regressor / sigma[:, None]).reshape(-1, 8)
+    b = (rows.value / sigma).ravel()
+    expected, cost = np.linalg.lstsq(A, b, rcond=None)[:2]
+    reduced = stack.reduced(sigma)
+    x = np.linalg.solve(reduced.R, reduced.z)
+    assert x == pytest.approx(expected, abs=1e-10)
+    assert reduced.rest == pytest.approx(cost[0], rel=1e-10)
+    assert reduced.rows == stack.rows == rows.value.size
+    assert stack.correlation == pytest.approx(2.0)
+
+
+def test_truncation_leaves_what_is_above_the_limit():
+    U, V = (np.linalg.qr(np.random.default_rng(k).standard_normal((4, 4)))[0] for k in (0, 1))
+    equation = ReducedEquation((U * [100.0, 20.0, 0.9, 0.01]) @ V.T, np.zeros(4), 0.0, 4)
+    cut = equation.truncated(1e2).R
+    np.testing.assert_allclose(np.linalg.svd(cut, compute_uv=False), [100.0, 20.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(cut @ V[:, :2], equation.R @ V[:, :2], atol=1e-12)
+    np.testing.assert_allclose(equation.truncated(np.inf).R, equation.R, atol=1e-12)
+
+
+ARM = "ur10_joint_limited_robot"
+DEFAULT = {"smoothing__window": 0.12, "smoothing__order": 3, "smoothing__row_rate": 100.0}
+SECONDS = 5.0
+
+
+def reports(make_scene, friction, noise, seeds):
+    """Reports of an arm whose joints rub, without friction terms, and errors of its parameters in sigma."""
+    scene = make_scene(ARM)
+    truth = scene.identifier(friction__terms=["coulomb", "viscous"], **DEFAULT)
+    given = truth.parameters
+    found = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        x = np.zeros(len(given.unknowns))
+        for i in range(len(given.bodies)):
+            x[10 * i : 10 * i + 10] = rng.uniform(-0.1, 0.1) * given.body(given.nominal, i)
+        x[10 * len(given.bodies) :] = friction * rng.uniform(0.5, 1.5, len(x) - 10 * len(given.bodies))
+        identifier = scene.identifier(friction__joints=[], **DEFAULT)
+        identifier.push(scene.recording(truth, x, 100 + seed, seconds=SECONDS, torque_noise=noise))
+        report = identifier.report(["least-squares"])
+        phi = given.standard(x)
+        scores = [
+            (p.value - true) / p.sigma
+            for p, true in zip(report.methods["least-squares"].parameters, phi, strict=False)
+            if np.isfinite(p.sigma)
+        ]
+        found.append((report, np.array(scores)))
+    return found
+
+
+def rms(scores):
+    return float(np.sqrt(np.mean(np.concatenate(scores) ** 2)))
+
+
+@pytest.mark.monte_carlo
+def test_deviations_cover_the_errors_where_friction_is_not_modelled(make_scene):
+    """Errors in sigma are of the order of one; without the blocks they are more than twice that."""
+    found = reports(make_scene, 5.0, 5.0, range(8))
+    white = [scores * np.sqrt(report.inflation) for report, scores in found]
+    assert rms(white) > 2.0
+    assert 0.6 < rms([scores for _report, scores in found]) < 1.4
+    assert any("correlated" in text for text in result_diagnostics(found[0][0]))
+
+
+@pytest.mark.monte_carlo
+def test_white_noise_leaves_them_as_they_are(make_scene):
+    found = reports(make_scene, 0.0, 5.0, range(8))
+    assert np.mean([np.sqrt(report.inflation) for report, _scores in found]) < 1.1
+    assert 0.75 < rms([scores for _report, scores in found]) < 1.35
+    assert not any("correlated" in text for text in result_diagnostics(found[0][0]))
+
+
+def block(rng, times, rows=2, unknowns=3, correlated_s=0.0, start_s=0.0):
+    """Rows of a random equation with zero solution at 100 Hz; noise of a correlation time, or white."""
+    A = rng.standard_normal((times, rows, unknowns)) + 2.0
+    noise = rng.standard_normal((times, rows))
+    if correlated_s:
+        rho = np.exp(-0.01 / correlated_s)
+        for k in range(1, times):
+            noise[k] = rho * noise[k - 1] + np.sqrt(1.0 - rho**2) * noise[k]
+    stamps = np.round((start_s + 0.01 * np.arange(times)) * 1e9).astype(np.int64)
+    return RowBlock(stamps, A, noise, noise, times)
+
+
+def inflation(blocks, *, pooled=False, rows=2, unknowns=3):
+    stack = EquationStack(tuple("ab"[:rows]), unknowns, pooled=pooled)
+    for one in blocks:
+        stack.add(one)
+    sigma = np.ones(rows)
+    return stack.scatter.inflation(sigma, stack.reduced(sigma), 1e-6 * np.eye(unknowns)), stack.scatter
+
+
+def test_it_is_the_number_of_rows_in_an_independent_one():
+    """A constant regressor sums noise whose correlation falls as rho^k: (1 + rho) / (1 - rho) times white."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(4):
+        rows = block(rng, 20_000, unknowns=1, correlated_s=0.05)
+        found.append(inflation([replace(rows, regressor=np.ones_like(rows.regressor))], unknowns=1)[0])
+    rho = np.exp(-0.01 / 0.05)
+    assert np.mean(found) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=0.15)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_the_division_of_the_data_and_the_memory_do_not_matter(monkeypatch, pooled):
+    rng = np.random.default_rng(3)
+    whole = block(rng, 12_000, correlated_s=0.1)
+    arrays = ("stamps_ns", "regressor", "value", "measured")
+    parts = [
+        replace(whole, independent=700, **{name: getattr(whole, name)[i : i + 700] for name in arrays})
+        for i in range(0, 12_000, 700)
+    ]
+    one, _ = inflation([whole], pooled=pooled)
+    many, _ = inflation(parts, pooled=pooled)
+    assert many == pytest.approx(one, rel=1e-9)
+    monkeypatch.setattr(equations, "MEMORY", 40 * 8 * (1 if pooled else 2) * 16)
+    tight, scatter = inflation([whole], pooled=pooled)
+    assert len(scatter._blocks) <= 40
+    rho = np.exp(-0.01 / 0.1)
+    expected = (2.0 + (1.0 + rho) / (1.0 - rho)) / 3.0  # the mean regressor is slow, two directions are white
+    assert 0.5 * expected < one < 1.7 * expected
+    assert 0.5 * expected < tight < 1.7 * expected
+
+
+def test_too_little_data_or_no_noise_tell_nothing():
+    rng = np.random.default_rng(2)
+    assert inflation([block(rng, 300, correlated_s=1.0)])[0] == 1.0  # 6 blocks
+    exact = block(rng, 3000)
+    x = np.array([1.0, 2.0, 3.0])
+    value = exact.regressor @ x
+    clean = RowBlock(exact.stamps_ns, exact.regressor, value, value, 3000)
+    assert inflation([clean])[0] == 1.0

@@ -1,13 +1,23 @@
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, wrench
+from hypothesis import given, strategies
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing, wrench
 
+from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
-from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.inputs.stream import DropReason
+from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
+from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
+from inertial_estimation.inputs.stream import DropReason, Ring
 from inertial_estimation.pipeline import Stepper
-from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
+from inertial_estimation.signals import (
+    BaseState,
+    ContactSample,
+    HealthLevel,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+)
 
 FEET = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
 
@@ -134,3 +144,184 @@ def test_a_backlog_is_caught_up_with_and_not_published():
     fresh = pipeline.feed(0, 101, now=START + 500 * MS)
     assert len(fresh) == 31  # those of the last 0.1 s and of what a step may wait for
     assert pipeline.steps == 101
+
+
+WRENCHES = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
+
+
+def line(t, k):
+    """A row that is linear in time, which interpolation gives exactly."""
+    return 0.1 * k + 0.2 * t
+
+
+def feed(robot, until, drop=()):
+    """Messages of an IMU, joint states and wrenches with delays, in the order of their arrival."""
+    messages = []
+    for kind, (rate, delay) in enumerate(((500, 0.0), (200, 0.001), (100, 0.003))):
+        for k in range(int(until * rate)):
+            t = k / rate
+            messages.append((t + delay, kind, round(t * 1e9)))
+    for arrival, kind, t_ns in sorted(messages):
+        t, stamp, at = 1e-9 * t_ns, START + t_ns, START + round(arrival * 1e9)
+        if kind in drop and 0.2 < t < 0.6:
+            continue
+        if kind == 0:
+            robot.push(IMU, imu(stamp, rate=[line(t, 1), line(t, 2), line(t, 3)]), at)
+        elif kind == 1:
+            robot.push(JOINTS, joints(stamp, [line(t, k) for k in range(4)], [0.2] * 4), at)
+        else:
+            for contact in ("l_foot", "r_foot"):
+                robot.push(f"{contact}/wrench", wrench(stamp, (0.0, 0.0, 50.0 + line(t, 0))), at)
+        yield robot
+
+
+def test_other_streams_are_interpolated_at_the_times_of_the_driver():
+    robot = inputs(sources=WRENCHES)
+    samples = [sample for one in feed(robot, 1.0) for sample in one.ready()]
+    assert len(samples) > 480
+    for sample in samples[5:]:
+        t = 1e-9 * (sample.time_ns - START)
+        np.testing.assert_allclose(sample.rows[JOINTS][:4], [line(t, k) for k in range(4)], atol=1e-6)
+        np.testing.assert_allclose(sample.rows["l_foot/wrench"][2], 50.0 + line(t, 0), atol=1e-6)
+        np.testing.assert_allclose(sample.driver[RATE], [line(t, 1), line(t, 2), line(t, 3)], atol=1e-6)
+
+
+def test_samples_do_not_depend_on_when_they_are_asked_for():
+    every = [sample for one in feed(inputs(sources=WRENCHES), 1.0, drop=(1,)) for sample in one.ready()]
+    robot, rng, sometimes = inputs(sources=WRENCHES), np.random.default_rng(0), []
+    for one in feed(robot, 1.0, drop=(1,)):
+        sometimes += one.ready() if rng.random() < 0.05 else []
+    sometimes += robot.ready()
+    assert len(every) == len(sometimes)
+    for a, b in zip(every, sometimes, strict=True):
+        for name in ("stamp_ns", "time_ns", "continuity", "missing"):
+            assert getattr(a, name) == getattr(b, name)
+        np.testing.assert_array_equal(a.driver, b.driver)
+        assert a.rows.keys() == b.rows.keys()
+        for name, row in a.rows.items():
+            np.testing.assert_array_equal(row, b.rows[name])
+
+
+@pytest.mark.parametrize("lost", [(1,), (2,)])
+def test_a_lost_input_delays_steps_by_no_more_than_the_wait_and_then_not_at_all(lost):
+    config = parameters(inputs__timeout=0.06)
+    robot, newest, seen = inputs(config, sources=WRENCHES), 0.0, []
+    for one in feed(robot, 1.0, drop=lost):
+        arrived = robot.streams[IMU].ring.newest_ns
+        newest = newest if arrived is None else 1e-9 * (arrived - START)
+        seen += [(1e-9 * (s.time_ns - START), newest, s.missing) for s in one.ready()]
+    name = JOINTS if lost == (1,) else "l_foot/wrench"
+    during = [(t, at, missing) for t, at, missing in seen if 0.25 < t < 0.55]
+    assert all(name in missing for _t, _at, missing in during)
+    assert max(at - t for t, at, _missing in during) < 0.035
+    assert max(at - t for t, at, _missing in during if t > 0.32) < 0.016  # for the wrenches, of 100 Hz
+    assert all(not missing for t, _at, missing in seen if t > 0.62)
+    assert len(seen) > 480
+
+
+def test_gaps_are_not_interpolated_over():
+    robot = inputs(parameters(inputs__timeout=2.0), steps=Steps(IMU, max_gap=0.1))
+    samples = [sample for one in feed(robot, 1.0, drop=(1,)) for sample in one.ready()]
+    missing = [1e-9 * (s.time_ns - START) for s in samples if s.missing]
+    assert 0.2 < min(missing) < 0.21
+    assert 0.59 < max(missing) < 0.605
+
+
+def test_a_step_with_a_window_has_all_rows_up_to_its_end():
+    robot = inputs(sources=WRENCHES, steps=Steps(JOINTS, 100.0, 0.02))
+    count = 0
+    for one in feed(robot, 1.0):
+        for sample in one.ready():
+            if sample.time_ns < START + 20 * MS:
+                continue
+            begin, end = sample.time_ns - 20 * MS, sample.time_ns + 20 * MS
+            times, rows = robot.aligner.window(IMU, begin, end)
+            assert len(times) == len(rows) >= 20
+            assert robot.aligner.window(JOINTS, begin, end)[0][-1] >= end - 5 * MS
+            assert len(robot.aligner.window("l_foot/wrench", begin, end)[0]) >= 4
+            count += 1
+    assert count > 90
+
+
+def test_base_states_are_rows_and_yaw_references_are_looked_up():
+    robot = inputs(base_state=True, yaw_reference=True)
+    half = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
+    for k in range(20):
+        stamp = START + 5 * MS * k
+        state = BaseState(stamp, half, np.zeros(3), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
+        robot.push(BASE_STATE, state)
+        robot.push(IMU, imu(stamp))
+        robot.push(JOINTS, joints(stamp))
+    robot.push(YAW_REFERENCE, OrientationSample(START, half))
+    robot.push(YAW_REFERENCE, OrientationSample(START + MS, np.zeros(4)))
+    sample = robot.ready()[-1]
+    np.testing.assert_allclose(
+        sample.rows[BASE_STATE], [1, 2, 3, 0.1, 0.2, 0.3, 0, 0, 1, 0, -1, 0], atol=1e-12
+    )
+    assert YAW_REFERENCE not in sample.rows
+    np.testing.assert_allclose(robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 1.0), half)
+    assert robot.aligner.latest(YAW_REFERENCE, sample.time_ns, 0.01) is None
+    assert "direction" in robot.streams[YAW_REFERENCE].drops.summary
+    assert {h.name: h.level for h in robot.health(START + 300 * MS)}[YAW_REFERENCE] is HealthLevel.WARN
+
+
+def test_a_switch_that_is_sent_when_it_changes_holds_and_nobody_waits_for_it():
+    robot = inputs(sources={"l_foot": ContactSource.SWITCH, "r_foot": ContactSource.NONE})
+    for k in range(400):
+        stamp = START + 5 * MS * k
+        if k in (0, 100, 300):
+            robot.push("l_foot/wrench", ContactSample(0, float(k != 100)), stamp)
+        robot.push(IMU, imu(stamp), stamp)
+        robot.push(JOINTS, joints(stamp, [swing(0.005 * k)[0]] * 4), stamp)
+    values = [sample.rows["l_foot/wrench"] for sample in robot.ready()]
+    assert len(values) == 400
+    assert [float(v[0]) for v in values] == [1.0] * 100 + [0.0] * 200 + [1.0] * 100
+
+
+@given(strategies.lists(strategies.integers(1, 50), min_size=1, max_size=60), strategies.integers(0, 3000))
+def test_rows_are_those_of_linear_interpolation_over_gaps_that_are_allowed(steps, at):
+    times = np.cumsum(steps)
+    ring = Ring(2, 64)
+    for t in times.tolist():
+        ring.append(t, t, np.array([t, 2.0 * t]))
+    row = ring.at(at, 20)
+    low = np.searchsorted(times, at, side="right") - 1
+    inside = low >= 0 and (times[low] == at or (low + 1 < len(times) and times[low + 1] - times[low] <= 20))
+    assert (row is not None) == inside
+    if row is not None:
+        np.testing.assert_allclose(row, [at, 2.0 * at])
+
+
+def test_the_oldest_rows_give_way_and_numbers_stay():
+    ring = Ring(1, 16)
+    for k in range(100):
+        ring.append(k, k, np.array([k]))
+        assert ring.rows[ring.end - 1, 0] == k
+        assert ring.end + ring.moved == k + 1
+    assert len(ring) == 16
+    assert ring.window(90, 95)[1][:, 0].tolist() == [90, 91, 92, 93, 94, 95]
+    assert ring.at(50, 1000) is None
+
+
+def test_rows_between_steps_are_averaged():
+    """Five rows of 500 Hz, whose middle is 4 ms before the last one."""
+    robot = inputs(steps=Steps(IMU, 100.0))
+    samples = [sample for one in feed(robot, 0.5) for sample in one.ready()]
+    assert set(np.diff([sample.time_ns for sample in samples])) == {10 * MS}
+    for sample in samples[1:]:
+        t = 1e-9 * (sample.time_ns - START) - 0.004
+        np.testing.assert_allclose(sample.driver[RATE], [line(t, k) for k in (1, 2, 3)], atol=1e-9)
+
+
+def test_inputs_are_missing_after_the_timeout_and_samples_stale_after_what_they_wait_for():
+    robot = inputs(parameters(inputs__timeout=0.2), steps=Steps(IMU, half_window=0.03))
+    assert robot.aligner.missing(START) == [IMU, JOINTS]
+    for one in feed(robot, 0.5):
+        one.ready()
+    last = robot.streams[JOINTS].ring.newest_ns
+    assert last == START + 495 * MS
+    assert robot.aligner.missing(last + 199 * MS) == []
+    assert robot.aligner.missing(last + 201 * MS) == [JOINTS]
+    assert robot.aligner.missing(last + 300 * MS) == [IMU, JOINTS]
+    longest = 200 * MS + 100 * MS + 30 * MS  # timeout, half of it as a wait, half a window
+    assert [robot.aligner.is_stale(START, START + longest + more) for more in (0, 1)] == [False, True]
