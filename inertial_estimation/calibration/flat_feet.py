@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 
 from inertial_estimation.calibration.problem import (
     CalibratedChain,
@@ -24,7 +23,7 @@ from inertial_estimation.calibration.problem import (
 from inertial_estimation.models.chain_kinematics import FramePoses
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import exp_so3, skew
+from inertial_estimation.spatial.rotations import exp_so3, skew, vector, with_vertical
 
 FLAT_FEET_CHANNELS = (
     Channel("sole height", "m", 2e-3),
@@ -184,8 +183,8 @@ def _combinations(corners: Array) -> Array:
 
 def upright(up_B: Array) -> Array:
     """Return the smallest rotation that takes a direction of the base to the world's vertical."""
-    R: Array = pin.Quaternion.FromTwoVectors(up_B, np.eye(3)[2]).toRotationMatrix()
-    return R
+    up = vector(up_B / np.linalg.norm(up_B))
+    return np.array(with_vertical((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), up))
 
 
 def _yaw_by_turn(E: Array) -> Array:
