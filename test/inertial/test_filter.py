@@ -251,6 +251,7 @@ def test_information_of_groups_is_that_of_noise_scaled_in_each_of_them_and_by_we
     _rng, data, block = some_information()
     w = np.array([1.0, 0.5, 3.0])
     data.add(block, weights)
+    assert block.size == 5.0, "all are reached"
     root = w[data.groups] * np.sqrt(weights)
     scaled = np.linalg.inv(block.noise) * np.outer(root, root)
     matrix, vector = data.weighted(w)
