@@ -65,15 +65,19 @@ def test_written_file_is_accepted_by_every_node(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["g1", "anymal"])
-def test_stance_is_level_within_limits_and_balanced(name: str) -> None:
+def test_stance_is_level_within_limits_balanced_and_as_wide_as_at_zero(name: str) -> None:
     survey = surveyed(name)
     robot, limits = survey.robot, urdf_limits(survey.robot)
     assert (survey.posture >= limits.lower).all()
     assert (survey.posture <= limits.upper).all()
     data = robot.model.createData()
+    ids, q = [robot.frame_id(contact.frame) for contact in survey.contacts], np.zeros(robot.n_joints)
+    pin.framesForwardKinematics(robot.model, data, robot.configuration(q))
+    width = [data.oMf[frame].translation[1] for frame in ids]
     com = pin.centerOfMass(robot.model, data, robot.configuration(survey.posture))
     pin.updateFramePlacements(robot.model, data)
-    feet = [data.oMf[robot.frame_id(contact.frame)] for contact in survey.contacts]
+    feet = [data.oMf[frame] for frame in ids]
+    np.testing.assert_allclose([foot.translation[1] for foot in feet], width, atol=2e-3)
     assert np.ptp([foot.translation[2] for foot in feet]) < 2e-3
     np.testing.assert_allclose(np.mean([f.translation[:2] for f in feet], axis=0), com[:2], atol=0.01)
     for foot, contact in zip(feet, survey.contacts, strict=True):
