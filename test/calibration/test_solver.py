@@ -117,6 +117,20 @@ def test_squares_with_a_prior_are_the_normal_equations_of_all_unknowns_together(
     np.testing.assert_allclose(solution.covariance, np.linalg.inv(information)[:n, :n], rtol=1e-6, atol=1e-12)
 
 
+class Bent(LinearProblem):
+    """All residuals are atan(x), whose root steps without damping leave from beyond 1.39."""
+
+    def linearise(self, x, local):
+        return Linearisation(np.arctan(x) + 0.0 * self.y, 0.0 * self.J + 1.0 / (1.0 + x**2), -self.L)
+
+
+def test_a_step_that_would_worsen_the_fit_is_damped():
+    problem, _truth = made(np.random.default_rng(7), n=1)
+    solution = solve(Bent(problem.J, problem.L, problem.y), x=np.array([1.45]), sigma=SIGMA, robust=False)
+    assert solution.x == pytest.approx([0.0], abs=1e-6)
+    assert solution.converged
+
+
 @pytest.mark.parametrize("n_local", [0, 2])
 def test_noise_levels_are_found_without_bias_from_few_samples(n_local):
     """Every unknown takes a degree of freedom from the residuals, whose mean square is thus too low."""
