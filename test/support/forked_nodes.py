@@ -45,10 +45,11 @@ class ForkedNode:
         """Send a signal."""
         os.kill(self._process.pid, number)
 
-    def stop(self, number: int = signal.SIGINT) -> int:
-        """Send a signal; return the exit code."""
+    def ends_cleanly(self, number: int = signal.SIGINT) -> None:
+        """Send a signal: it must end without an error and without a traceback."""
         self.send_signal(number)
-        return self.wait()
+        assert self.wait() == 0, self.output
+        assert "Traceback" not in self.output
 
     def wait(self, timeout: float = 60.0) -> int:
         """Wait for the end; return the exit code."""
