@@ -45,9 +45,13 @@ def opposed(sample):
     return replace(sample, effort=-sample.effort) if isinstance(sample, JointReading) else sample
 
 
-def test_clean_data_are_checked_once_and_found_right(panda):
-    legs = recorded("talos", 12.0, locked_joints=ARMS)
-    for robot, pipeline in ((panda, arm_of(panda)), (legs, pipeline_of(legs, "torso_2_link"))):
+@pytest.fixture(scope="module")
+def standing():
+    return recorded("talos", 12.0, locked_joints=ARMS)
+
+
+def test_clean_data_are_checked_once_and_found_right(panda, standing):
+    for robot, pipeline in ((panda, arm_of(panda)), (standing, pipeline_of(standing, "torso_2_link"))):
         said = feed(robot, pipeline)
         assert {entry.level for entry in said} == {HealthLevel.OK}
         assert said[0].message == "waiting for data"
@@ -64,19 +68,19 @@ def test_an_error_is_suspected_after_five_seconds_and_named_after_ten(panda):
 
 
 DEGREES = 180.0 / np.pi
-UNITS = {  # of specific force and angular rate; of positions, velocities and efforts
-    "name g in imu.units, name deg/s in imu.units": ((1 / 9.80665, DEGREES), (1, 1, 1)),
-    "name deg in joint_states.units": ((1, 1), (DEGREES, 1, 1)),
-    "name deg and deg/s in joint_states.units": ((1, 1), (DEGREES, DEGREES, 1)),
-    "name deg/s in joint_states.units": ((1, 1), (1, DEGREES, 1)),
-    "set drive_gains": ((1, 1), (1, 1, 1000)),
+UNITS = {  # robot; of specific force and angular rate; of positions, velocities and efforts
+    "name g in imu.units, name deg/s in imu.units": ("standing", (1 / 9.80665, DEGREES), (1, 1, 1)),
+    "name deg in joint_states.units": ("panda", (1, 1), (DEGREES, 1, 1)),
+    "name deg and deg/s in joint_states.units": ("standing", (1, 1), (DEGREES, DEGREES, 1)),
+    "name deg/s in joint_states.units": ("standing", (1, 1), (1, DEGREES, 1)),
+    "set drive_gains": ("panda", (1, 1), (1, 1, 1000)),
 }
 
 
 @pytest.mark.parametrize("remedy", UNITS)
-def test_other_units_are_named_with_the_parameter_that_mends_them(remedy):
+def test_other_units_are_named_with_the_parameter_that_mends_them(remedy, request):
     """Also where all readings are impossible in those of the parameters, and dropped."""
-    (force, rate), of_joints = UNITS[remedy]
+    name, (force, rate), of_joints = UNITS[remedy]
 
     def sent(sample):
         if isinstance(sample, ImuSample):
@@ -87,8 +91,8 @@ def test_other_units_are_named_with_the_parameter_that_mends_them(remedy):
             return JointReading(sample.stamp_ns, sample.names, *values)
         return sample
 
-    legs = recorded("talos", 12.0, locked_joints=ARMS)
-    last = feed(legs, pipeline_of(legs, "torso_2_link"), sent)[-1]
+    robot = request.getfixturevalue(name)
+    last = feed(robot, arm_of(robot) if name == "panda" else pipeline_of(robot, "torso_2_link"), sent)[-1]
     assert last.level is HealthLevel.ERROR
     assert all(part in last.message for part in remedy.split(", "))
 
