@@ -1,3 +1,5 @@
+"""Inputs together: what is dropped, said and missing; streams aligned at the times of the driver; steps."""
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies
@@ -146,9 +148,6 @@ def test_a_backlog_is_caught_up_with_and_not_published():
     assert pipeline.steps == 101
 
 
-WRENCHES = {"l_foot": ContactSource.WRENCH, "r_foot": ContactSource.WRENCH}
-
-
 def line(t, k):
     """A row that is linear in time, which interpolation gives exactly."""
     return 0.1 * k + 0.2 * t
@@ -176,7 +175,7 @@ def feed(robot, until, drop=()):
 
 
 def test_other_streams_are_interpolated_at_the_times_of_the_driver():
-    robot = inputs(sources=WRENCHES)
+    robot = inputs(sources=FEET)
     samples = [sample for one in feed(robot, 1.0) for sample in one.ready()]
     assert len(samples) > 480
     for sample in samples[5:]:
@@ -187,8 +186,8 @@ def test_other_streams_are_interpolated_at_the_times_of_the_driver():
 
 
 def test_samples_do_not_depend_on_when_they_are_asked_for():
-    every = [sample for one in feed(inputs(sources=WRENCHES), 1.0, drop=(1,)) for sample in one.ready()]
-    robot, rng, sometimes = inputs(sources=WRENCHES), np.random.default_rng(0), []
+    every = [sample for one in feed(inputs(sources=FEET), 1.0, drop=(1,)) for sample in one.ready()]
+    robot, rng, sometimes = inputs(sources=FEET), np.random.default_rng(0), []
     for one in feed(robot, 1.0, drop=(1,)):
         sometimes += one.ready() if rng.random() < 0.05 else []
     sometimes += robot.ready()
@@ -205,7 +204,7 @@ def test_samples_do_not_depend_on_when_they_are_asked_for():
 @pytest.mark.parametrize("lost", [(1,), (2,)])
 def test_a_lost_input_delays_steps_by_no_more_than_the_wait_and_then_not_at_all(lost):
     config = parameters(inputs__timeout=0.06)
-    robot, newest, seen = inputs(config, sources=WRENCHES), 0.0, []
+    robot, newest, seen = inputs(config, sources=FEET), 0.0, []
     for one in feed(robot, 1.0, drop=lost):
         arrived = robot.streams[IMU].ring.newest_ns
         newest = newest if arrived is None else 1e-9 * (arrived - START)
@@ -228,7 +227,7 @@ def test_gaps_are_not_interpolated_over():
 
 
 def test_a_step_with_a_window_has_all_rows_up_to_its_end():
-    robot = inputs(sources=WRENCHES, steps=Steps(JOINTS, 100.0, 0.02))
+    robot = inputs(sources=FEET, steps=Steps(JOINTS, 100.0, 0.02))
     count = 0
     for one in feed(robot, 1.0):
         for sample in one.ready():

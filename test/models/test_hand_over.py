@@ -71,12 +71,7 @@ BALL = np.array([MASS, 0, 0, 0, *(MASS * np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0]
 @pytest.mark.parametrize(
     ("index", "change", "arrival", "first"),
     [
-        (
-            2,
-            1.2,
-            1.2 / 3.0,
-            3.0 * 0.001 / 1.2,
-        ),  # first moment: as the mass at the gyration radius
+        (2, 1.2, 1.2 / 3.0, 3.0 * 0.001 / 1.2),  # first moment: as the mass at the gyration radius
         (1, 2.5, None, 3.0 * 0.001 / MASS),  # moments count at most as the mass of the body
         (1, 40.0, None, 3.0 * 0.001 / MASS),
         (0, 10.0, 10.0 / 3.0, 3.0 * 0.001 / 10.0),  # a mass is limited also where the body is lighter

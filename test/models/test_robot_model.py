@@ -66,6 +66,7 @@ def configured(**values):
         (lambda _r: RobotModel.from_urdf(URDF, locked_joints=("knee",)), "'knee'.*shoulder"),
         (configured(contacts=("foot",)), "foot"),
         (configured(contacts=("lower",), wrench_frames=("upper",)), "not fixed"),
+        (lambda r: with_frames(r, AddedFrames(("upper",), ("base",), 6 * (0.0,))), "'upper', .* of the URDF"),
     ],
 )
 def test_what_the_model_does_not_have_is_named_with_what_it_has(ask, message):
@@ -140,8 +141,3 @@ def test_contact_and_imu_may_be_such_frames() -> None:
     assert setup.contacts[0].frame == "sole"
     assert setup.imu is not None
     np.testing.assert_allclose(setup.imu.T_JI.translation, POSE[:3])
-
-
-def test_an_added_frame_hides_none_of_the_urdf() -> None:
-    with pytest.raises(ModelError, match="'shank', which is a frame of the URDF"):
-        with_frames(RobotModel.from_urdf(WITHOUT_SOLE), AddedFrames(("shank",), ("base",), POSE))
