@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing, wrench
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, setup, swing, wrench
 
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE, JOINT_STATE_TYPE
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, YAW_REFERENCE
+from inertial_estimation.inputs.robot_streams import StreamCollector
 from inertial_estimation.inputs.sensors import IMU, RATE, ContactSource
 from inertial_estimation.inputs.stream import DropReason, Ring
 from inertial_estimation.pipeline import Stepper
@@ -226,20 +227,22 @@ def test_gaps_are_not_interpolated_over():
     assert 0.59 < max(missing) < 0.605
 
 
-def test_a_step_with_a_window_has_all_rows_up_to_its_end():
-    robot = inputs(sources=FEET, steps=Steps(JOINTS, 100.0, 0.02))
-    count = 0
-    for one in feed(robot, 1.0):
+@pytest.mark.parametrize(("driver", "lost"), [(JOINTS, ()), (IMU, (2,))])
+def test_a_step_with_a_window_has_all_rows_up_to_a_sixth_of_a_period_before_its_end(driver, lost):
+    """Also of a stream that has just come back: the period is not its gap."""
+    robot, count = inputs(sources=FEET, steps=Steps(driver, 100.0, 0.02)), 0
+    for one in feed(robot, 1.0, drop=lost):
         for sample in one.ready():
-            if sample.time_ns < START + 20 * MS:
+            t = 1e-9 * (sample.time_ns - START)
+            if t < 0.02 or (lost and 0.17 < t < 0.585):
                 continue
             begin, end = sample.time_ns - 20 * MS, sample.time_ns + 20 * MS
-            times, rows = robot.aligner.window(IMU, begin, end)
-            assert len(times) == len(rows) >= 20
-            assert robot.aligner.window(JOINTS, begin, end)[0][-1] >= end - 5 * MS
-            assert len(robot.aligner.window("l_foot/wrench", begin, end)[0]) >= 4
+            for name, period in ((IMU, 2 * MS), (JOINTS, 5 * MS), ("l_foot/wrench", 10 * MS)):
+                times, rows = robot.aligner.window(name, begin, end)
+                assert len(times) == len(rows) >= (2 if t < 0.62 else 40 * MS // period)
+                assert times[-1] >= end - period / 6
             count += 1
-    assert count > 90
+    assert count > (50 if lost else 90)
 
 
 def test_base_states_are_rows_and_yaw_references_are_looked_up():
@@ -324,3 +327,17 @@ def test_inputs_are_missing_after_the_timeout_and_samples_stale_after_what_they_
     assert robot.aligner.missing(last + 300 * MS) == [IMU, JOINTS]
     longest = 200 * MS + 100 * MS + 30 * MS  # timeout, half of it as a wait, half a window
     assert [robot.aligner.is_stale(START, START + longest + more) for more in (0, 1)] == [False, True]
+
+
+def test_rows_are_collected_for_a_time_from_the_first_joint_state_on():
+    collector = StreamCollector(setup(), 0.1)
+    for k in range(40):
+        times = START + MS * np.arange(4 * k, 4 * k + 5)  # the last one comes again
+        for name, width in (*(((JOINTS, 12),) if k >= 10 else ()), (IMU, 6), ("l_foot/wrench", 6)):
+            collector.push(name, times, np.tile(times[:, None] - START, width))
+    assert collector.duration_s == 0.1
+    streams = collector.streams().by_name
+    assert streams.keys() == {IMU, JOINTS, "l_foot/wrench"}
+    for name, stream in streams.items():
+        assert (stream.times_ns - START).tolist() == [k * MS for k in range(40, 141)], name
+        assert (stream.values[:, -1] == stream.times_ns - START).all()
