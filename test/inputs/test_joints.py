@@ -35,7 +35,7 @@ def parts(
         elif part < len(sets) - 1 or t < end:
             names = sets[part][0]
             q, v = at(t)[:, [JOINTS_OF.index(name) for name in names]]
-            robot.push(JOINTS, JointReading(stamp, names, q, v), stamp, "", sources[part])
+            robot.push(JOINTS, JointReading(stamp, names, q, v, 5.0 * q), stamp, "", sources[part])
         samples += robot.ready()
     return samples
 
@@ -57,13 +57,15 @@ def errors(robot, samples):
 @pytest.mark.parametrize("rates", [(250, 250), (250, 100), (100, 400)])
 @pytest.mark.parametrize("sources", [(JOINTS, JOINTS), ("left/joint_states", "right/joint_states")])
 def test_parts_are_joined_by_name_with_each_joint_at_its_own_stamp(rates, sources):
-    robot = inputs(parameters(joint_states__topics=sources))
+    robot = inputs(parameters(joint_states__topics=sources), needs=JointNeeds(efforts=True))
     samples = parts(robot, 1.0, rates=rates, sources=sources)
     whole = [sample for sample in samples if not sample.missing]
     assert len(whole) > 220
     position, velocity = errors(robot, whole)
     assert position < 5e-4  # of linear interpolation over 10 ms
     assert velocity < 2e-3
+    rows, columns = np.array([sample.rows[JOINTS] for sample in whole]), robot.joints.columns
+    np.testing.assert_allclose(rows[:, columns.tau], 5.0 * rows[:, columns.q], atol=1e-12)
     assert said_of(robot, 1000) == "arriving"
     stream = robot.streams[JOINTS]
     assert stream.ring.total <= stream.received < stream.ring.total + 5  # a part may wait for the other one

@@ -70,6 +70,8 @@ def test_health_tells_waiting_lost_dropping_and_arriving():
     robot.push("l_foot/wrench", wrench(START - 3600_000 * MS), START + 246 * MS)
     assert "its stamps are now -3600.05 s off" in robot.health(START + 246 * MS)[2].message
     assert health["r_foot/wrench"].message == "waiting for the first reading"
+    rates = [health[name].values["rate [Hz]"] for name in (IMU, "r_foot/wrench")]
+    assert rates == ["200.0", "unknown"]
 
 
 @pytest.mark.parametrize(
