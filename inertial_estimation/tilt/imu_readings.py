@@ -94,7 +94,7 @@ def take_block(rows: Table, n: int, time: float, mean: MutableColumn, memory: Im
             step = rows[j, i] - rows[j - 1, i]
             d = rows[j, i] - 0.5 * step - memory.mean[i]
             change, shift, square = change + step * step, shift + d, square + d * d
-            same = j > 1 and step == 0.0 and rows[j - 1, i] == rows[j - 2, i]
+            same = step == 0.0 and rows[j - 1, i] == rows[j - 2, i]
             repeated += same and k > n + 1 and abs(rows[j, i]) > CLIPPED_RATE
         shift *= average
         inside = average * square - shift * shift
