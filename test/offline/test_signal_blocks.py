@@ -1,5 +1,6 @@
 """A recording becomes uniform blocks, or postures: what was measured, nothing made up, all losses counted."""
 
+import gc
 import tracemalloc
 from collections.abc import Iterator
 
@@ -207,6 +208,7 @@ class Endless:
 
 def peak_bytes(count: int) -> int:
     made = stream(Endless(count), WITH_IMU)
+    gc.collect()  # of what ran before
     tracemalloc.start()
     samples = sum(block.size for block in made.blocks())
     _now, peak = tracemalloc.get_traced_memory()
