@@ -59,6 +59,10 @@ def test_noise_at_a_limit_neither_begins_nor_ends_a_rest():
     assert rested().update(just_above, 0.004)
     fresh = RestDetector(MOTIONS)
     assert not any(fresh.update(just_above, 0.01) for _ in range(100))
+    for sigmas, rests in ((2.9, True), (3.1, False)):
+        fresh, noise = RestDetector(MOTIONS), np.array([0.0, 0.0, 0.0, 0.1])
+        beyond = moving(0.0, 0.0, 0.0, 0.2 + sigmas * 0.1)._replace(noise=noise)
+        assert any(fresh.update(beyond, 0.01) for _ in range(20)) == rests
 
 
 @pytest.mark.parametrize("speed", [0.0, 0.3])

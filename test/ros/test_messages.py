@@ -19,6 +19,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.inputs.messages import orientation_to_msg, set_stamp, stamp_from_msg
 from inertial_estimation.recordings.marker_messages import (
     PAYLOAD_DENSITY,
+    Drawn,
     link_markers,
     payload_radius,
     tilt_markers,
@@ -271,6 +272,7 @@ def test_gravity_points_down_and_a_force_starts_at_its_contact():
     np.testing.assert_allclose(R_WB @ (np.array(tip) - tail), [0, 0, -0.5], atol=1e-12)
     assert (left.pose.position.y, right.pose.position.z) == (0.1, -0.8)
     assert left.color != right.color
+    assert all(0.0 <= share <= 1.0 for drawn in Drawn for share in drawn.value[2])
     tail, tip = ((p.x, p.y, p.z) for p in force.points)
     assert tail == (0.0, 0.1, -0.9)
     np.testing.assert_allclose(np.array(tip) - tail, [0.0, 0.0, 0.5])
