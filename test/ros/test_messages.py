@@ -1,4 +1,4 @@
-"""What nodes publish says what the estimates hold: messages, telemetry, markers; commands there and back."""
+"""What nodes publish says what the estimates hold; commands there and back, what cannot be one is refused."""
 
 import math
 from dataclasses import replace
@@ -12,28 +12,14 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from visualization_msgs.msg import Marker
 
 import inertial_estimation as ie
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.inputs.messages import orientation_to_msg, set_stamp, stamp_from_msg
-from inertial_estimation.recordings.marker_messages import (
-    PAYLOAD_DENSITY,
-    Drawn,
-    link_markers,
-    payload_radius,
-    tilt_markers,
-)
+from inertial_estimation.inputs.messages import orientation_to_msg, stamp_from_msg
 from inertial_estimation.ros import messages
 from inertial_estimation.ros.messages import UNKNOWN_VARIANCE, base_reference_to_msg
-from inertial_estimation.ros.outputs import MarkerOutput, TelemetryOutput
-from inertial_estimation.signals import BaseEstimate, BaseState, ContactLoad, Decision, LinkInertia
-from inertial_estimation.spatial.rotations import (
-    exp_so3,
-    quaternion_from_rotation,
-    rotation_from_roll_pitch_yaw,
-)
-from inertial_estimation.telemetry import AGE
+from inertial_estimation.signals import Decision
+from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
 stamps = st.integers(min_value=0, max_value=2**31 * 10**9 - 1)
 angles = st.floats(-1.5, 1.5)
@@ -178,118 +164,3 @@ def test_bytes_that_end_early_are_refused(good):
     for length in range(len(raw) - 8):
         with pytest.raises(ie.MeasurementError):
             read(raw[:length])
-
-
-class Publisher:
-    """Stands in for a publisher that somebody listens to, or nobody."""
-
-    def __init__(self, listeners):
-        self.listeners, self.sent = listeners, []
-
-    def get_subscription_count(self):
-        return self.listeners
-
-    def publish(self, msg):
-        self.sent.append(deserialize_message(serialize_message(msg), self.message_type))
-
-
-class Node:
-    """Stands in for a node, whose clock shows 12.5 s."""
-
-    nanoseconds = 12_500_000_000
-
-    def __init__(self, listeners):
-        self.publisher = Publisher(listeners)
-
-    def add_output(self, message_type, _topic):
-        self.publisher.message_type = message_type
-        return self.publisher
-
-    def get_clock(self):
-        return self
-
-    def now(self):
-        return self
-
-
-class Counting:
-    """Telemetry that counts how often it is asked."""
-
-    names = ("value [m]", AGE)
-
-    def __init__(self):
-        self.asked = 0
-
-    def values(self, estimate, age_s):
-        self.asked += 1
-        return [estimate, age_s]
-
-
-def test_nothing_is_computed_while_nobody_listens():
-    node, telemetry = Node(listeners=0), Counting()
-    MarkerOutput(node).send(0, lambda: pytest.fail("markers were made for nobody"))
-    output = TelemetryOutput(node, telemetry)
-    output.send(1.0, 11_900_000_000)
-    assert (telemetry.asked, node.publisher.sent) == (0, [])
-    node.publisher.listeners = 1
-    output.send(1.5, 12_000_000_000)
-    (msg,) = node.publisher.sent
-    assert stamp_from_msg(msg.header.stamp) == 12_000_000_000
-    assert dict(zip(msg.name, msg.position, strict=True)) == {"value [m]": 1.5, AGE: 0.5}
-    assert (len(msg.velocity), len(msg.effort)) == (0, 0)
-
-
-def test_markers_come_ten_times_a_second_and_again_after_a_jump_back():
-    node = Node(listeners=1)
-    output = MarkerOutput(node)
-    stamps = [k * 2_000_000 for k in range(500)]  # a second at 500 Hz
-    for stamp_ns in stamps:
-        output.send(stamp_ns, lambda _new, stamp_ns=stamp_ns: [marker_at(stamp_ns)])
-    sent = [stamp_from_msg(msg.markers[0].header.stamp) for msg in node.publisher.sent]
-    assert sent == [k * 100_000_000 for k in range(10)]
-    output.send(3, lambda _new: [marker_at(3)])
-    assert len(node.publisher.sent) == 11
-
-
-def marker_at(stamp_ns):
-    marker = Marker()
-    set_stamp(marker.header.stamp, stamp_ns)
-    return marker
-
-
-def test_gravity_points_down_and_a_force_starts_at_its_contact():
-    R_WB = rotation_from_roll_pitch_yaw(0.3, -0.2, 1.0)
-    state = BaseState(7, [0, 0, 0, 1], np.zeros(3), np.zeros(3), np.zeros(3))
-    zero = np.zeros(3)
-    estimate = BaseEstimate(state, R_WB[2], zero, ("left",), zero, True, False, np.eye(3))
-    loads = (
-        ContactLoad("left", (0.0, 0.1, -0.9), (0.0, 0.0, 500.0), 1.0),
-        ContactLoad("right", (0.0, -0.1, -0.8), (0.0, 0.0, 0.0), 0.0),
-    )
-    gravity, left, force, right, _none = tilt_markers(Marker, estimate, loads, "trunk")
-    assert {marker.header.frame_id for marker in (gravity, left, force, right)} == {"trunk"}
-    tail, tip = ((p.x, p.y, p.z) for p in gravity.points)
-    np.testing.assert_allclose(R_WB @ (np.array(tip) - tail), [0, 0, -0.5], atol=1e-12)
-    assert (left.pose.position.y, right.pose.position.z) == (0.1, -0.8)
-    assert left.color != right.color
-    assert all(0.0 <= share <= 1.0 for drawn in Drawn for share in drawn.value[2])
-    tail, tip = ((p.x, p.y, p.z) for p in force.points)
-    assert tail == (0.0, 0.1, -0.9)
-    np.testing.assert_allclose(np.array(tip) - tail, [0.0, 0.0, 0.5])
-
-
-def test_a_payload_is_a_sphere_of_its_mass_and_drawn_only_when_it_is_certain():
-    body = LinkInertia("hand", 7.0, np.array([0.1, 0.0, 0.2]), np.eye(3))
-    payload = LinkInertia("hand", 5.0, np.array([0.0, 0.0, 0.3]), np.eye(3))
-    com, _text, sphere = link_markers(Marker, 2, 7, body, payload, 0.1, [0.01, 0.02, np.inf])
-    radius = 0.5 * sphere.scale.x
-    assert 4.0 / 3.0 * np.pi * radius**3 * PAYLOAD_DENSITY == pytest.approx(5.0)
-    assert (sphere.action, sphere.pose.position.z) == (Marker.ADD, 0.3)
-    assert (com.scale.x, com.scale.y, com.scale.z) == pytest.approx((0.04, 0.08, 0.2))  # at most
-    assert com.pose.position.x == 0.1
-    assert {marker.id for marker in (com, sphere)} == {2}
-    *_others, unsure = link_markers(Marker, 2, 7, body, payload, 2.6, [0.01, 0.02, 0.03])
-    assert unsure.action == Marker.DELETE
-    *_others, unmeasured = link_markers(Marker, 2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
-    assert unmeasured.action == Marker.DELETE
-    assert payload_radius(-5.0) == payload_radius(5.0)
