@@ -1,4 +1,4 @@
-"""What agrees, a line each, so that one knows what was looked at; and efforts that are no torques."""
+"""What agrees, a line each, so that one knows what was looked at."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.diagnosis.causes import WHOLE
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell
-from inertial_estimation.diagnosis.hypotheses import COMMON
+from inertial_estimation.diagnosis.hypotheses import COMMON, CURRENT
 from inertial_estimation.diagnosis.parts import (
     BEYOND,
     MOUNTED,
@@ -25,7 +25,7 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
-EXCESS, ABSENT = 20.0, 0.6  # times the largest predicted torque; share of it that no effort shows
+EXCESS = 20.0  # times the largest torque that is needed, beyond all friction
 SUBTRACTED = 0.05  # of gravity, below which it is missing in the specific force
 
 
@@ -72,7 +72,7 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
         )
         verdict = Verdict.WRONG if wrong else Verdict.OK
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
-    if table.robot.n_base != 6 or not table.measures_loads or weighed:
+    if table.robot.n_base != 6 or table.loads is None or weighed:
         return
     pushed = np.nanmedian(table.sent.wrenches[:, :, 2], axis=0) if table.sent.scalar else np.zeros(0)
     if (pushed < 0.0).any():
@@ -105,23 +105,16 @@ def lacks_gravity(table: Table) -> bool:
     return size is not None and size < SUBTRACTED * STANDARD_GRAVITY
 
 
-def _efforts(table: Table) -> Iterator[Finding]:
-    tau = table.signals.tau
-    if np.isfinite(tau).any() and not np.nan_to_num(tau).any():
-        said, remedy = "the efforts of all joints are exactly zero", "are they measured? Check the driver"
-        yield Finding("effort silent", JOINTS, Verdict.WARN, 0.0, "", said, remedy)
-
-
-def excessive_efforts(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    """Return the finding that efforts exceed by far all that weight, motion and friction can need."""
-    columns = torque_columns(table) if "torques" in parts else None
+def excess_of_efforts(table: Table) -> float:
+    """Return the median effort over the largest torque that weight and motion need; 0: nothing is known."""
+    columns = torque_columns(table)
     if columns is None:
-        return []
-    _y, X, _prior, joints, _rows, size = columns
-    largest, typical = float((rms(X[:, :, 0]) * size).max()), float(np.median(size))
-    if typical < EXCESS * largest or float(np.median(parts["torques"].left[joints])) < ABSENT:
-        return []
-    times = typical / max(largest, 1e-9)
-    said = f"all efforts ({typical:.3g} Nm rms) are {times:.2g} times the largest torque needed"
-    remedy = "percent of a servo, or a current? Expected Nm at the joint; set drive_gains"
-    return [Finding("effort unit", JOINTS, Verdict.WARN, times, "", said, remedy)]
+        return 0.0
+    _y, X, _prior, _joints, _rows, size = columns
+    return float(np.median(size)) / max(float((rms(X[:, :, 0]) * size).max()), 1e-9)
+
+
+def _efforts(table: Table) -> Iterator[Finding]:
+    if (times := excess_of_efforts(table)) > EXCESS:
+        said = f"all efforts are {times:.2g} times the largest torque that weight and motion need"
+        yield Finding("effort unit", JOINTS, Verdict.WARN, times, "", said, CURRENT)

@@ -15,7 +15,7 @@ from inertial_estimation.diagnosis.evidence import SIGMAS
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, rounded, times
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.frames import added_frame
-from inertial_estimation.diagnosis.parts import GRAVITY, SLOW
+from inertial_estimation.diagnosis.parts import SLOW
 from inertial_estimation.diagnosis.table import STRONG, Change, Load, Robot
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS
@@ -67,7 +67,7 @@ ALL_WRENCHES = WRENCH._replace(tolerance=0.0)
 EFFORT = WRENCH._replace(
     check="effort scale",
     words="an effort of {of} that is {times}",
-    remedy="check gear ratio and torque constant in the drive, or set drive_gains",
+    remedy="check gear ratio and torque constant in the drive, or set drive_gains; or does a spring help it?",
     range=(-1.0, math.inf),
 )
 ALL_EFFORTS = EFFORT._replace(words="the scale of all efforts {x:+.0f} %", tolerance=0.0, range=WRENCH.range)
@@ -100,12 +100,7 @@ TURNED = Kind(
     vector=3,
     range=SMALL,
 )
-MOUNTING = Kind(  # gravity in the axes of a fixed base; it may hang or lean
-    *("base mounting", "a base that is tilted by {x:.1f} deg", "deg"),
-    "is the base mounted as described? Correct the rpy of the joint that fixes it",
-    *(0.5, 0.005, 0.03, 0.1, 0.05, DEGREES / STANDARD_GRAVITY),
-    vector=3,
-)
+TILTED_BASE = TURNED._replace(prior=0.5, range=(0.0, 0.0))  # no cause: where it is best, none is
 COM_TOLERANCE, COM_PRIOR = 0.003, 0.05  # of every centre of mass; of a wrong one at the wrong mass's size [m]
 SPIN_LEVER = 0.1  # share of the robot's reach, at which a wrong mass has the least prior of an inertia
 LEAST_MASS = 0.002  # share of the robot's mass that a link has at least, for its tolerance
@@ -176,20 +171,12 @@ class Cause:
         return size / max(self.mass + self.size, 1e-9) if size > SIGMAS * self.seen.sigmas[i] else 0.0
 
     @property
-    def gravity(self) -> Array:
-        """Gravity in the axes of a fixed base [m/s^2]."""
-        gravity: Array = np.array([0.0, 0.0, -STANDARD_GRAVITY]) + self.seen.amplitude
-        return gravity
-
-    @property
     def possible(self) -> bool:
-        """Whether it leaves positive masses and scales, gravity its size, and angles small."""
+        """Whether it leaves positive masses and scales, and angles small."""
         if self.kind is LINK:
             return (
                 self.size > -self.mass - min(self.sigma, LINK.matters * self.mass) and self.shift < self.reach
             )
-        if self.kind is MOUNTING:
-            return abs(float(np.linalg.norm(self.gravity)) / STANDARD_GRAVITY - 1.0) < GRAVITY
         return self.kind.range[0] < self.size < self.kind.range[1]
 
     @property
@@ -206,9 +193,6 @@ class Cause:
     @property
     def value(self) -> float:
         """Size in its unit."""
-        if self.kind is MOUNTING:
-            across = float(np.linalg.norm(self.gravity[:2]))
-            return math.atan2(across, -float(self.gravity[2])) * DEGREES
         return self.kind.factor * self.size
 
     @property
@@ -233,9 +217,6 @@ class Cause:
             said = f"{self.size:+.3g} kg (sigma {rounded(self.sigma)}) on its {self.mass:.3g} kg{share}"
             if len(spins := self.seen.amplitude[4:]):
                 said += f", with {float(np.linalg.norm(spins)):.2g} kg m^2 of rotational inertia,"
-        if kind is MOUNTING:
-            x, y, z = self.gravity
-            said = f"{said[:-1]}, gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes)"
         said = f"{said} {explains}"
         return Finding(kind.check, self.subject, verdict, self.value, kind.unit, said, remedy, fix)
 
@@ -281,7 +262,7 @@ def causes_of(rows: ForceRows, robot: Robot) -> Iterator[tuple[Cause, Array]]:
     if len(rows.joints) > 1:
         yield _cause(ALL_EFFORTS, JOINTS, rows.gains.sum(axis=2)[..., None])
     if rows.gravity.shape[2]:
-        yield _cause(MOUNTING, "description", rows.gravity, STANDARD_GRAVITY)
+        yield _cause(TILTED_BASE, "base", rows.gravity, STANDARD_GRAVITY)
     if first := rows.geometry.shape[2] - len(rows.turning):
         yield _cause(TURNED, IMU, rows.geometry[:, :, :first])
     for j, joint in enumerate(rows.turning):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS, peak
+from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell, rounded
 from inertial_estimation.diagnosis.hypotheses import Hypothesis
 from inertial_estimation.diagnosis.parts import judged
@@ -26,7 +26,7 @@ MOST = 10  # steps of the longest shift that is looked for, 0.2 s
 SHIFTS_S = STEP_S * np.arange(-MOST, MOST + 1)
 WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
 USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
-NOTICED_S, LATE_S = 0.012, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
+NOTICED_S, LATE_S = 0.015, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
 EARLY = 5.0  # price of a stream that is stamped before it is measured: rather another one comes late
 LEAVES = 0.9  # share of the disagreement of a part that a true delay may leave
 
@@ -96,7 +96,7 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     table, curve = robot.table(some), np.full(len(SHIFTS_S), np.nan)
 
     def judge(i: int) -> None:
-        shifted = table.changed(later(stream, float(SHIFTS_S[i])))
+        shifted = table.changed(Change(later=dict.fromkeys(stream.arrays, float(SHIFTS_S[i]))))
         curve[i] = sum(part.log for part in judged(shifted, stream.parts).values())
         curve[i] -= 0.5 * (SHIFTS_S[i] / USUAL_S) ** 2
 
@@ -110,17 +110,8 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     seen = np.isfinite(curve)
     curve = np.interp(SHIFTS_S, SHIFTS_S[seen], curve[seen])
     i, curve = int(np.argmax(curve)), curve - curve.max()
-    top = peak(*curve[i - 1 : i + 2].tolist())
-    seconds = SHIFTS_S[i] + STEP_S * (0.0 if math.isnan(top) else top)
-    apart = np.abs(SHIFTS_S - SHIFTS_S[i])
-    width = float(apart[curve < -0.5].min())  # where the density has fallen to that of one deviation
-    fallen = -float(curve[np.isclose(apart, width)].mean())
-    return Delay(float(seconds), width / math.sqrt(2.0 * fallen), curve)
-
-
-def later(stream: Delayed, seconds: float) -> Change:
-    """Return the change that takes a delay away."""
-    return Change(later=dict.fromkeys(stream.arrays, seconds))
+    bend, slope, _top = np.polyfit(SHIFTS_S[i - 1 : i + 2] - SHIFTS_S[i], curve[i - 1 : i + 2], 2)
+    return Delay(float(SHIFTS_S[i] - 0.5 * slope / bend), float(math.sqrt(-0.5 / bend)), curve)
 
 
 def delays_of(signals: Signals, robot: Robot) -> dict[str, Delay]:
@@ -143,7 +134,7 @@ def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterat
             stream.subject,
             f"{stream.late} {delay.words}",
             f"set {name} to {setting}; or {stream.remedy}" if name else stream.remedy,
-            later(stream, delay.seconds),
+            Change(later=dict.fromkeys(stream.arrays, delay.seconds)),
             0.5 * (delay.seconds / USUAL_S) ** 2 + (EARLY if delay.seconds < 0.0 else 0.0),
             1e3 * delay.seconds,
             "ms",

@@ -1,5 +1,6 @@
 """The order of inference: streams, sensors and loads, masses; what is wrong is mended at once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -48,12 +49,17 @@ class Diagnosis:
 def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConfig) -> Diagnosis:
     """Check the data of a robot against its description."""
     with np.errstate(all="ignore"):  # numbers out of range are judged by the checks
-        return _diagnosed(streams, Robot(setup), config)
+        diagnosis = Diagnosis([], streams, Robot(setup))
+        diagnosis.findings += _found(diagnosis, config)
+    return diagnosis
 
 
-def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig) -> Diagnosis:
+def _found(diagnosis: Diagnosis, config: RobotGeometryConfig) -> Iterator[Finding]:
+    """Judge the streams, then find and mend what is wrong, then say what agrees."""
+    robot, streams = diagnosis.robot, diagnosis.streams
     values, cleaned = value_findings(streams, robot.names)
-    diagnosis = Diagnosis([*stream_findings(streams, config.inputs.timeout), *values], streams, robot)
+    of_streams = [*stream_findings(streams, config.inputs.timeout), *values]
+    yield from of_streams
     signals, why = Signals.of(cleaned, robot.setup), ""
     if signals.size < FEWEST:
         joints = "the joints of contacts and IMU"
@@ -61,20 +67,15 @@ def _diagnosed(streams: RobotStreams, robot: Robot, config: RobotGeometryConfig)
     if any(one.check == "rivals" for one in values):
         why = "values of two publishers are mixed: mend this first"
     if why:
-        diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
-        return diagnosis
+        yield cannot_tell("all other checks", "recording", why)
+        return
     diagnosis.recorded = signals
-    _examine(diagnosis, signals, config)
-    return diagnosis
-
-
-def _examine(diagnosis: Diagnosis, signals: Signals, config: RobotGeometryConfig) -> None:
-    """Find and mend what is wrong, then say what agrees."""
-    robot, streams = diagnosis.robot, diagnosis.findings
-    found = search(signals, robot, config, streams)
-    diagnosis.corrected, diagnosis.delays, diagnosis.masses = found.signals, found.delays, found.masses
-    final = robot.table(found.signals.at(spread(found.signals.size, WINDOWS)))
+    named, of_forces, signals, delays, diagnosis.masses = search(signals, robot, config, of_streams)
+    diagnosis.corrected, diagnosis.delays = signals, delays
+    final = robot.table(signals.at(spread(signals.size, WINDOWS)))
     parts = judged(final)
-    in_time = delay_findings(found.signals, found.delays, found.findings)
-    agreed = agreements(final, parts, [*streams, *found.findings, *found.more])
-    streams += [*found.findings, *agreed, *in_time, *something_else(final, parts), *found.more]
+    yield from named
+    yield from agreements(final, parts, [*of_streams, *named, *of_forces])
+    yield from delay_findings(signals, delays, named)
+    yield from something_else(final, parts)
+    yield from of_forces

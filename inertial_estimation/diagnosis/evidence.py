@@ -85,11 +85,9 @@ def without(r: Array, X: Array, variance: float) -> Array:
     return left
 
 
-def typical(left: Array, weight: Array) -> float:
+def typical(left: Array) -> float:
     """Return the rms of residuals, shape (N,), but for the largest tenth: impacts, feet that slip."""
-    distance = left * weight
-    kept = distance <= np.quantile(distance, 0.9)
-    return math.sqrt(float(np.sum(distance[kept] ** 2) / max(np.sum(weight[kept] ** 2), 1e-9)))
+    return float(np.sqrt(np.mean(left[left <= np.quantile(left, 0.9)] ** 2)))
 
 
 def independent(left: Array, count: float, power: float = 0.0) -> float:
@@ -101,12 +99,6 @@ def independent(left: Array, count: float, power: float = 0.0) -> float:
     power = power or max(float(np.sum(left**2)), 1e-12)
     rho = min(max(float(np.sum(left[1:] * left[:-1])) / power, 0.0), MOST_CORRELATION)
     return max(count * (1.0 - rho) / (1.0 + rho), 2.0)
-
-
-def peak(below: float, at: float, above: float) -> float:
-    """Return where the parabola through values at -1, 0 and 1 is highest; NaN where it is nowhere."""
-    bend = 2.0 * at - below - above
-    return 0.5 * (above - below) / bend if bend > 0.0 else math.nan
 
 
 def log_share(left: float, count: float, floor: float) -> float:

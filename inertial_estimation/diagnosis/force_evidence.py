@@ -150,15 +150,13 @@ def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Arra
     N, m = r.shape
     size = np.sqrt(np.mean(rows.measured**2, axis=0))
     floor = NOISE_FLOOR * size + BASE_FLOOR * float(size.max()) + 1e-9
-    noise, kept = np.maximum(np.sqrt(np.mean(r**2, axis=0)), floor), np.ones((N, m))
-    residual, leverage = r, np.zeros((N, m))
-    for last in (False, True):
+    noise, kept, residual = np.maximum(np.sqrt(np.mean(r**2, axis=0)), floor), np.ones((N, m)), r
+    for _pass in range(2):
         weight = kept / noise
         X = (A * weight[:, :, None]).reshape(N * m, -1)
         covariance = linear_algebra.inv(X.T @ X + np.diag(priors**-2.0))
         residual = r - A @ (covariance @ X.T @ (r * weight).ravel())
-        if last:
-            leverage = np.sum((X @ covariance) * X, axis=1).reshape(N, m)
+        leverage = np.sum((X @ covariance) * X, axis=1).reshape(N, m)
         rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum((kept - leverage).sum(axis=0), 1.0))
         kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
         noise = np.maximum(rms, floor)

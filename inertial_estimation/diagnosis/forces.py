@@ -10,11 +10,12 @@ their Jacobian (Mistry et al., ICRA 2010). Errors of the geometry have the slope
 Newton-Euler algorithm; they are judged by the feet, too, which stand on level ground (`votes`).
 """
 
+import math
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from inertial_estimation.diagnosis.parts import SLOW, heights
+from inertial_estimation.diagnosis.parts import SLOW, gravity_pair
 from inertial_estimation.diagnosis.table import STEP_S, Indices, Signals, Table, spread
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
@@ -26,6 +27,7 @@ from inertial_estimation.spatial import linear_algebra
 MOST_WINDOWS = 250
 AVERAGED = 5  # windows
 FEWEST = 20
+LEVEL, TILT = 0.02, math.radians(5.0)  # deviation of the heights of standing feet [m], slope of the ground
 SINGULAR = 0.02  # smallest lever of a leg by which its efforts show a force [m]
 
 
@@ -41,8 +43,7 @@ class ForceRows:
     gains: Array  # columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j)
     wrenches: Array  # columns of each contact's measured wrench, shape (N, m, k)
     zeros: Array  # columns of a constant wrench in each contact's sensor, shape (N, m, 6 k)
-    # columns of the gravity of a fixed base, in its axes, shape (N, m, 3); (N, m, 0) of others
-    gravity: Array
+    gravity: Array  # columns of gravity in the axes of a fixed base, shape (N, m, 3); (N, m, 0) of others
     geometry: Array  # columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset
     links: tuple[str, ...]  # A link of each body
     masses: Array  # their nominal masses [kg], shape (b,)
@@ -103,15 +104,16 @@ def force_rows(table: Table) -> ForceRows | None:
     kept = np.flatnonzero(known)
     if len(kept) < FEWEST or not rows.any():
         return None
+    kept = kept[spread(len(kept), MOST_WINDOWS)]
+    free, of_base = ({}, bool(b)) if wrenches or not b else _projections(table, rows, kept)
+    kept = np.array(list(free)) if free else kept
     builder = _Builder(table, rows, with_tau)
-    kept = builder.chosen(kept[spread(len(kept), MOST_WINDOWS)])
-    windows = [builder.window(i) for i in kept.tolist()]
+    windows = [builder.window(i, free.get(i)) for i in kept.tolist()]
     left, measured, loads, friction, gains, pushed, zeros, gravity, geometry = map(
         np.array, zip(*windows, strict=True)
     )
     return ForceRows(
-        s.times_s[kept],
-        *(left, measured, loads, friction, gains, pushed, zeros, gravity, geometry),
+        *(s.times_s[kept], left, measured, loads, friction, gains, pushed, zeros, gravity, geometry),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
         spins=builder.candidates.masses * np.trace(builder.candidates.spreads, axis1=1, axis2=2) * 2.0 / 3.0,
@@ -120,8 +122,38 @@ def force_rows(table: Table) -> ForceRows | None:
         contacts=setup.contact_names if wrenches else (),
         turning=builder.slopes.turning,
         votes=_votes(table, builder.slopes.turning),
-        n_base=b if wrenches or builder.carried else 0,
+        n_base=b if of_base else 0,
     )
+
+
+def _projections(table: Table, rows: Array, kept: Indices) -> tuple[dict[int, Array], bool]:
+    """Return rows that no unknown contact force changes, by window, and whether they are those of the base.
+
+    These have the contact forces that the efforts of the legs show, in the windows in which they show all.
+    Where these are few, a basis of the null space of all contact Jacobians serves.
+    """
+    columns = {i: table.contact_columns[i][rows] for i in kept.tolist()}
+    found = {i: _base_rows(C, table.robot.n_base) for i, C in columns.items()}
+    shown = {i: N for i, N in found.items() if N is not None}
+    if len(shown) > max(FEWEST, len(kept) // 2):
+        return shown, True
+    return {i: unmoved(C).T for i, C in columns.items()}, False
+
+
+def _base_rows(C: Array, b: int) -> Array | None:
+    """Return the rows of the base with the contact forces that the efforts of the legs show.
+
+    Joints that move no contact have rows of their own. Each row has the length one: where a leg is nearly
+    straight, the force by its efforts is uncertain. None where the efforts do not show all forces.
+    """
+    legs = np.abs(C[b:]).max(axis=1) > 0.0
+    C_l = C[b:][legs]
+    if linear_algebra.svd(C_l)[1][-1] < SINGULAR or len(C_l) < C_l.shape[1]:
+        return None
+    N = np.eye(len(C))[np.concatenate((np.ones(b, dtype=bool), ~legs))]
+    N[:b, b + np.flatnonzero(legs)] = -C[:b] @ linear_algebra.pinv(C_l)
+    rows: Array = N / np.linalg.norm(N, axis=1, keepdims=True)
+    return rows
 
 
 class _Builder:
@@ -131,20 +163,9 @@ class _Builder:
         self._table, self._rows, self._joints = table, rows, np.flatnonzero(with_tau)
         self.candidates = CandidateColumns(robot, robot.links_matching(("*",), "the robot"))
         self.slopes = GeometrySlopes(setup)
-        self._carried: dict[int, Array] = {}
-        self.carried = False  # whether the efforts of the legs show the forces of the contacts
 
-    def chosen(self, kept: Indices) -> Indices:
-        """Return the windows that are used; of unknown contact forces those that the efforts show, if any."""
-        if not self._table.robot.n_base or self._table.measures_wrenches:
-            return kept
-        found = {i: self._base_rows(i) for i in kept.tolist()}
-        self._carried = {i: N for i, N in found.items() if N is not None}
-        self.carried = len(self._carried) > max(FEWEST, len(kept) // 2)
-        return np.array(list(self._carried)) if self.carried else kept
-
-    def window(self, i: int) -> tuple[Array, ...]:
-        """Return left, measured and all columns of a window, in the order of `ForceRows`."""
+    def window(self, i: int, N: Array | None) -> tuple[Array, ...]:
+        """Return left, measured and all columns of a window, in the order of `ForceRows`, projected by N."""
         table, s, rows, b = self._table, self._table.signals, self._rows, self._table.robot.n_base
         nv, measured = len(rows), self._table.measures_wrenches
         dq, ddq, joints, k = s.dq[i], s.ddq[i], self._joints, np.arange(len(self._joints))
@@ -154,10 +175,10 @@ class _Builder:
         )
         acting[b + joints] = s.tau[i, joints]
         J = table.jacobians[i]
-        pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(s.wrenches[i]))
+        pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(s.wrenches[i]))[:, : None if measured else 0]
         predicted = table.force[i] - pushed.sum(axis=1)  # without the noise of the efforts
         gains[b + joints, k] = predicted[b + joints]
-        acting = acting + pushed.sum(axis=1) if measured else acting
+        acting = acting + pushed.sum(axis=1)
         gravity = np.zeros((nv, 0)) if b else gravity_columns(table.robot.setup.robot, s.q[i])
         columns = [
             acting - table.force[i],
@@ -166,34 +187,14 @@ class _Builder:
             friction,
             gains,
             pushed,
-            J.reshape(-1, nv).T,
+            J.reshape(-1, nv).T[:, : None if measured else 0],
             gravity,
             self._geometry(i),
         ]
         chosen = [array[rows] for array in columns]
-        if b and not measured:
-            N = self._carried[i] if self.carried else unmoved(table.contact_columns[i][rows]).T
+        if N is not None:
             chosen = [np.tensordot(N, array, axes=1) for array in chosen]
-        if not measured:
-            chosen[5], chosen[6] = chosen[5][:, :0], chosen[6][:, :0]
         return tuple(chosen)
-
-    def _base_rows(self, i: int) -> Array | None:
-        """Return the rows of the base with the contact forces that the efforts of the legs show.
-
-        Joints that move no contact have rows of their own. Each row has the length one: where a leg is nearly
-        straight, the force by its efforts is uncertain. None where the efforts do not show all forces.
-        """
-        C, b = self._table.contact_columns[i][self._rows], self._table.robot.n_base
-        legs = np.abs(C[b:]).max(axis=1) > 0.0
-        C_l = C[b:][legs]
-        if linear_algebra.svd(C_l)[1][-1] < SINGULAR or len(C_l) < C_l.shape[1]:
-            return None
-        m = len(C)
-        N = np.eye(m)[np.concatenate((np.ones(b, dtype=bool), ~legs))]
-        N[:b, b + np.flatnonzero(legs)] = -C[:b] @ linear_algebra.pinv(C_l)
-        rows: Array = N / np.linalg.norm(N, axis=1, keepdims=True)
-        return rows
 
     def _geometry(self, i: int) -> Array:
         """Columns of the geometry; contact wrenches that are not measured are those of least squares."""
@@ -210,16 +211,27 @@ class _Builder:
 
 
 def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return what the feet say: all stand on one level, but for a slope of the ground."""
-    joints, found = [table.robot.names.index(name) for name in turning], heights(table)
-    if found is None:
+    """Return what the feet say: all stand on one level, but for a slope of the ground.
+
+    A foot stands when it is lowest along the specific force: from the 70 % to the 90 % quantile.
+    """
+    joints, k, b = [table.robot.names.index(n) for n in turning], table.points_B.shape[1], table.robot.n_base
+    if gravity_pair(table) is None or k < 2:
         return np.zeros(0), np.zeros((0, len(joints)))
-    k, b = len(found.off), table.robot.n_base
-    columns, f_B = np.zeros((k, 3 + len(joints))), np.nanmean(table.f_B, axis=0)
+    f_B, f_I = np.nanmean(table.f_B, axis=0), np.nanmean(table.signals.f, axis=0)
+    size = max(float(np.linalg.norm(f_B)), 1e-9)
+    depth = -table.points_B @ f_B / size
+    order, count = np.argsort(depth, axis=0), max(1, table.size // 10)
+    rows = order[-3 * count : -count or None].T
+    middle = np.array([table.points_B[r, i].mean(axis=0) for i, r in enumerate(rows)])
+    deep = np.array([depth[r, i].mean() for i, r in enumerate(rows)])
+    across = middle - middle.mean(axis=0)
+    across -= np.outer(across @ f_B, f_B) / size**2
+    P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
+    white, columns = linear_algebra.inv(linear_algebra.cholesky(P)), np.zeros((k, 3 + len(joints)))
     # the force turns by phi in axes of the IMU
-    turned = np.cross(np.eye(3), np.nanmean(table.signals.f, axis=0)) @ np.nanmean(table.R_BI, axis=0).T
-    columns[:, :3] = -found.middle @ turned.T / max(float(np.linalg.norm(f_B)), 1e-9)
-    for i, r in enumerate(found.rows):
+    columns[:, :3] = -middle @ (np.cross(np.eye(3), f_I) @ np.nanmean(table.R_BI, axis=0).T).T / size
+    for i, r in enumerate(rows):
         moved = np.einsum("nij,njv->iv", table.rotations_BF[r, i], table.jacobians[r, i, :3]) / len(r)
-        columns[i, 3:] = -(found.up @ moved[:, b:])[joints]
-    return found.white @ found.off, -found.white @ columns
+        columns[i, 3:] = -(f_B / size @ moved[:, b:])[joints]
+    return white @ (deep - deep.mean()), -white @ columns

@@ -24,19 +24,22 @@ from inertial_estimation.diagnosis.parts import (
     torque_columns,
     whole_body_rows,
 )
-from inertial_estimation.diagnosis.table import Change, Robot, Table, diagonal, exchange, rms
+from inertial_estimation.diagnosis.table import DOWN, Change, Gravity, Robot, Table, exchange, rms
 from inertial_estimation.inputs.config import JOINT_UNITS
 from inertial_estimation.inputs.joints import JOINTS
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.predicted_forces import gravity_columns
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import DEGREES
 
 Mask: TypeAlias = NDArray[np.bool_]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 AWAY = 0.05  # rms position, or difference of two, from which a sign or an exchange shows [rad]
-GEAR, LARGEST_FACTOR = 3.0, 5.0  # factors of a velocity, and of an effort of unknown contact forces, ...
-COMMON = 1.6  # ... and of efforts that no tolerance explains
+TILTED = 5.0  # angle of a base that is no tolerance [deg]
+GEAR = 3.0  # factor of a velocity that no tolerance explains, ...
+COMMON = 1.6  # ... and of efforts
 UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
-SURE_SIGMAS = 10.0  # of a factor of torques that do not stand out from friction
 HALF = math.sqrt(0.5)  # rms of what is left where half of the power is explained
 OF_FORCES = ("wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
@@ -89,18 +92,19 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
                 said = f"{where} were off by {turns:+d} turn(s)"
                 yield positions(said, remedy, change, price, float(beyond[j]), "rad", fix=fix)
         if rms(q)[j] > AWAY and _fits(robot, j, -high[j], -low[j]):
-            opposite = diagonal(n, {j: -1.0})
+            opposite = np.diag(1.0 - 2.0 * np.eye(n)[j])
             said, change = f"'{names[j]}' had the other sign", Change(position=opposite, velocity=opposite)
             remedy = "correct its sign in the driver, or the axis of the joint in the description"
             yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
-    yield from _exchanged_limbs(table) if odd.any() else ()
+    orders = [*_exchanged_limbs(table)] if odd.any() else []
     for i, j in _pairs(odd):
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
         if fits and rms(q[:, i] - q[:, j], None) > AWAY:
-            E, said = exchange(n, i, j), f"'{names[i]}' and '{names[j]}' were exchanged"
-            remedy = "check the order of names and values in the driver of joint_states"
-            change = Change(position=E, velocity=E, effort=E)
-            yield Hypothesis("joint order", names[i], said, remedy, change, 3.0)
+            orders.append((exchange(n, i, j), names[i], f"'{names[i]}' and '{names[j]}'"))
+    remedy = "check the order of names and values in the driver of joint_states"
+    for E, subject, exchanged in orders:
+        change, said = Change(position=E, velocity=E, effort=E), f"{exchanged} were exchanged"
+        yield Hypothesis("joint order", subject, said, remedy, change, 3.0)
 
 
 def _pairs(odd: Mask) -> Iterator[tuple[int, int]]:
@@ -109,8 +113,8 @@ def _pairs(odd: Mask) -> Iterator[tuple[int, int]]:
     return ((i, j) for i, j in pairs if odd[i] or odd[j])
 
 
-def _exchanged_limbs(table: Table) -> Iterator[Hypothesis]:
-    """Yield that limbs of equal length, which end in contacts, have each other's names: two, or two pairs."""
+def _exchanged_limbs(table: Table) -> Iterator[tuple[Array, str, str]]:
+    """Yield orders in which limbs of equal length that end in contacts are exchanged: two, or two pairs."""
     robot, moved = table.robot, np.abs(table.jacobians[..., table.robot.n_base :]).max(axis=(0, 2)) > 0.0
     n, contacts = len(robot.names), robot.setup.contact_names
     limbs = [np.flatnonzero(row) for row in moved & (moved.sum(axis=0) == 1)]
@@ -122,10 +126,8 @@ def _exchanged_limbs(table: Table) -> Iterator[Hypothesis]:
         order = np.arange(n)
         for i, j in chosen:
             order[limbs[i]], order[limbs[j]] = limbs[j], limbs[i]
-        E, said = np.eye(n)[order], " and ".join(f"'{contacts[i]}' and '{contacts[j]}'" for i, j in chosen)
-        change, words = Change(position=E, velocity=E, effort=E), f"the joints of {said} were exchanged"
-        remedy = "check the order of names and values in the driver of joint_states"
-        yield Hypothesis("joint order", robot.names[limbs[chosen[0][0]][0]], words, remedy, change, 3.0)
+        exchanged = " and ".join(f"'{contacts[i]}' and '{contacts[j]}'" for i, j in chosen)
+        yield np.eye(n)[order], robot.names[limbs[chosen[0][0]][0]], f"the joints of {exchanged}"
 
 
 def _fits(robot: Robot, j: int, low: float, high: float, margin: float = TURN_MARGIN) -> bool:
@@ -133,7 +135,7 @@ def _fits(robot: Robot, j: int, low: float, high: float, margin: float = TURN_MA
 
 
 def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
-    """Yield units, signs and orders of the velocities that leave much, of each joint and of all.
+    """Yield units and signs of the velocities that leave much, of each joint and of all.
 
     The factor is that of least squares; a unit near it is what is said.
     """
@@ -155,12 +157,9 @@ def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
         if subject == JOINTS and unit in JOINT_UNITS:
             remedy = f"the driver must send rad/s, or name {unit} in joint_states.units"
             fix = Fix(parameters={"joint_states.units": [unit]})
-        change = Change(velocity=diagonal(n, dict.fromkeys(chosen.tolist(), 1.0 / units.get(unit, k))))
+        gains = np.where(np.isin(np.arange(n), chosen), 1.0 / units.get(unit, k), 1.0)
+        change = Change(velocity=np.diag(gains))
         yield about(subject, words, remedy, change, 2.0 - (subject == JOINTS), k, fix=fix)
-    for i, j in itertools.combinations(unlike, 2):
-        words = f"the velocities of '{names[i]}' and '{names[j]}' were exchanged"
-        remedy = "check their order in the driver; or set inputs.joint_velocity: derived"
-        yield about(names[i], words, remedy, Change(velocity=exchange(n, i, j)), 3.0, fix=derived)
 
 
 def _scaled(
@@ -207,15 +206,44 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
         return
     words = "the torques of gravity were missing in all efforts"
     remedy = "external or compensated torques of a driver? Masses need the measured torques: record those"
-    change = Change(without_gravity=True)
-    how: dict[str, Any] = {"parts": OF_EFFORTS, "exact": False, "leaves": 1.0}
-    yield Hypothesis("efforts without gravity", JOINTS, words, remedy, change, 3.0, **how)
+    how: dict[str, Any] = {"parts": OF_EFFORTS, "exact": False}
+    change = Change(gravity=(0.0, 0.0, 0.0))
+    yield Hypothesis("efforts without gravity", JOINTS, words, remedy, change, 3.0, leaves=1.0, **how)
+    if (gravity := _gravity(table)) is not None:
+        x, y, z = gravity
+        angle = math.degrees(math.acos(-z / STANDARD_GRAVITY))
+        words = (
+            f"the base were tilted by {angle:.0f} deg, gravity ({x:.2f}, {y:.2f}, {z:.2f}) m/s^2 in its axes"
+        )
+        remedy = "is the base mounted as described? Correct the rpy of the joint that fixes it"
+        change = Change(gravity=gravity)
+        if angle > TILTED:
+            yield Hypothesis("base mounting", "description", words, remedy, change, 3.0, angle, "deg", **how)
+
+
+def _gravity(table: Table) -> Gravity | None:
+    """Return gravity in the axes of a fixed base by which the efforts fit best; None without any.
+
+    Predicted torques are linear in it; its size is known.
+    """
+    columns = torque_columns(table)
+    if columns is None:
+        return None
+    y, X, _prior, joints, rows, size = columns
+    q, robot = table.signals.q[rows], table.robot.setup.robot
+    G = np.array([gravity_columns(robot, one)[joints] for one in q])
+    left = (y - X[:, :, 0]) * size + G @ (
+        DOWN if table.sent.gravity is None else np.array(table.sent.gravity)
+    )
+    g = linear_algebra.pinv(G.reshape(-1, 3), 1e-3) @ left.ravel()
+    x, y, z = (STANDARD_GRAVITY / max(float(np.linalg.norm(g)), 1e-9) * g).tolist()
+    return x, y, z
 
 
 def _factors(table: Table) -> tuple[float, Array]:
     """Return the factor of most efforts, and those of each, shape (n,); NaN where it is not known.
 
-    Without known contact forces they are those with which the efforts carry weight and motion together.
+    Without known contact forces it is that with which the efforts carry weight and motion together.
     """
     single, common = np.full(len(table.robot.names), np.nan), math.nan
     if (columns := torque_columns(table)) is not None:
@@ -223,20 +251,13 @@ def _factors(table: Table) -> tuple[float, Array]:
         wide = np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:]))
         fit, predicted = most_probable(y, X, EXPECTED, wide), rms(X[:, :, 0]) * size
         k, sigma = fit.x[:, 0], np.sqrt(fit.covariance[:, 0, 0])
-        strong = predicted > table.robot.stiction(float(predicted.max(initial=0.0)))[joints]
-        off = np.maximum(np.abs(k), np.abs(k - 1.0))  # a factor that is nearly zero is known, too
-        known = ((strong & (off > SIGMAS * sigma)) | (np.abs(k) > SURE_SIGMAS * sigma)) & (k != 0.0)
+        # Of torques that stand out from stiction a factor of nearly zero is known, too.
+        strong = predicted > table.robot.stiction(float(predicted.max()))[joints]
+        known = np.maximum(np.abs(k), strong * np.abs(k - 1.0)) > SIGMAS * sigma
         single[joints[known]] = k[known]
-        if known.any():
-            median = math.exp(float(np.median(np.log(np.abs(k[known])))))
-            common = math.copysign(median, float(np.median(np.sign(k[known]))))
+        common = float(np.median(k[known])) if known.any() else common
     elif (rows := whole_body_rows(table)) is not None:
         common = float(np.sum(rows.acted**2)) / max(abs(float(np.sum(rows.acted * rows.needed))), 1e-9)
-        tau = rows.torques * rows.tau[:, None]
-        left = rows.needed[..., None] - rows.acted[..., None] + tau
-        gains = np.sum(left * tau, axis=(0, 1)) / np.maximum(np.sum(tau**2, axis=(0, 1)), 1e-12)
-        known = np.abs(np.log(np.maximum(np.abs(gains), 1e-12))) > math.log(LARGEST_FACTOR)
-        single[known] = 1.0 / np.where(gains[known] == 0.0, np.nan, gains[known])
     return common, single
 
 

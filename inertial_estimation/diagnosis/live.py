@@ -120,11 +120,7 @@ class LiveChecks:
             self._rows.push(kept, times[new], joint_rows(taken, joints.columns) if name == JOINTS else taken)
         if self._rows.duration_s < SPAN_S - 2e-9 * SLACK_NS:
             return
-        self._rows.notes = {kept: self._notes(name) for name, kept in names.items()}
+        self._rows.notes = {kept: StreamNotes.of(self._inputs.streams[name]) for name, kept in names.items()}
         streams = self._rows.streams()
         if streams is not None:
             self._pending = execute(partial(judged, streams, *self._robot))
-
-    def _notes(self, name: str) -> StreamNotes:
-        stream = self._inputs.streams[name]
-        return StreamNotes.of(stream)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.diagnosis.causes import LINK, OF_ROBOT, SPIN, WHOLE, WRENCH, Cause, Kind
-from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN, SIGMAS
+from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
 from inertial_estimation.diagnosis.finding import (
     NO_FIX,
     Finding,
@@ -105,7 +105,7 @@ def mass_findings(report: MassReport | None, named: Collection[Kind]) -> Iterato
         yield cannot_tell(WHOLE.check, "description", f"{report.why}: mend what else is unusual first")
     elif not {*named} - {SPIN}:
         yield _weighed(report.fit, report.rows)
-    yield _informed(report.fit, report.rows)
+    yield _informed(report)
 
 
 def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
@@ -129,32 +129,20 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
         said = f"{share * total:+.3g} kg ({amount}) by the contact forces{place}"
         remedy = "weigh the robot; a load or a part that the description lacks, or the scale of its sensors?"
         return Finding(WHOLE.check, "description", Verdict.WARN, share * total, "kg", said, remedy)
-    if not known and not _informed_links(fit, rows):
-        why = "the recording informs no mass: move slowly through other postures, or measure contact forces"
-        return cannot_tell(WHOLE.check, "description", why)
-    if known and not rows.n_base and abs(whole.size) > max(WHOLE.matters, SIGMAS * whole.sigma):
-        why = f"{whole.words} fit better, but explain only {100 * whole.seen.explained:.0f} % of what is off"
-        return cannot_tell(WHOLE.check, "description", why)
     all_of_them = f"all masses together {amount}" if known else "their sum is not determined"
     said = f"no single change of the {total:.4g} kg explains the forces better; {all_of_them}"
     return Finding(WHOLE.check, "description", Verdict.OK, share if known else 0.0, "", said)
 
 
-def _informed_links(fit: ForceFit, rows: ForceRows) -> list[str]:
-    return [
-        link
-        for link, mass in zip(rows.links, rows.masses, strict=True)
-        if fit.mass_sigma[link] < LINK.matters * mass
-    ]
-
-
-def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
+def _informed(report: MassReport) -> Finding:
     """Say of which links the recording informs the mass."""
-    informed, share = _informed_links(fit, rows), f"{100 * LINK.matters:.0f} %"
-    rest = [link for link in rows.links if link not in informed]
+    sigmas, share = report.fit.mass_sigma, f"{100 * LINK.matters:.0f} %"
+    informed = [link for link, mass in report.masses.items() if sigmas[link] < LINK.matters * mass]
+    rest = [link for link in report.masses if link not in informed]
     if not informed:
         why = f"of no link is the mass determined to {share}, even if only it were unknown"
-        return cannot_tell("informed links", "description", why)
+        remedy = "move slowly through other postures, or measure contact forces"
+        return cannot_tell("informed links", "description", why, remedy)
     said = f"each by itself, the masses of {listing(informed, limit=8)} are determined to {share}"
     said += f"; those of {listing(rest, limit=8)} are not" if rest else ""
     return Finding("informed links", "description", Verdict.OK, float(len(informed)), "links", said)

@@ -27,6 +27,7 @@ from inertial_estimation.diagnosis.table import Indices, Table, rms
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.measurement_rows import unmoved
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skews
@@ -55,8 +56,6 @@ STANDING, LOADED = 0.05, 0.12  # speed along the line of two standing feet [m/s]
 GRAVITY, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; most log odds of one sentence
 MOUNTED = math.radians(7.0)  # deviation of the ground's normal from the vertical, slope and posture
 CARRIED = 0.1  # of the weight on the contacts, below which the robot hangs
-LEVEL = 0.02  # deviation of the heights of standing feet [m]
-TILT = math.radians(5.0)  # of the ground
 BEYOND, FAR = 0.2, 0.8  # beyond its limits [rad]: rounded ones; what no zero explains
 BEYOND_ODDS, FAR_ODDS = 3.0, 20.0
 FAST = 5.0  # times the largest speed, which no joint has
@@ -114,7 +113,6 @@ class RateRows(NamedTuple):
     y: Array  # shape (R, 3)
     A: Array  # shape (R, 3, 3)
     rows: Indices  # windows they belong to, shape (R,)
-    weight: Array  # share with which each counts, shape (R,)
 
 
 def rate_rows(table: Table) -> RateRows | None:
@@ -132,9 +130,7 @@ def rate_rows(table: Table) -> RateRows | None:
     known = np.isfinite(y).all(axis=1) & np.isfinite(A).all(axis=(1, 2))
     if known.sum() < FEWEST:
         return None
-    times, count = np.unique(rows[known], return_counts=True)
-    weight = 1.0 / count[np.searchsorted(times, rows[known])]
-    return RateRows(y[known], A[known], rows[known], weight)
+    return RateRows(y[known], A[known], rows[known])
 
 
 def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
@@ -153,7 +149,8 @@ def _soles(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
 def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
     found = [(np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros(0, dtype=np.int64))]
     for i, j in itertools.combinations(range(table.points_B.shape[1]), 2):
-        d, change, along = _apart(table, i, j)
+        d, change = (x[:, i, :3] - x[:, j, :3] for x in (table.points_B, table.sliding))
+        along = np.abs(np.sum(d * change, axis=1)) / np.maximum(np.linalg.norm(d, axis=1), 1e-6)
         stand = along < STANDING
         if loads is not None:
             stand = (loads[:, i] > LOADED) & (loads[:, j] > LOADED) & (along < 4.0 * STANDING)
@@ -161,23 +158,6 @@ def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
         found.append((change[rows], skews(d[rows]), rows))  # d x w = -w x d
     y, A, rows = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return y, A, rows
-
-
-def _apart(table: Table, i: int, j: int) -> tuple[Array, Array, Array]:
-    """Return distance of two contacts, its change in base axes, and the speed at which its length changes."""
-    d, change = table.points_B[:, i] - table.points_B[:, j], table.sliding[:, i, :3] - table.sliding[:, j, :3]
-    return d, change, np.abs(np.sum(d * change, axis=1)) / np.maximum(np.linalg.norm(d, axis=1), 1e-6)
-
-
-def standing(table: Table) -> Array:
-    """Return which contacts stand, by their loads or by each other, shape (N, k)."""
-    if table.loads is not None:
-        return np.asarray(table.loads > LOADED)
-    k = table.points_B.shape[1]
-    stands = np.full((table.size, k), k == 1)
-    for i, j in itertools.combinations(range(k), 2):
-        stands[:, [i, j]] |= (_apart(table, i, j)[2] < STANDING)[:, None]
-    return stands
 
 
 def rotation(table: Table) -> Part | None:
@@ -189,19 +169,17 @@ def rotation(table: Table) -> Part | None:
     known = np.isfinite(w).all(axis=1)
     if known.sum() < FEWEST:
         return None
-    y, A, w, weight = rows.y[known], rows.A[known], w[known], np.sqrt(rows.weight[known])
+    y, A, w = rows.y[known], rows.A[known], w[known]
     left = y - np.einsum("rij,rj->ri", A, w)
     variance = max(float(np.mean(left**2)), 1e-12) / INDEPENDENT
     left = without(left, RATE_BIAS * A, variance)  # but for a bias of the gyroscope
     p = y - left
-    size = math.sqrt(3.0 * float(np.mean(np.sum(A**2, axis=(1, 2)))) / 9.0)
-    a, b = (float(np.sqrt(np.sum((weight[:, None] * x) ** 2) / max(np.sum(weight**2), 1e-9))) for x in (y, p))
-    if max(a, b) < RATE_BIAS * size:
+    a, b = (float(rms(np.linalg.norm(x, axis=1))) for x in (y, p))
+    if max(a, b) < RATE_BIAS * float(rms(A, None)) * math.sqrt(3.0):
         return None
-    size = typical(np.linalg.norm(left, axis=1), weight)
+    size = typical(np.linalg.norm(left, axis=1))
     share = min(size / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
-    count = float(np.sum(weight**2))
-    return one(2.0 * log_share(share, count, RATE_FLOOR), share)
+    return one(2.0 * log_share(share, len(np.unique(rows.rows[known])), RATE_FLOOR), share)
 
 
 def gravity_size(table: Table) -> Part | None:
@@ -219,7 +197,7 @@ def specific_force(table: Table) -> float | None:
     known = np.isfinite(f).all(axis=1)
     if not table.robot.n_base or known.sum() < FEWEST:
         return None
-    rest = known & (table.speed < SLOW)
+    rest = known & (np.abs(table.signals.dq).max(axis=1, initial=0.0) < SLOW)
     if rest.sum() >= FEWEST:
         return float(np.median(np.linalg.norm(f[rest], axis=1)))
     # Accelerations cancel in the mean where the base hardly turns, and add to the norm where it does.
@@ -234,17 +212,13 @@ def ground_normal(table: Table) -> Array | None:
     """
     if not table.robot.n_base or not table.points_B.shape[1] or (table.measures_wrenches and hangs(table)):
         return None
-    loads = table.loads
+    share = np.ones(table.points_B.shape[:2]) if table.loads is None else np.nan_to_num(table.loads)
     if not table.points:
         normals = np.einsum("nkij,kj->nki", table.rotations_BF, table.robot.normals_F)
-        share = np.full(normals.shape[:2], 1.0) if loads is None else np.nan_to_num(loads)
         mean: Array = np.einsum("nk,nki->i", share, normals)
     else:
-        middle = table.points_B.mean(axis=0)
-        if loads is not None:
-            w = np.nan_to_num(loads)
-            w = np.where(w > LOADED, w, 0.0) + 1e-9
-            middle = np.einsum("nk,nki->ki", w, table.points_B) / w.sum(axis=0)[:, None]
+        w = np.where(share > LOADED, share, 0.0) + 1e-9
+        middle = np.einsum("nk,nki->ki", w, table.points_B) / w.sum(axis=0)[:, None]
         centred = middle - middle.mean(axis=0)
         _values, vectors = linear_algebra.eigh(centred.T @ centred)
         mean = vectors[:, 0]
@@ -319,7 +293,7 @@ def balance(table: Table) -> Part | None:
     needed, carried, zeros = rows
     left = needed - carried
     left = without(left, zeros, max(float(np.mean(left**2)), BALANCE_FLOOR**2) / 4.0)
-    size = typical(np.linalg.norm(left, axis=1), np.ones(len(left)))
+    size = typical(np.linalg.norm(left, axis=1))
     share = size / max(float(rms(np.linalg.norm(carried, axis=1), None)), 1.0)
     return one(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(left), BALANCE_FLOOR), share)
 
@@ -365,15 +339,8 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices,
 EXPECTED = np.array([1.0] + [0.0] * 8)
 
 
-class TorqueFit(NamedTuple):
-    """How well the effort of each joint agrees with its predicted torque."""
-
-    logs: Array  # logarithms of the probability, shape (n,)
-    left: Array  # shares that are left unexplained, shape (n,)
-
-
-def torque_fit(table: Table) -> TorqueFit | None:
-    """Compare efforts with torques of the description and friction, where contact forces are known.
+def torques(table: Table) -> Part | None:
+    """Efforts, and torques of the description with friction, where contact forces are known.
 
     Three models of each joint share its probability: predictions that are right as they are; with tolerances
     and friction; and, less likely a priori, with any smooth function of the joint's own position and velocity
@@ -401,9 +368,9 @@ def torque_fit(table: Table) -> TorqueFit | None:
         X = np.concatenate((X[:, odd], own), axis=2)
         springs = _dissipating(y[:, odd], X, np.append(EXPECTED, zeros), wide, dq[:, odd])
         logs[odd] = np.logaddexp(logs[odd], springs.log - UNMODELLED)
-    found = TorqueFit(*np.zeros((2, table.signals.q.shape[1])))
-    found.logs[joints], found.left[joints] = logs, np.minimum(left, 2.0)
-    return found
+    every = np.zeros(len(table.robot.names))
+    every[joints] = np.minimum(left, 2.0)
+    return Part(float(logs.sum()), every)
 
 
 def _dissipating(y: Array, X: Array, mean: Array, prior: Array, dq: Array) -> Fit:
@@ -437,19 +404,12 @@ def _own_functions(table: Table, rows: Indices, joints: Indices) -> Array:
     return np.concatenate((shapes, (v * np.abs(v))[..., None]), axis=2)
 
 
-def torques(table: Table) -> Part | None:
-    """Efforts, and torques of the description with friction, where contact forces are known."""
-    fit = torque_fit(table)
-    return None if fit is None else Part(float(fit.logs.sum()), fit.left)
-
-
 class WholeBody(NamedTuple):
     """What no contact force changes: N S' tau, N (M a + c), and N S' of unit torques."""
 
     acted: Array  # shape (N, m)
     needed: Array  # shape (N, m)
     torques: Array  # shape (N, m, n)
-    tau: Array  # efforts [Nm], shape (N, n)
     dq: Array  # shape (N, n)
 
 
@@ -462,11 +422,9 @@ def whole_body_rows(table: Table) -> WholeBody | None:
     if len(rows) < FEWEST or not np.abs(s.tau[rows]).max() > 0.0:
         return None
     part = table.at(rows)
-    N, tau = part.free, part.signals.tau
-    S = N[:, :, b:]
-    return WholeBody(
-        np.einsum("nmj,nj->nm", S, tau), np.einsum("nmv,nv->nm", N, part.force), S, tau, part.signals.dq
-    )
+    N = unmoved(part.contact_columns).transpose(0, 2, 1)
+    S, needed = N[:, :, b:], np.einsum("nmv,nv->nm", N, part.force)
+    return WholeBody(np.einsum("nmj,nj->nm", S, part.signals.tau), needed, S, part.signals.dq)
 
 
 def whole_body(table: Table) -> Part | None:
@@ -482,47 +440,8 @@ def whole_body(table: Table) -> Part | None:
     Z = (rows.torques * (np.tanh(rows.dq / SLOW) * limit)[:, None]).reshape(rows.needed.size, -1) / size
     y = ((rows.acted - rows.needed) / size).ravel()
     fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
-    left = rms((y - Z @ fit.x[0]).reshape(rows.needed.shape), 1)
-    share = typical(left, np.ones(len(left)))
+    share = typical(rms((y - Z @ fit.x[0]).reshape(rows.needed.shape), 1))
     return one(float(fit.log[0]), min(share, 2.0))
-
-
-class Heights(NamedTuple):
-    """Where k feet stand: a foot stands when it is lowest along the specific force."""
-
-    rows: Indices  # windows in which each stands, shape (k, m)
-    up: Array  # in base axes, shape (3,)
-    middle: Array  # of each in the base [m], shape (k, 3)
-    off: Array  # how deep each is below the mean of all [m], shape (k,)
-    white: Array  # takes that to noise of size one, for ground that is level but for a slope, shape (k, k)
-
-
-def heights(table: Table) -> Heights | None:
-    """Return where the feet stand; None where nothing tells."""
-    k = table.points_B.shape[1]
-    if gravity_pair(table) is None or k < 2:
-        return None
-    f_B = table.f_B[np.isfinite(table.f_B).all(axis=1)].mean(axis=0)
-    up = f_B / max(float(np.linalg.norm(f_B)), 1e-9)
-    depth = -table.points_B @ up
-    order, count = np.argsort(depth, axis=0), max(1, table.size // 10)
-    rows = order[-3 * count : -count or None].T  # from the 70 % to the 90 % quantile
-    middle = np.array([table.points_B[r, i].mean(axis=0) for i, r in enumerate(rows)])
-    across = middle - middle.mean(axis=0)
-    across -= np.outer(across @ up, up)
-    P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
-    mean = np.array([depth[r, i].mean() for i, r in enumerate(rows)])
-    white = linear_algebra.inv(linear_algebra.cholesky(P))
-    return Heights(rows, up, middle, mean - mean.mean(), white)
-
-
-def level(table: Table) -> Part | None:
-    """Heights of standing feet: the ground is level but for a slope."""
-    found = heights(table)
-    if found is None:
-        return None
-    size = float(np.linalg.norm(found.white @ found.off))
-    return one(-min(0.5 * size**2, FARTHEST), min(size / 5.0, 1.0))
 
 
 class Compared(NamedTuple):
@@ -555,7 +474,6 @@ PARTS: Mapping[str, Compared] = {
     "rotation": Compared(
         *(rotation, "angular rate and rotation over the feet", "gyroscope axes", IMU, STILL, 0.7, 0.7)
     ),
-    "heights of the feet": Compared(level, "heights of the standing feet", is_share=False),
     "wrenches": Compared(
         *(balance, "contact wrenches, weight and motion", "sensor axes", WRENCHES, "", 0.3, 0.3),
         agrees=BALANCED,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.agreement import excessive_efforts, lacks_gravity
+from inertial_estimation.diagnosis.agreement import EXCESS, excess_of_efforts, lacks_gravity
 from inertial_estimation.diagnosis.causes import LINK, OFFSET, SPIN, TURNED, WHOLE, Cause
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
@@ -30,7 +30,7 @@ from inertial_estimation.diagnosis.hypotheses import (
 from inertial_estimation.diagnosis.load_change import load_hypotheses, mass_hypotheses
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
 from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
-from inertial_estimation.diagnosis.table import Change, Load, Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, spread
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
@@ -54,28 +54,13 @@ class Tried(NamedTuple):
     parts: dict[str, Part]
 
 
-class Named(NamedTuple):
-    """What is named next."""
-
-    finding: Finding | None  # None: a mass, which is assumed until all masses are judged
-    change: Change  # that mends it
-    exact: bool = True  # whether efforts, and masses, can be judged after it
-
-
-class Found(NamedTuple):
-    """What a search leaves."""
-
-    findings: list[Finding]  # of causes
-    signals: Signals  # mended
-    delays: dict[str, Delay]  # of the mended signals, by check
-    masses: MassReport | None  # what the forces say; None where they were not judged
-    more: list[Finding]  # what else they say, or why they were not judged
-
-
 def search(
     signals: Signals, robot: Robot, config: RobotGeometryConfig, streams: Sequence[Finding] = ()
-) -> Found:
+) -> tuple[list[Finding], list[Finding], Signals, dict[str, Delay], MassReport | None]:
     """Find what is wrong and mend it: sensors and loads, the most certain first, then what forces alone show.
+
+    Returned are the causes, what else the forces say, and the mended signals with what is left of delays;
+    last what the forces say of all causes, None where they were not judged.
 
     A mass that is the most probable cause is assumed, so that errors of the sensors can be found in addition;
     all masses are judged together at the end. Forces are judged where nothing spoils them, as what was found
@@ -85,21 +70,21 @@ def search(
     found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
     for _round in range(ROUNDS):
         table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
-        named = _by_parts(table, delays, config, spoiled)
-        if named is None:
+        one, finding = _by_parts(table, delays, config, spoiled)
+        if one is None:
             break
-        signals = named.change.of(signals)
-        if named.finding is not None:
-            found.append(named.finding)
-            spoiled = spoiled if named.exact else f"{named.finding.check} of {named.finding.subject}"
+        signals = one.change.of(signals)
+        if finding is not None:
+            found.append(finding)
+            spoiled = spoiled if one.exact else f"{one.check} of {one.subject}"
         else:
             assumed.append(signals.loads[-1])
         delays = delays_of(signals, robot)
     signals = replace(signals, loads=tuple(load for load in signals.loads if load not in assumed))
     if spoiled := next(_silent(table, streams), spoiled):
         why = f"they rely on what is not known exactly: {spoiled}"
-        return Found(found, signals, delays, None, [cannot_tell(WHOLE.check, "description", why)])
-    sensors, reports = {one.subject for one in found if one.check in REFINED}, []
+        return found, [cannot_tell(WHOLE.check, "description", why)], signals, delays, None
+    sensors, reports = {finding.subject for finding in found if finding.check in REFINED}, []
     by_forces = list[Cause]()
     for _round in range(ROUNDS):
         report = mass_report(robot.table(signals.at(force_windows(signals))))
@@ -107,7 +92,7 @@ def search(
         if report is None or not report.group:
             break
         best = report.group[0]
-        if any(_is_rest(best, one) for one in by_forces):
+        if any(_is_rest(best, cause) for cause in by_forces):
             break
         finding, change = report.named(robot, config)
         signals = change.of(signals)
@@ -115,8 +100,8 @@ def search(
         found += [finding] if finding.check not in REFINED or finding.subject not in sensors else []
         if best.kind not in (LINK, SPIN):
             break
-    kinds = [one.kind for one in by_forces]
-    return Found(found, signals, delays, reports[0], [*mass_findings(reports[-1], kinds)])
+    kinds = [cause.kind for cause in by_forces]
+    return found, [*mass_findings(reports[-1], kinds)], signals, delays, reports[0]
 
 
 def _is_rest(cause: Cause, named: Cause) -> bool:
@@ -136,14 +121,17 @@ def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:
     yield from (f"the position of {joint}, which is unknown" for joint in table.sent.held)
     if lacks_gravity(table):
         yield "specific force without gravity"
-    if by_efforts and not np.nan_to_num(table.signals.tau).any():
-        yield "efforts that are zero"
+    if excess_of_efforts(table) > EXCESS:
+        yield "efforts far beyond what is needed"
 
 
 def _by_parts(
     table: Table, delays: Mapping[str, Delay], config: RobotGeometryConfig, spoiled: str
-) -> Named | None:
-    """Return the most probable hypothesis about the sensors, if it is certain."""
+) -> tuple[Hypothesis | None, Finding | None]:
+    """Return the most probable hypothesis about the sensors and its finding, if it is certain.
+
+    A mass has no finding: it is assumed until all masses are judged.
+    """
     before = judged(table)
     tried = _tried(table, before, delays, config)
     if "effort" in spoiled:  # which are only about right
@@ -153,11 +141,10 @@ def _by_parts(
         alike = [one for one in tried if one.odds > near]
         best = min(alike, key=lambda one: (one.hypothesis.price, -one.odds))
         if best.hypothesis.check == LINK.check and best.odds > CERTAIN:
-            return Named(None, best.hypothesis.change)
+            return best.hypothesis, None
         if _accepted(best, before):
-            return Named(_named(best, alike, before), best.hypothesis.change, best.hypothesis.exact)
-    excess = [] if spoiled else excessive_efforts(table, before)
-    return Named(excess[0], Change(), exact=False) if excess else None
+            return best.hypothesis, _named(best, alike, before)
+    return None, None
 
 
 def _hypotheses(
@@ -168,7 +155,7 @@ def _hypotheses(
     worst = dict.fromkeys(PARTS, 0.0) | known
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
-    unlike = max(forces, worst["velocities"], worst["heights of the feet"]) > OFF
+    unlike = max(forces, worst["velocities"]) > OFF
     odd = ~np.isin(table.robot.names, table.sent.held)  # what an error of one or two joints may be about
     if "torques" in parts:
         odd &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)

@@ -14,6 +14,7 @@ from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Strea
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
+from inertial_estimation.spatial.rotations import DEGREES
 
 IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
 WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
@@ -31,7 +32,8 @@ QUANTA = 2000.0  # range of a channel over its quantum, below which it may stand
 COARSE = 4  # channels that vary, from which all of them stand still together only where the sensor is stuck
 FEWEST_JUMPS, LEAST_JUMP = 5, 0.1  # of positions, which are no spikes; share of the range of a joint
 ALTERNATES = 3.0  # least change from one reading to the next, over that to the one after it
-SATURATED, FEWEST_SATURATED = 0.003, 10  # share and number at the largest value
+SATURATED, FEWEST_SATURATED = 0.003, 10  # share and number at the largest value ...
+NEAR, MOSTLY = 0.02, 3.0  # ... times the number that is near it, over the range
 REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
 RIVAL = "another publisher, as a joint_state_publisher? ros2 topic info -v names them; one must end"
 BY_TORQUES = (
@@ -163,19 +165,26 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     return found or [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)], cleaned
 
 
+def _radian(q: Array) -> float:
+    """Return a radian in the unit of positions, which is degrees where most joints are beyond a turn."""
+    return DEGREES if np.median(np.nan_to_num(np.abs(q)).max(axis=0)) > math.tau else 1.0
+
+
 def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
     """Find positions that jump away and back from one joint state to the next: those of two publishers."""
     q, t = joints.values[:, : len(joint_names)], 1e-9 * joints.times_ns
     if len(q) < 3:
         return
+    rad = _radian(q)
 
     def distance(a: Array, b: Array) -> Array:
-        apart: Array = np.abs(np.mod(a - b + math.pi, math.tau) - math.pi)  # of angles, without turns
+        turn = rad * math.tau
+        apart: Array = np.abs(np.mod(a - b + 0.5 * turn, turn) - 0.5 * turn)  # of angles, without turns
         return apart
 
     away = np.minimum(distance(q[1:-1], q[:-2]), distance(q[1:-1], q[2:]))
-    moved = JUMP + 0.5 * LARGEST_ACCELERATION * (t[2:] - t[:-2])[:, None] ** 2 + distance(q[2:], q[:-2])
-    jumps = away > np.maximum(moved, LEAST_JUMP * np.ptp(np.nan_to_num(q), axis=0))  # in whatever unit
+    moved = rad * (JUMP + 0.5 * LARGEST_ACCELERATION * (t[2:] - t[:-2])[:, None] ** 2)
+    jumps = away > np.maximum(moved + distance(q[2:], q[:-2]), LEAST_JUMP * np.ptp(np.nan_to_num(q), axis=0))
     count = int(jumps.any(axis=1).sum())
     if count > max(FEWEST_JUMPS, ODD * len(q)):
         which = listing([joint_names[j] for j in np.flatnonzero(jumps.any(axis=0)).tolist()], limit=6)
@@ -259,17 +268,17 @@ def _stuck(times: NDArray[np.int64], values: Array, *, whole: bool) -> list[tupl
 
 
 def _at_largest(values: Array) -> float:
-    """Return the share of values at the largest or smallest one, 0 where that is usual."""
-    distinct, counts = np.unique(values, return_counts=True)  # in increasing order
-    if len(distinct) < MANY:
-        return 0.0
-    usual = max(SATURATED * len(values), 10 * float(np.median(counts)), 3.0 * float(np.sort(counts)[-2]))
-    count = max(int(counts[-1]) if distinct[-1] > 0.0 else 0, int(counts[0]) if distinct[0] < 0.0 else 0)
-    largest = distinct[-1] if counts[-1] >= counts[0] else distinct[0]
-    near = np.abs(distinct - largest) < 0.02 * np.ptp(distinct)
-    if near.sum() == 1 and len(distinct) < 10 * MANY:
-        return 0.0  # a switch, or steps so coarse that a value may well be the largest one
-    return count / len(values) if count >= FEWEST_SATURATED and count > usual else 0.0
+    """Return the share of values at the largest or smallest one, 0 unless many more are there than near it.
+
+    Of a switch, or of steps so coarse that a value may well be the largest one, none are near.
+    """
+    share, width = 0.0, NEAR * float(np.ptp(values))
+    for end in {max(float(values.max()), 0.0), min(float(values.min()), 0.0)} - {0.0}:
+        away = np.abs(values - end)
+        at, near = int((away == 0.0).sum()), int(((away > 0.0) & (away < width)).sum())
+        if near and at >= FEWEST_SATURATED and at > max(SATURATED * len(values), MOSTLY * near):
+            share = max(share, at / len(values))
+    return share
 
 
 def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
@@ -281,7 +290,7 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
     n, t = len(names), (joints.times_ns - joints.times_ns[0]) / NANOSECONDS
     Q, V = joints.values[:, :n], np.nan_to_num(joints.values[:, n : 2 * n])
     travel = np.cumsum(V * np.diff(t, prepend=t[0])[:, None], axis=0)
-    ranges = np.ptp(Q, axis=0)
+    ranges, rad = np.ptp(Q, axis=0), _radian(Q)
     for j, name in enumerate(names):
         begins, ends = _runs(Q[:, [j]])
         long = (ends - begins >= MANY) & (t[ends - 1] - t[begins] > STUCK_S)
@@ -290,10 +299,10 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
             moved = float(np.ptp(travel[begin:end, j]))
             drift = np.nan_to_num(np.median(np.abs((Q - travel)[k:] - (Q - travel)[: len(t) - k]), axis=0))
             expected = float(drift[j] if 2 * k < len(t) else np.median(drift))
-            others = np.ptp(Q[begin:end], axis=0) > np.maximum(TRAVELS, 0.5 * ranges)
-            if moved > max(MOVED, UNLIKE * expected):
+            others = np.ptp(Q[begin:end], axis=0) > np.maximum(rad * TRAVELS, 0.5 * ranges)
+            if moved > max(rad * MOVED, UNLIKE * expected):
                 moves = f"it moves over {moved:.2g} rad by its velocity"
-            elif ranges[j] > TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * (n - 1):
+            elif ranges[j] > rad * TRAVELS and lasts > SILENT_S and others.sum() > 0.5 * (n - 1):
                 moves = "most others move over half their range"
             else:
                 continue
@@ -304,9 +313,12 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
 
 
 def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
-    """Find efforts that do not change, always or for long, while the joint moves and others change."""
+    """Find efforts that are all zero, or do not change while the joint moves and others change."""
     n, times = len(names), joints.times_ns
     q, tau = joints.values[:, :n], joints.values[:, 2 * n :]
+    if np.isfinite(tau).any() and not np.nan_to_num(tau).any():
+        said, remedy = "the efforts of all joints are exactly zero", "are they measured? Check the driver"
+        yield Finding("effort silent", JOINTS, Verdict.WARN, 0.0, "", said, remedy)
     for j in np.flatnonzero(np.isfinite(tau).any(axis=0)).tolist():
         begins, ends = _runs(tau[:, [j]])
         k = int(np.argmax(ends - begins))

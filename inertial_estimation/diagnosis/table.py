@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -20,7 +20,6 @@ from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
 from inertial_estimation.models.joint_limits import possible_positions, urdf_limits, without_stops
-from inertial_estimation.models.measurement_rows import unmoved
 from inertial_estimation.models.predicted_forces import PredictedForces, gravity_columns
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -28,6 +27,8 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skews
 
 Indices = NDArray[np.int64]
+Gravity: TypeAlias = tuple[float, float, float]  # [m/s^2]
+DOWN = np.array([0.0, 0.0, -STANDARD_GRAVITY])
 STEP_S = 0.02  # between two times
 SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # of the windows of means and parabolas; samples in each
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
@@ -73,7 +74,7 @@ class Signals:
     wrenches: Array  # of each contact in the axes of `axes` [N, Nm], shape (N, k, 6)
     attitude: Array  # orientation of the IMU in level axes of unknown heading, shape (N, 3, 3)
     axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
-    without_gravity: bool = False  # whether the torques of gravity are missing in the efforts
+    gravity: Gravity | None = None  # in the axes of a fixed base; None: as described
     window_s: float = LONGEST_S  # length of the windows of the smoothing
     scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
     loads: tuple[Load, ...] = ()  # that the description lacks
@@ -88,10 +89,6 @@ class Signals:
     def at(self, rows: Indices) -> "Signals":
         """Return the signals at some of the times."""
         return replace(self, whole=self.whole or self, **_rows(self, rows))
-
-    def part(self, rows: Indices) -> "Signals":
-        """Return the signals at some of the times, and forget the others."""
-        return replace(self, whole=None, **_rows(self, rows))
 
     @classmethod
     def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
@@ -125,7 +122,7 @@ class Signals:
             scalar=scalar,
             held=tuple(robot.joint_names[j] for j in held),
         )
-        return signals.part(np.flatnonzero(np.isfinite(signals.q).all(axis=1)))
+        return replace(signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1))), whole=None)
 
 
 def _attitude(imu: Array) -> Array:
@@ -235,7 +232,7 @@ class Change:
     rate: Array | None = None  # of the angular rate, shape (3, 3)
     wrenches: Array | None = None  # of the wrenches of all contacts, shape (6 k, 6 k)
     axes: WrenchAxes | None = None  # axes of all wrenches; None: as they are
-    without_gravity: bool = False  # whether the efforts lack the torques of gravity
+    gravity: Gravity | None = None  # in the axes of a fixed base, zero where efforts lack it
     # how much later than the joint positions signals come [s], by the name of an array
     later: dict[str, float] = field(default_factory=dict)
     load: Load | None = None  # that is on the robot for a while
@@ -249,39 +246,38 @@ class Change:
 
     def of(self, signals: Signals) -> Signals:
         """Return the corrected signals."""
-        s = signals
-        late: dict[str, Any] = {name: _earlier(s, name, by) for name, by in self.later.items()}
-        s = replace(s, **late)
-        if self.position is not None:
-            s = replace(s, **{name: getattr(s, name) @ self.position.T for name in ("q", "dq", "ddq")})
-        if self.offset is not None:
-            s = replace(s, q=s.q + self.offset)
-        if self.velocity is not None:
-            s = replace(s, v=_mapped(self.velocity, s.v))
-        if self.effort is not None:
-            s = replace(s, tau=_mapped(self.effort, s.tau), dtau=_mapped(self.effort, s.dtau))
-        if self.force is not None:
-            s = replace(s, f=s.f @ self.force.T)
-        if self.rate is not None:
-            s = replace(s, w=s.w @ self.rate.T, wd=s.wd @ self.rate.T)
-        if self.wrenches is not None:
-            sent = s.wrenches.reshape(len(s.wrenches), -1)
-            s = replace(s, wrenches=(sent @ self.wrenches.T).reshape(s.wrenches.shape))
-        if self.axes is not None:
-            s = replace(s, axes=(self.axes,) * len(s.axes))
-        if self.load is not None:
-            s = replace(s, loads=(*s.loads, self.load))
-        return replace(s, without_gravity=True) if self.without_gravity else s
+        late: dict[str, Any] = {name: _earlier(signals, name, by) for name, by in self.later.items()}
+        s = replace(signals, **late)
+        maps = {name: getattr(self, quantity) for quantity, names in MAPPED.items() for name in names}
+        mapped: dict[str, Any] = {
+            name: _mapped(M, getattr(s, name)) for name, M in maps.items() if M is not None
+        }
+        s = replace(s, **mapped)
+        return replace(
+            s,
+            q=s.q if self.offset is None else s.q + self.offset,
+            axes=s.axes if self.axes is None else (self.axes,) * len(s.axes),
+            loads=s.loads if self.load is None else (*s.loads, self.load),
+            gravity=s.gravity if self.gravity is None else self.gravity,
+        )
+
+
+MAPPED = {  # arrays of signals that a matrix of a change maps
+    "position": ("q", "dq", "ddq"),
+    "velocity": ("v",),
+    "effort": ("tau", "dtau"),
+    "force": ("f",),
+    "rate": ("w", "wd"),
+    "wrenches": ("wrenches",),
+}
 
 
 def _mapped(M: Array, values: Array) -> Array:
     """Return values times a matrix; what is not known only matters where it is used."""
-    used = M != 0.0
-    if (used.sum(axis=1) <= 1).all():
-        mapped: Array = values[:, np.abs(M).argmax(axis=1)] * M[np.arange(len(M)), np.abs(M).argmax(axis=1)]
-        return mapped
-    product: Array = values @ M.T
-    return product
+    rows = values.reshape(len(values), -1)
+    unknown = np.isnan(rows) @ (M != 0.0).T
+    mapped: Array = np.where(unknown, np.nan, np.nan_to_num(rows) @ M.T)
+    return mapped.reshape(values.shape)
 
 
 def _earlier(signals: Signals, name: str, late: float) -> Array:
@@ -347,12 +343,7 @@ class Robot:
         """Predict at all times of signals; forces are NaN where base or limbs move in an unknown way."""
         loads = [(load, CandidateColumns(self.setup.robot, (load.link,))) for load in signals.loads]
         rows = [self._predicted(signals, i, loads) for i in range(signals.size)]
-        k, nv = len(self.setup.contacts), self.setup.robot.model.nv
-        n = self.setup.robot.n_joints
-        shapes = ((nv,), (k, 6, nv), (k, 3), (k, 3, 3), (3,), (n, 3), (3, 3), (3,))
-        stacks = [
-            np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)
-        ]
+        stacks = [np.array(column) for column in zip(*rows, strict=True)]
         if any(self._forces.moved[self.names.index(name)] > HEAVY * self.mass for name in signals.held):
             stacks[0][:] = np.nan
         return Table(signals, self, *stacks)
@@ -368,8 +359,6 @@ class Robot:
                 columns = self.by_parameters(body, signals, i)[0]
                 force = force + columns[:, : len(load.parameters)] @ np.array(load.parameters)
         R_BI, w_BI = np.eye(3), np.zeros(3)
-        telling = not self.n_base or np.isfinite(signals.wrenches[i]).all()  # where torques are predicted
-        telling &= bool(np.isfinite(signals.tau[i]).any())
         if base is not None and self.setup.imu is not None:
             R_BI, w_BI = self._forces.frame_motion(self.setup.imu.frame_id, base[1])
         return (
@@ -378,7 +367,7 @@ class Robot:
             state.points_B,
             state.rotations_BF,
             state.com_B,
-            self._forces.levers() if telling else np.zeros((len(self.names), 3)),
+            self._forces.levers(),
             R_BI,
             w_BI,
         )
@@ -390,11 +379,6 @@ class Robot:
             f_B, w_B, wd_B = base
             v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
         return bodies.parameters(self.setup.robot.configuration(signals.q[i]), v, a)
-
-    def gravity_torques(self, q: Array) -> Array:
-        """Return the torques of gravity on the joints of an arm on a level base, shape (N, n)."""
-        down = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-        return np.array([gravity_columns(self.setup.robot, x) @ down for x in q])
 
 
 @dataclass(frozen=True, eq=False)
@@ -483,30 +467,18 @@ class Table:
     @cached_property
     def loads(self) -> Array | None:
         """Share of the load on each contact, shape (N, k), NaN where unknown; None where not measured."""
-        size = np.linalg.norm(self.signals.wrenches[:, :, :3], axis=2)
+        size = np.linalg.norm(self.sent.wrenches[:, :, :3], axis=2)
         total = size.sum(axis=1, keepdims=True)
-        if not np.isfinite(total).mean() > 0.5:
+        if not size.shape[1] or not np.isfinite(total).mean() > 0.5:
             return None
         with np.errstate(invalid="ignore", divide="ignore"):
             shares: Array = np.where(total > 0.0, size / total, np.nan)
         return shares
 
-    @cached_property
-    def measures_loads(self) -> bool:
-        """Whether the loads of all contacts are known most of the time."""
-        w = self.sent.wrenches
-        return bool(w.shape[1]) and bool(np.isfinite(w).all(axis=(1, 2)).mean() > 0.5)
-
     @property
     def measures_wrenches(self) -> bool:
         """Whether the wrenches of all contacts are known most of the time."""
-        return self.measures_loads and not self.sent.scalar
-
-    @cached_property
-    def speed(self) -> Array:
-        """Largest joint speed, shape (N,)."""
-        fastest: Array = np.abs(self.signals.dq).max(axis=1, initial=0.0)
-        return fastest
+        return self.loads is not None and not self.sent.scalar
 
     @cached_property
     def sliding(self) -> Array:
@@ -515,12 +487,6 @@ class Table:
         turned = [np.einsum("nkij,nkj->nki", self.rotations_BF, moving[:, :, p : p + 3]) for p in (0, 3)]
         both: Array = np.concatenate(turned, axis=2)
         return both
-
-    @cached_property
-    def free(self) -> Array:
-        """Rows that no contact force changes, shape (N, m, nv): a basis of the null space of all J'."""
-        free: Array = unmoved(self.contact_columns).transpose(0, 2, 1)
-        return free
 
     @cached_property
     def contact_columns(self) -> Array:
@@ -537,8 +503,11 @@ class Table:
         """
         b = self.robot.n_base
         joints: Array = self.force[:, b:]
+        if not b and self.sent.gravity is not None:
+            G, change = gravity_columns, np.array(self.sent.gravity) - DOWN
+            joints = joints + np.array([G(self.robot.setup.robot, q) @ change for q in self.sent.q])
         if not b:
-            return joints - self.robot.gravity_torques(self.sent.q) if self.sent.without_gravity else joints
+            return joints
         if self.measures_wrenches:
             return joints - self.contact_force[:, b:]
         return np.full_like(joints, np.nan)
@@ -546,25 +515,13 @@ class Table:
 
 def spread(size: int, most: int) -> Indices:
     """Return the numbers of at most so many windows, spread over all."""
-    return (
-        np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64))
-        if size
-        else np.zeros(0, int)
-    )
+    return np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64))
 
 
 def rms(values: Array, axis: int | None = 0) -> Array:
     """Return the root of the mean square."""
     size: Array = np.sqrt(np.mean(np.square(values), axis=axis))
     return size
-
-
-def diagonal(n: int, values: dict[int, float] | Sequence[float]) -> Array:
-    """Return a diagonal matrix: ones, but for some entries."""
-    d = np.ones(n)
-    for i, value in values.items() if isinstance(values, dict) else enumerate(values):
-        d[i] = value
-    return np.diag(d)
 
 
 def exchange(n: int, i: int, j: int) -> Array:

@@ -26,7 +26,7 @@ from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3, skew
+from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3
 
 TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
 YAWS = 24  # about the vertical, at which an IMU may be mounted
@@ -79,13 +79,13 @@ def fitted_rate(table: Table) -> tuple[Array, float] | None:
     rows = rate_rows(table)
     if rows is None:
         return None
-    w, s = table.signals.w[rows.rows], np.sqrt(rows.weight)[:, None]
+    w = table.signals.w[rows.rows]
     known = np.isfinite(w).all(axis=1)
-    X = (np.einsum("rij,rk->rijk", rows.A, w).reshape(len(w), 3, 9) * s[:, None])[known].reshape(-1, 9)
+    X = np.einsum("rij,rk->rijk", rows.A, w)[known].reshape(-1, 9)
     M = X.T @ X
     if known.sum() < FEWEST or linear_algebra.eigvalsh(M)[0] < 1e-3 * max(float(np.trace(M)) / 9.0, 1e-12):
         return None
-    G = linear_algebra.solve(M, X.T @ (rows.y * s)[known].ravel()).reshape(3, 3)
+    G = linear_algebra.solve(M, X.T @ rows.y[known].ravel()).reshape(3, 3)
     U, values, Vt = linear_algebra.svd(G)
     return U @ Vt, float(values.mean())
 
@@ -95,10 +95,8 @@ def imu_hypotheses(table: Table, config: RobotGeometryConfig) -> Iterator[Hypoth
     turned: dict[str, tuple[Array, float]] = {}  # what is said of a rotation, the rotation, its price
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         axes, angle = axis_names(i), _degrees(P)
-        words, remedy = (
-            f"the axes of the gyroscope were ({axes})",
-            "correct them in the driver; the accelerometer is right",
-        )
+        words = f"the axes of the gyroscope were ({axes})"
+        remedy = "correct them in the driver; the accelerometer is right"
         yield Hypothesis("gyroscope axes", IMU, words, remedy, Change(rate=P), 4.0, angle, "deg", RATE_PARTS)
         words = f"the axes of the accelerometer were ({axes})"
         remedy = f"check imu_frame and the axes of the accelerometer in the driver: ({axes}) would fit"
@@ -130,13 +128,10 @@ def _degrees(R: Array) -> float:
 
 
 def _shortest(f: Array, n: Array) -> Array:
-    """Return the smallest rotation that turns one unit vector into another one."""
-    axis, cosine = np.cross(f, n), float(f @ n)
-    if cosine < -0.999:
-        across = np.cross(f, ONE[int(np.argmin(np.abs(f)))])
-        return exp_so3(math.pi * across / np.linalg.norm(across))
-    K = skew(axis)
-    R: Array = ONE + K + K @ K / (1.0 + cosine)
+    """Return the smallest rotation that turns one unit vector into another one: half turns about both."""
+    between = f + n if f @ n > -0.999 else np.cross(f, ONE[int(np.argmin(np.abs(f)))])
+    first, then = (2.0 * np.outer(x, x) / (x @ x) - ONE for x in (f, between))
+    R: Array = then @ first
     return R
 
 

@@ -15,6 +15,7 @@ from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import Stream
 from inertial_estimation.models.contacts import WrenchAxes
+from inertial_estimation.models.predicted_forces import gravity_columns
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
@@ -194,6 +195,29 @@ def test_two_publishers_of_the_same_joints_are_named(panda):
 )
 def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
     assert panda.failed(inject(panda.streams)) == [(check, subject)]
+
+
+@pytest.mark.parametrize("degrees", [45.0, 180.0])
+def test_an_arm_that_is_mounted_otherwise_than_described_is_named(panda, degrees):
+    robot, n = robot_from_config(panda.config, panda.urdf).robot, panda.streams.n_joints
+    down = np.array([0.0, 0.0, -9.80665])
+    change = rotation_from_roll_pitch_yaw(degrees / DEGREES, 0.0, 0.0).T @ down - down
+    more = np.array([gravity_columns(robot, q) @ change for q in panda.streams.joints.values[:, :n]])
+    findings = panda.diagnosis(of_joints(2, lambda tau: tau + more)(panda.streams)).findings
+    (found,) = [one for one in findings if one.failed]
+    assert (found.check, found.unit) == ("base mounting", "deg")
+    assert found.value == pytest.approx(degrees, abs=5.0)
+
+
+def test_exchanged_legs_are_one_cause(legs):
+    names = robot_from_config(legs.config, legs.urdf).robot.joint_names
+    sides = [name.replace("left", "x").replace("right", "left").replace("x", "right") for name in names]
+    streams, order = legs.streams, [names.index(name) for name in sides]
+    for part in range(3):
+        streams = of_joints(part, lambda values: values[:, order])(streams)
+    (found,) = [one for one in legs.diagnosis(streams).findings if one.failed]
+    assert found.check == "joint order"
+    assert "'left_foot' and 'right_foot' were exchanged" in found.sentence
 
 
 @pytest.mark.parametrize(

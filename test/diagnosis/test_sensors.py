@@ -101,6 +101,13 @@ def test_a_position_that_stays_while_all_others_move_is_stuck_without_velocities
     assert np.isnan(value_findings(given, NAMES)[1].joints.values[1000:]).all()
 
 
+def test_coarse_degrees_of_a_robot_that_hardly_moves_are_not_stuck():
+    t, joints = 1e-9 * times(), streams().joints.values.copy()
+    joints[:, 0] = np.round(0.5 * np.sin(t) - 30.0, 1)
+    joints[:, 1], joints[:, 2:4] = np.where(t < 7.0, 60.0, 60.1), np.nan
+    assert failed(streams(joints=joints)) == []
+
+
 def test_a_foot_that_does_not_change_while_the_other_steps_is_stuck():
     left, right = np.zeros((2, 2500, 6))
     right[:, 2] = 50.0 * (1.0 + np.sin(0.05 * np.arange(2500)))
