@@ -11,7 +11,7 @@ Newton-Euler algorithm; they are judged by the feet, too, which stand on level g
 """
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,10 +70,9 @@ class ForceRows:
         count = len(self.left) // AVERAGED
         if not self.n_base or count < FEWEST // AVERAGED:
             return self
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         means = {
             name: x[: count * AVERAGED].reshape(count, AVERAGED, *x.shape[1:]).mean(axis=1)
-            for name, x in arrays.items()
+            for name, x in vars(self).items()
             if isinstance(x, np.ndarray) and x.ndim > 1
         }
         return replace(self, **means)

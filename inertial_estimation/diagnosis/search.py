@@ -106,8 +106,8 @@ def search(
 
 def _is_rest(cause: Cause, named: Cause) -> bool:
     """Return whether a cause is what a cause that was mended has left."""
-    again = (cause.kind, cause.subject) == (named.kind, named.subject)
-    return again or (named.kind is LINK and cause.kind in MASSES)
+    mass = named.kind is LINK and cause.kind in MASSES
+    return mass or (cause.kind, cause.subject) == (named.kind, named.subject)
 
 
 def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:

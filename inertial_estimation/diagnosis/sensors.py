@@ -104,10 +104,7 @@ def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
         said = f"the stamps go back {'once' if notes.restarts == 1 else f'{notes.restarts} times'}"
         remedy = "a looped or joined recording, or a clock that was set? The nodes begin anew there"
         yield unusual("stamps", float(notes.restarts), "", said, remedy)
-    counts = {
-        reason: notes.dropped.get(reason, 0) for reason in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP)
-    }
-    back, same = counts.values()
+    back, same = (notes.dropped.get(r, 0) for r in (DropReason.BACKWARD_STAMP, DropReason.EQUAL_STAMP))
     if back + same > max(ODD * notes.received, 2):
         parts = ((back, "go back in time"), (same, "repeat the one before"))
         said = " and ".join(f"{count} of {notes.received} stamps {what}" for count, what in parts if count)
@@ -151,9 +148,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     efforts = [f"effort of {name}" for name in joint_names]
     found += _judged(JOINTS, efforts, joints.times_ns[moves], joints.values[moves, 2 * n :], {})
     found += _dead_efforts(joints, joint_names, kept)
-    for name, stream in streams.by_name.items():
-        if name == JOINTS:
-            continue
+    for name, stream in ((name, one) for name, one in streams.by_name.items() if name != JOINTS):
         names = IMU_AXES if name == IMU else WRENCH_AXES
         found += _judged(name, names, stream.times_ns, stream.values, kept)
     if streams.imu is not None:
@@ -327,13 +322,10 @@ def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) 
         whole = ends[k] - begins[k] == len(tau)
         moves = np.ptp(q[run, j]) > TRAVELS and np.ptp(np.nan_to_num(tau[run]), axis=0).any()
         if moves and (whole or (lasts > SILENT_S and not _coarse(tau[:, j]))):
-            said = f"its effort is {tau[begins[k], j]:.3g} " + (
-                "in all readings" if whole else f"for {lasts:.3g} s"
-            )
+            span = "in all readings" if whole else f"for {lasts:.3g} s"
+            said = f"its effort is {tau[begins[k], j]:.3g} {span}, though it moves"
             remedy = "is it measured? Check the driver, or leave it out of torque_rows"
-            yield Finding(
-                "effort silent", names[j], Verdict.WARN, 0.0, "", f"{said}, though it moves", remedy
-            )
+            yield Finding("effort silent", names[j], Verdict.WARN, 0.0, "", said, remedy)
             kept.setdefault(JOINTS, joints.values.copy())[run, 2 * n + j] = np.nan
 
 
