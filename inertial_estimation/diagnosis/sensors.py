@@ -162,7 +162,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
 
 def _radian(q: Array) -> float:
     """Return a radian in the unit of positions, which is degrees where most joints are beyond a turn."""
-    return DEGREES if np.median(np.nan_to_num(np.abs(q)).max(axis=0)) > math.tau else 1.0
+    return DEGREES if 2 * np.count_nonzero((np.abs(q) > math.tau).any(axis=0)) > q.shape[1] else 1.0
 
 
 def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
