@@ -45,7 +45,7 @@ from inertial_estimation.spatial.rotations import (
 
 ERRORS = 12  # dv, a, db, dc
 LEAST_VARIANCE = 1e-12  # of the accelerometer's offset: that of an observer that has none [m^2/s^4]
-SCALE_ERROR, SCALE_TIME = 0.01, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
+SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
 
 
 class TiltState(NamedTuple):

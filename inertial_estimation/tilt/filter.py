@@ -39,13 +39,14 @@ CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of enc
 LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
 NOISE_MEMORY = 1.0  # over which the noise of contact velocities is averaged [s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
-CORRELATION_MEMORY = 3.0  # over which that of contact residuals, and of corrections, is averaged [s]
+CORRELATION_MEMORY = 3.0  # over which contact residuals, corrections, free velocities are averaged [s]
 UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
 TURNING_TIME = 1.0  # for which errors of contact velocities stay in the frame of the body [s]
 SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is motion; above, it is noise
 REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
 ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
+UNKNOWN_SPEED = 1.0  # of a body without contacts that has not been seen [m/s]
 SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
 LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
 TESTED_TIME = 0.5  # over which corrections of the vertical are summed; in which a step is found [s]
@@ -144,7 +145,7 @@ class TiltFilter(TiltObserver):
         P[9:12, 9:12] = self.config.accelerometer_offset**2 * np.eye(3)
         self._begin(self._radius, bias, P)
         self._alone = math.inf  # time without contact [s]
-        self._free_level = 0.0  # mean square of the velocity meanwhile, beyond its covariance
+        self._free_level = UNKNOWN_SPEED**2  # mean square of the velocity meanwhile, beyond its covariance
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation, self.variance_factor = np.zeros(2), 1.0
         self.residual, self.since_bias_step = np.zeros(3), math.inf
@@ -233,7 +234,7 @@ class TiltFilter(TiltObserver):
                 self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
             variance = max(self.config.freedom**2, self._free_level) / time
             shown = variance * self._measure_whole(-velocity, variance, points=1)
-            gain = 1.0 - math.exp(-time / NOISE_MEMORY)
+            gain = 1.0 - math.exp(-time / CORRELATION_MEMORY)
             self._free_level += gain * (max(shown, 0.0) - self._free_level)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
