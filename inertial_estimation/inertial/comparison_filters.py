@@ -131,6 +131,6 @@ class LinearKalman(LogCholeskyEkf):
 
     def _at(self, x: Array) -> Linearisation:
         n, bodies = self.unknowns.n_inertial, self.unknowns.bodies
-        D = self._scaling(np.array([body.to_joint for body in bodies]))
-        pi_C = x[:n].reshape(-1, 10)
-        return Linearisation(x, D @ x, D, pi_C, np.broadcast_to(np.eye(10), (len(bodies), 10, 10)))
+        to_joint, pi_C = np.array([body.to_joint for body in bodies]), x[:n].reshape(-1, 10)
+        identity = np.broadcast_to(np.eye(10), (len(bodies), 10, 10))
+        return Linearisation(x, self._scaling(to_joint) @ x, pi_C, identity, to_joint)

@@ -20,23 +20,30 @@ class PriorConfig:
     """Prior standard deviations of the inertial parameters about their nominal values."""
 
     mass: float = parameter(
-        1.0,
+        0.2,
         "Prior standard deviation of the logarithm of each body's mass, about its nominal value.",
         lower=1e-6,
         upper=10.0,
     )
     com: float = parameter(
-        0.1,
+        0.02,
         "Prior standard deviation of each body's centre of mass, about its nominal position, per axis.",
         unit="m",
         lower=1e-6,
         upper=10.0,
     )
     radii: float = parameter(
-        0.5,
+        0.2,
         "Prior standard deviation of the logarithm of each body's radii of gyration, about their nominal "
         "values.",
         lower=1e-6,
+        upper=10.0,
+    )
+    load: float = parameter(
+        0.05,
+        "Expected load on the end of a limb or on a trunk from the start, as share of the robot's mass: "
+        "these bodies may differ by it from the description.",
+        lower=0.0,
         upper=10.0,
     )
 

@@ -131,11 +131,12 @@ class InformationFilter:
 
     def __init__(self, unknowns: Unknowns, noise: NoiseScale) -> None:
         """Begin at the nominal parameters; arguments as attributes."""
-        self.unknowns, self.noise = unknowns, noise
+        self._described, self.noise = unknowns, noise
         self.reset()
 
     def reset(self) -> None:
         """Return to the nominal parameters."""
+        self.unknowns = self._described
         n = self.unknowns.size
         self.noise.reset()
         self.data = GroupedInformation(self.noise.groups, n)
@@ -191,6 +192,15 @@ class InformationFilter:
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
         self.data.open(columns @ step, self.noise.weights)
 
+    def carry(self, body: int, load: float) -> None:
+        """Know no more of a body than that it carries a load.
+
+        Args:
+            body: Its number.
+            load: Expected mass of the load [kg].
+        """
+        self.unknowns = self.unknowns.carrying(body, load)
+
     def expect(self, body: int) -> None:
         """Expect a body to be as the data say now: with a load, and no more as the description has it.
 
@@ -212,9 +222,12 @@ class InformationFilter:
         x[kept], centre[kept] = self.posterior.x, self.centre
         self.centre = centre
         self.data = self.data.spread(kept, unknowns.size)
-        self.unknowns = unknowns
-        self.posterior = Posterior(unknowns.at(x), self.posterior.P)
-        self.solve()
+        self._described = unknowns
+        for body, load in enumerate(self.unknowns.loads):
+            unknowns = unknowns.carrying(body, load)
+        self.unknowns, P = unknowns, unknowns.prior_covariance.copy()
+        P[np.ix_(kept, kept)] = self.posterior.P
+        self.posterior = Posterior(unknowns.at(x), P)
 
     def solve(self) -> None:
         """Move to the most probable state."""

@@ -14,6 +14,7 @@ from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
 from inertial_estimation.inertial.posterior import LinearPrior, Posterior, Unknowns
 from inertial_estimation.models.bodies import (
     BodyReference,
+    carries_loads,
     check_priors,
     estimated_bodies,
     has_usable_prior,
@@ -153,7 +154,12 @@ class EstimationModel:
             friction = LinearPrior(self.friction.names, self.friction.nominal_values, sigma)
         if self.errors:
             errors = LinearPrior(self.errors.names, np.zeros(self.errors.size), self.errors.sigmas)
-        return Unknowns(self.bodies, config.prior, friction, errors)
+        return Unknowns(self.bodies, config.prior, friction, errors, loads=self._loads(self.bodies))
+
+    def _loads(self, bodies: Sequence[BodyReference]) -> tuple[float, ...]:
+        """Return the mass that each of some bodies may carry from the start [kg]."""
+        load = self.config.prior.load * self.robot.total_mass
+        return tuple(load if carries_loads(self.robot, body) else 0.0 for body in bodies)
 
     def noise_scale(self) -> NoiseScale:
         """Return the scale of the noise of the rows, as stated."""
@@ -244,7 +250,7 @@ class EstimationModel:
 
     def idle_covariances(self) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
-        unknowns = Unknowns(self.published, self.unknowns.body_prior)
+        unknowns = Unknowns(self.published, self.config.prior, loads=self._loads(self.published))
         return Posterior(unknowns.at(unknowns.nominal), unknowns.prior_covariance).body_covariances
 
     def prior(self, config: InertialPipelineConfig) -> Sequence[LinkEstimate]:

@@ -6,7 +6,7 @@ errors of sensors are their own coordinates. The minimum is found by Gauss-Newto
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from inertial_estimation.inertial.config import PriorConfig
-from inertial_estimation.models.bodies import BodyReference
+from inertial_estimation.models.bodies import REACH, BodyReference
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import (
@@ -54,16 +54,34 @@ class Linearisation:
     Attributes:
         x: The point, shape (n,).
         phi: Parameters about the joint frames, friction, errors of sensors, shape (n,).
-        D: dphi/dx, block diagonal, shape (n, n).
         pi_C: Parameters of the bodies in C, shape (n_bodies, 10).
         G: Their Jacobians dpi_C/dx, shape (n_bodies, 10, 10).
+        blocks: dphi/dx of the bodies, shape (n_bodies, 10, 10).
     """
 
     x: Array
     phi: Array
-    D: Array
     pi_C: Array
     G: Array
+    blocks: Array
+
+    @cached_property
+    def D(self) -> Array:
+        """dphi/dx, block diagonal, shape (n, n)."""
+        return with_blocks(np.eye(len(self.x)), self.blocks)
+
+    def about_x(self, Lambda: Array) -> Array:
+        """Return D' Lambda D, block by block.
+
+        Args:
+            Lambda: Information about phi, symmetric, shape (n, n).
+        """
+        of_bodies, n = 10 * len(self.blocks), len(Lambda)
+        transposed = self.blocks.transpose(0, 2, 1)
+        for _side in range(2):
+            rows = np.matmul(transposed, Lambda[:of_bodies].reshape(-1, 10, n)).reshape(of_bodies, n)
+            Lambda = np.concatenate((rows, Lambda[of_bodies:])).T
+        return Lambda
 
 
 def with_blocks(matrix: Array, blocks: Iterable[Array]) -> Array:
@@ -80,6 +98,7 @@ class Unknowns:
     Attributes:
         bodies: The estimated bodies, ten coordinates each, first in the state.
         body_prior: Their standard deviations.
+        loads: Mass that each is expected to carry [kg]; empty: no load on any.
         friction: Parameters of friction, after them.
         errors: Slowly varying errors of sensors, last.
         convention: Of the log-Cholesky coordinates, "rucker" or "foster".
@@ -90,6 +109,11 @@ class Unknowns:
     friction: LinearPrior = field(default_factory=LinearPrior.none)
     errors: LinearPrior = field(default_factory=LinearPrior.none)
     convention: str = "rucker"
+    loads: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.loads:
+            object.__setattr__(self, "loads", len(self.bodies) * (0.0,))
 
     @cached_property
     def n_inertial(self) -> int:
@@ -114,10 +138,20 @@ class Unknowns:
 
     @cached_property
     def prior_covariance(self) -> Array:
-        """Covariance of the prior, stated in Rucker's coordinates about nominal, shape (n, n)."""
+        """Covariance of the prior, stated in Rucker's coordinates about nominal, shape (n, n).
+
+        A load L at a distance d from the centre of mass of a body of mass m and radius of gyration r makes
+        the logarithm of the mass larger by ln(1 + L / m), and with w = L / (m + L) moves the centre of mass
+        by w d and makes the logarithm of the radius larger by at most ln(1 + w d^2 / r^2) / 2.
+        """
         prior, n, blocks = self.body_prior, self.n_inertial, list[Array]()
-        for body, G in zip(self.bodies, self.at(self.nominal).G, strict=True):
-            sigma = np.array([0.5 * prior.mass] + 6 * [prior.radii] + 3 * [prior.com / body.length])
+        for body, load, G in zip(self.bodies, self.loads, self.at(self.nominal).G, strict=True):
+            ratio, away = load / body.nominal_J.mass, np.hypot(1.0, REACH / body.length)
+            share = ratio / (1.0 + ratio)
+            mass = np.hypot(prior.mass, np.log1p(ratio))
+            com = np.hypot(prior.com / body.length, share * away)
+            radii = np.hypot(prior.radii, 0.5 * np.log1p(share * away**2))
+            sigma = np.array([0.5 * mass] + 6 * [radii] + 3 * [com])
             theta = log_cholesky_from_parameters(body.nominal_C)[None]
             L = linear_algebra.solve(G, parameters_and_jacobian(theta)[1][0] * sigma)
             blocks.append(L @ L.T)
@@ -157,8 +191,7 @@ class Unknowns:
         pi_C, G = parameters_and_jacobian(x[:n].reshape(-1, 10), self.convention)
         phi = x.copy()
         phi[:n] = np.matmul(self._to_joint, pi_C[:, :, None]).ravel()
-        D = with_blocks(np.eye(len(x)), np.matmul(self._to_joint, G))
-        return Linearisation(x, phi, D, pi_C, G)
+        return Linearisation(x, phi, pi_C, G, np.matmul(self._to_joint, G))
 
     def bounded(self, x: Array) -> Array:
         """Limit the bodies to what floating point can tell from inconsistent ones.
@@ -167,6 +200,21 @@ class Unknowns:
             x: State, shape (n,).
         """
         return np.clip(x, *self._bounds)
+
+    def carries(self, body: int) -> bool:
+        """Whether a body is expected to carry a load."""
+        return self.loads[body] > 0.0
+
+    def carrying(self, body: int, load: float) -> "Unknowns":
+        """Return the same with a body that carries a load, unless it may carry as much already.
+
+        Args:
+            body: Its number.
+            load: Expected mass of the load [kg].
+        """
+        if self.loads[body] >= load:
+            return self
+        return replace(self, loads=(*self.loads[:body], load, *self.loads[body + 1 :]))
 
     def of_body(self, body: int) -> slice:
         """Return the coordinates of a body."""
@@ -233,7 +281,7 @@ def most_probable(
     while True:
         slope = Lambda @ at.phi - eta
         gradient = prior @ (at.x - centre) + at.D.T @ slope
-        gauss = prior + at.D.T @ Lambda @ at.D
+        gauss = prior + at.about_x(Lambda)
         steps += 1
         step = -dpotrs(linear_algebra.cholesky(gauss), gradient, lower=1)[0]
         decrease = -0.5 * float(gradient @ step)
@@ -248,7 +296,7 @@ def most_probable(
         at, value = new, new_value
         if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
-    gauss = prior + at.D.T @ (Lambda if spread is None else spread) @ at.D
+    gauss = prior + at.about_x(Lambda if spread is None else spread)
     return Posterior(at, _inverse(gauss), steps)
 
 

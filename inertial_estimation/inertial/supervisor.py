@@ -361,18 +361,20 @@ class Supervisor:
     def _opened(self, found: FoundCause) -> bool:
         """Open the body of a load that is believed; return whether it is open.
 
-        It is certain and, where none is expected, leaves no more than noise.
+        It is certain and, where none is expected, leaves no more than noise. Of bodies that the data hardly
+        distinguish those are opened on which loads are expected.
         """
         h = found.hypothesis
         least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else STRADDLING
         if h.kind is not CauseKind.LOAD or not found.certain or h.blocks < least:
             return False
-        candidate = next((i for i in found.indices if i in self.bodies), h.index)
-        believed = fits(h) or bool(self._bank.expected[h.index])
-        if believed and (candidate in self.bodies or self._switch_on(candidate)):
-            self._open(candidate, h)
-            return True
-        return False
+        if not (fits(h) or self._bank.expected[h.index]):
+            return False
+        if not any(i in self.bodies for i in found.indices) and not self._switch_on(h.index):
+            return False
+        alike = [self.bodies[i] for i in found.indices if i in self.bodies]
+        self._open([body for body in alike if self._filter.unknowns.carries(body)] or alike, h)
+        return True
 
     def _learn_anew(self) -> None:
         """Let the past be worth less, and all data be learned: the robot has changed, or the noise has."""
@@ -384,19 +386,22 @@ class Supervisor:
         self._end(AGREED)
         self.progress.forced_s = KNOWN_S
 
-    def _open(self, candidate: int, load: CauseHypothesis) -> None:
-        """Open the body on which a load has been found, and learn the blocks since its onset."""
-        body, blocks = self.bodies[candidate], load.blocks
-        self.loads.found(body, self.progress.time_s)
-        self._filter.open(body, self._load_step(body))
-        before = float(self._filter.posterior.at.pi_C[body, 0])
+    def _open(self, bodies: list[int], load: CauseHypothesis) -> None:
+        """Open the bodies on one of which a load has been found, and learn the blocks since its onset."""
+        blocks = load.blocks
+        for body in bodies:
+            self.loads.found(body, self.progress.time_s)
+            self._filter.open(body, self._load_step(body))
+            self._filter.carry(body, float(self.table.load_size[0]))
+        before = float(self._filter.posterior.at.pi_C[bodies, 0].sum())
         since = list(self.waiting)[-max(blocks - 1, 1) :]
         self.waiting.clear()
         self.phase = Phase.LEARNING
         self._filter.solve()
         self._learn(*since)
-        self._filter.expect(body)
-        mass = float(self._filter.posterior.at.pi_C[body, 0]) - before
+        for body in bodies:
+            self._filter.expect(body)
+        mass = float(self._filter.posterior.at.pi_C[bodies, 0].sum()) - before
         assert self.found is not None
         assert load.amplitudes is not None
         share = mass / (load.amplitudes[0] * self._bank.table.load_size[0])

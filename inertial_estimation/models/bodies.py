@@ -26,6 +26,7 @@ from inertial_estimation.spatial.inertial_parameters import (
     transfer_matrix,
 )
 
+REACH = 0.05  # of the place of a load beyond the body's own mass, per axis [m]
 WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 
 
@@ -80,6 +81,11 @@ def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyRef
     if not links:
         raise ConfigurationError(f"no link to estimate is given in 'links'; the model moves {_moving(robot)}")
     return tuple(BodyReference.of_link(robot, link) for link in robot.link_bodies(links))
+
+
+def carries_loads(robot: RobotModel, body: BodyReference) -> bool:
+    """Whether a body is one that loads are put on: the end of a limb, or a trunk with several limbs."""
+    return len(robot.model.children[body.joint_id]) != 1
 
 
 def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:

@@ -79,7 +79,7 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     if not survey.legged:
         return (
             *entries,
-            Entry("links", list(survey.links), "the last link, with what the arm holds"),
+            Entry("links", list(survey.links), "all: errors of a link that is left out go into the others"),
             noise,
             Entry("friction", {"joints": ["*"]}, "of drives; without it, it goes into the inertias"),
             Entry("contact_wrenches", "none"),

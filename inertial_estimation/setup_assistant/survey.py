@@ -228,37 +228,34 @@ def trunk_of(robot: RobotModel, described: Description, legs: Sequence[Limb]) ->
 
 
 def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tuple[str, ...]:
-    """Return the trunk and the forearms of a legged robot, or the last link of an arm on a fixed base.
+    """Return the trunk and the forearms of a legged robot, or all links of an arm on a fixed base.
 
     Loads are carried there, and the torques of an arm's joints tell a load in the hand from one on the trunk.
     The small inertias behind a wrist are no aid to balance: their estimates would shake the wrist's joints.
-    A body without a usable inertia in the URDF is no prior; the link before it is taken. Of an arm on a fixed
-    base without such a limb it is the heaviest body.
+    A body without a usable inertia in the URDF is no prior; for a forearm the link before it is taken. The
+    errors of a link of an arm that is left out go into the others.
 
     Raises:
         ModelError: If no body that moves has a usable inertia.
     """
-    masses = subtree_masses(robot)
-    chosen = [trunk] if trunk else []
+    if not trunk:
+        usable = tuple(link for link in identifiable_links(robot) if has_usable_prior(robot, link))
+        if not usable:
+            raise ModelError("no link that moves has a usable inertia, expected one to estimate")
+        return usable
+    masses, chosen = subtree_masses(robot), [trunk]
     in_legs = {joint for leg in legs for joint in leg.joints}
-    limbs = [limb for limb in limbs_of(robot) if not in_legs & set(limb.joints)]
-    least = ARM_JOINTS if trunk else min(ARM_JOINTS, max(limb.own for limb in limbs))
-    for limb in limbs:
+    for limb in limbs_of(robot):
         own = limb.joints[len(limb.joints) - limb.own :]
-        is_arm = not trunk or count_of(own, ARM) >= count_of(own, LEG)
-        if len(own) < least or not is_arm or count_of([*own, limb.end], HEAD):
+        is_leg = bool(in_legs & set(limb.joints)) or count_of(own, ARM) < count_of(own, LEG)
+        if is_leg or len(own) < ARM_JOINTS or count_of([*own, limb.end], HEAD):
             continue
-        own = own[: len(own) - WRIST_JOINTS] if trunk and len(own) >= WRISTED_ARM else own
+        own = own[: len(own) - WRIST_JOINTS] if len(own) >= WRISTED_ARM else own
         bodies = limb.bodies[len(limb.joints) - limb.own :][: len(own)]
         for joint, link in zip(reversed(own), reversed(bodies), strict=True):
             if masses[joint] > LEAST_MASS * robot.total_mass and has_usable_prior(robot, link):
                 chosen.append(link)
                 break
-    if not chosen:
-        usable = [link for link in identifiable_links(robot) if has_usable_prior(robot, link)]
-        if not usable:
-            raise ModelError("no link that moves has a usable inertia, expected one to estimate")
-        chosen = [max(usable, key=lambda link: float(robot.link_body(link).nominal_J.mass))]
     return tuple(chosen)
 
 

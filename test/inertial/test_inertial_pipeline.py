@@ -544,7 +544,7 @@ def test_a_load_on_a_link_that_is_not_estimated_is_named_and_moves_no_mass(motio
 
 def test_a_robot_that_stands_still_publishes_only_what_its_data_inform():
     """Noise of the accelerometer pulls the estimated height of the centre of mass down by centimetres."""
-    rows = estimates_of(motion_of(6.0, 6.0), links=("torso_2_link",))
+    rows = estimates_of(motion_of(6.0, 6.0), links=("torso_2_link",), **{"prior.com": 0.1})
     first, last = (rows[i][1].links[0] for i in (0, -1))
     assert last.estimate.com_L[2] < first.estimate.com_L[2] - 0.02
     np.testing.assert_allclose(last.published.com_L, first.published.com_L, atol=0.003)
