@@ -23,11 +23,12 @@ from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.parameter_values import node_entries
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
+WRISTS = {f"wrist_{k}_link" for k in range(1, 4)}
 ROBOTS = {
     "g1": ("humanoid", "imu_in_pelvis", 2, {"torso_link", "left_elbow_link", "right_elbow_link"}),
     "anymal": ("quadruped", "imu_link", 4, {"base_inertia"}),
-    "ur5": ("arm", "", 0, {"wrist_3_link"}),
-    "tiago": ("arm", "", 0, {"arm_7_link"}),
+    "ur5": ("arm", "", 0, {"shoulder_link", "upper_arm_link", "forearm_link", *WRISTS}),
+    "kinova": ("arm", "", 0, {f"j2s6s200_link_{k}" for k in range(1, 7)}),
 }
 
 
@@ -252,7 +253,7 @@ def test_all_that_branches_off_beside_a_thumb_is_a_hand_if_a_wrist_carries_it() 
     hand = [(f"{name}_j", "link_5", f"{name}_tip", 0.4, f"0 {0.1 * n} 0.1") for n, name in enumerate(fingers)]
     survey = survey_of(joined(*arm, *hand))
     assert set(survey.locked) == {"thumb_j", "index_j", "ring_j"}
-    assert survey.links == ("link_5",)
+    assert survey.links == tuple(f"link_{k}" for k in range(1, 6))
     alone = [(name, "base", child, mass, place) for name, _parent, child, mass, place in hand]
     assert not survey_of(joined(*alone)).locked
 
@@ -262,7 +263,7 @@ def test_two_that_slide_at_one_end_are_a_gripper_whatever_their_names() -> None:
     arm[6] = ("joint_6", "link_5", *arm[6][2:])
     survey = survey_of(re.sub('("joint_[56]" type=)"revolute"', r'\1"prismatic"', joined(*arm)))
     assert set(survey.locked) == {"joint_5", "joint_6"}
-    assert survey.links == ("link_5",)
+    assert survey.links == tuple(f"link_{k}" for k in range(1, 6))
     assert not survey_of(joined(*arm)).locked
 
 
