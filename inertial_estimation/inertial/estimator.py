@@ -293,7 +293,7 @@ class InertialEstimator:
         informed_C = None  # the papers' filters publish all that they estimate
         if self.supervisor is not None:
             informed_C = parameters_from_log_cholesky(informed.x[:n].reshape(-1, 10))
-        self.published.take(posterior.at.pi_C, posterior.body_covariances, informed_C)
+        self.published.take(posterior, informed_C)
         self.informed = informed
         self._last = InertialEstimate(
             step.stamp_ns,
@@ -344,7 +344,7 @@ class InertialEstimator:
     def whole_posterior(self) -> InertiaPosterior:
         """Return the distribution of the parameters of all bodies together, about the link frames."""
         n, to_link = self.model.unknowns.n_inertial, np.array([body.to_link for body in self.model.bodies])
-        x, P = self.posterior.x[:n].reshape(-1, 10), self.posterior.P[:n, :n]
+        x, P = self.posterior.x[:n].reshape(-1, 10), self.posterior.covariance[:n, :n]
         return LogCholeskyPosterior(x, P, to_link, self.model.unknowns.convention)
 
     def _switch_on(self, candidate: int) -> bool:
@@ -377,7 +377,7 @@ def built_filter(
     """Return the filter that the parameters choose."""
     unknowns = model.unknowns
     if config.filter == INFORMATION:
-        return InformationFilter(unknowns, noise)
+        return InformationFilter(unknowns, noise, model.n_considered)
     build = LogCholeskyEkf if config.filter == LOG_CHOLESKY else LinearKalman
     overlap = max(1.0, config.rate * config.window / PARABOLIC_WINDOW)
     return build(unknowns, overlap=overlap)

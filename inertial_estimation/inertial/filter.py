@@ -4,11 +4,15 @@ With stated covariance R_0 of a block of rows and scales s_g of the noise of its
 
     A' R^-1 A = sum_gh Lambda_gh / (s_g s_h),    Lambda_gh = A_g' (R_0^-1)_gh A_h
 
+What is not estimated and not known exactly, amplitudes c of N(0, 1) with columns C, is considered (Schmidt
+1966): estimates are those of c = 0, and their covariance is P + K K', K = P A' R^-1 C.
+
 The sums over all blocks are kept, not weighted: what was learned while the noise was not yet known counts by
 what is known now, and a wrong stated noise is forgotten.
 """
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,26 +29,29 @@ class GroupedInformation:
 
     Attributes:
         groups: Group of each row, shape (m,).
-        matrices: Lambda_gh for g <= h, h given in both orders added up, shape (pairs, n, n).
+        matrices: Lambda_gh for g <= h, h given in both orders added up, then that about what is considered,
+            A_g' (R_0^-1)_gh C_h, shape (pairs, n, n + k).
         vectors: The same of A' R_0^-1 value, shape (pairs, n).
-        settled: Information whose weights do not change any more, shape (n, n).
+        settled: Information whose weights do not change any more, shape (n, n + k).
         settled_vector: Shape (n,).
     """
 
-    def __init__(self, groups: Indices, size: int) -> None:
+    def __init__(self, groups: Indices, size: int, considered: int = 0) -> None:
         """Begin without data.
 
         Args:
             groups: Group of each row, from zero on, shape (m,).
             size: Number of parameters, n.
+            considered: Number of considered amplitudes, k.
         """
         self.groups, self._of_pairs = groups, np.triu_indices(int(groups.max()) + 1)
         g, h = (one[:, None, None] for one in self._of_pairs)
         row, column = groups[:, None], groups
         pairs = ((row == g) & (column == h)) | ((row == h) & (column == g))  # entries of each, (pairs, m, m)
         self._pairs: Array = pairs.astype(float)
-        self.matrices, self.vectors = np.zeros((len(pairs), size, size)), np.zeros((len(pairs), size))
-        self.settled, self.settled_vector = np.zeros((size, size)), np.zeros(size)
+        shape = size, size + considered
+        self.matrices, self.vectors = np.zeros((len(pairs), *shape)), np.zeros((len(pairs), size))
+        self.settled, self.settled_vector = np.zeros(shape), np.zeros(size)
 
     def spread(self, kept: Indices, size: int) -> "GroupedInformation":
         """Return the information among more parameters, nothing about the new ones.
@@ -53,8 +60,9 @@ class GroupedInformation:
             kept: Places of the parameters among the new ones.
             size: Number of these.
         """
-        other = GroupedInformation(self.groups, size)
-        rows, columns = kept[:, None], kept
+        considered = self.settled.shape[1] - len(self.settled)
+        other = GroupedInformation(self.groups, size, considered)
+        rows, columns = kept[:, None], np.concatenate((kept, size + np.arange(considered)))
         other.matrices[:, rows, columns], other.vectors[:, kept] = self.matrices, self.vectors
         other.settled[rows, columns], other.settled_vector[kept] = self.settled, self.settled_vector
         return other
@@ -69,7 +77,7 @@ class GroupedInformation:
         root = np.sqrt(weights)
         precision = root[:, None] * linear_algebra.inv(block.noise) * root
         left = block.A.T @ (self._pairs * precision)
-        self.matrices = self.matrices + left @ block.A
+        self.matrices = self.matrices + left @ block.columns
         self.vectors = self.vectors + left @ block.value
 
     def weighted(self, weights: Array) -> tuple[Array, Array]:
@@ -79,7 +87,7 @@ class GroupedInformation:
             weights: w_g = 1 / (s_g sqrt(c_g)) of each group, shape (count,).
 
         Returns:
-            Shapes (n, n) and (n,).
+            Shapes (n, n + k) and (n,).
         """
         g, h = self._of_pairs
         of_pairs = weights[g] * weights[h]
@@ -106,11 +114,14 @@ class GroupedInformation:
             weights: As for `weighted`.
         """
         self.settle(weights)
-        LU = self.settled @ step
+        n = len(step)
+        LU = self.settled[:, :n] @ step
         root = linear_algebra.cholesky(np.eye(step.shape[1]) + step.T @ LU)
-        lost = linear_algebra.solve(root, np.column_stack((LU.T, step.T @ self.settled_vector)))
-        self.settled = self.settled - lost[:, :-1].T @ lost[:, :-1]
-        self.settled_vector = self.settled_vector - lost[:, :-1].T @ lost[:, -1]
+        rest = step.T @ np.column_stack((self.settled[:, n:], self.settled_vector))
+        lost = linear_algebra.solve(root, np.hstack((LU.T, rest)))
+        own, rest = lost[:, :n], lost[:, :n].T @ lost[:, n:]
+        self.settled = self.settled - np.hstack((own.T @ own, rest[:, :-1]))
+        self.settled_vector = self.settled_vector - rest[:, -1]
 
 
 MEMORY_S = 1e5  # time constant with which data are forgotten: parts wear, and models are never exact [s]
@@ -129,17 +140,22 @@ class InformationFilter:
         centre: Mean of the prior, nominal but for bodies that carry a load, shape (n,).
     """
 
-    def __init__(self, unknowns: Unknowns, noise: NoiseScale) -> None:
-        """Begin at the nominal parameters; arguments as attributes."""
-        self._described, self.noise = unknowns, noise
+    def __init__(self, unknowns: Unknowns, noise: NoiseScale, considered: int = 0) -> None:
+        """Begin at the nominal parameters.
+
+        Args:
+            unknowns: As attribute.
+            noise: As attribute.
+            considered: Number of amplitudes that are not estimated and not known exactly, of N(0, 1).
+        """
+        self._described, self.noise, self._considered = unknowns, noise, considered
         self.reset()
 
     def reset(self) -> None:
         """Return to the nominal parameters."""
         self.unknowns = self._described
-        n = self.unknowns.size
         self.noise.reset()
-        self.data = GroupedInformation(self.noise.groups, n)
+        self.data = GroupedInformation(self.noise.groups, self.unknowns.size, self._considered)
         self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
         self._undrifted = 0.0
         self.centre: Array = self.unknowns.nominal.copy()
@@ -231,7 +247,13 @@ class InformationFilter:
 
     def solve(self) -> None:
         """Move to the most probable state."""
-        data, spread = self.data.weighted(self.noise.weights), self.data.weighted(self.noise.cautious_weights)
-        self.posterior = most_probable(
-            self.unknowns, data, self.posterior.at, centre=self.centre, spread=spread[0]
+        n, weights = self.unknowns.size, (self.noise.weights, self.noise.cautious_weights)
+        (Lambda, eta), (cautious, _eta) = (self.data.weighted(w) for w in weights)
+        found = most_probable(
+            self.unknowns,
+            (Lambda[:, :n], eta),
+            self.posterior.at,
+            centre=self.centre,
+            spread=cautious[:, :n],
         )
+        self.posterior = replace(found, considered=found.P @ (found.at.D.T @ Lambda[:, n:]))

@@ -105,7 +105,7 @@ def _figures(estimator: InertialEstimator) -> dict[str, str]:
             values[f"{parameter}: used / stated"] = f"{used:.3g}"
     for link, parts in estimator.published.informed_parts().items():
         values[f"informed {link}"] = ", ".join(parts) or "nothing, it is nominal"
-    at, P = estimator.posterior.at, estimator.posterior.P
+    at, P = estimator.posterior.at, estimator.posterior.covariance
     for i, body in enumerate(estimator.model.bodies):
         slope = at.G[i, 0]
         variance = float(slope @ P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] @ slope)

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from inertial_estimation.inertial.posterior import INFORMED
+from inertial_estimation.inertial.posterior import INFORMED, Posterior
 from inertial_estimation.models.bodies import BodyReference
 from inertial_estimation.models.hand_over import HandOver, published_defect
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate, LinkInertia
@@ -92,7 +92,8 @@ class BodyEstimates:
         to_link: Turns parameters in C into those about the link frame, shape (n, 10, 10).
         nominal_C: Nominal parameters in C, shape (n, 10).
         estimate_C: Estimated ones, shape (n, 10).
-        covariance_C: Their covariances, shape (n, 10, 10).
+        covariance_C: Their covariances if all other bodies are as described, shape (n, 10, 10).
+        considered_C: What errors of these add, shape (n, 10, 10).
     """
 
     names: tuple[str, ...]
@@ -100,6 +101,7 @@ class BodyEstimates:
     nominal_C: Array
     estimate_C: Array
     covariance_C: Array
+    considered_C: Array
 
     def central(self, pi_C: Array) -> Array:
         """Return parameters in C as `central_parameters` about the link frames, shape (n, 13)."""
@@ -118,8 +120,16 @@ class BodyEstimates:
     @cached_property
     def covariance(self) -> Array:
         """Covariances of mass, centre of mass and inertia of the estimates, shape (n, 10, 10)."""
+        return self._of_links(self.covariance_C + self.considered_C)
+
+    @cached_property
+    def covariance_alone(self) -> Array:
+        """The same if all other bodies are as described."""
+        return self._of_links(self.covariance_C)
+
+    def _of_links(self, covariance_C: Array) -> Array:
         by_C = central_jacobian((self.to_link @ self.estimate_C[:, :, None])[:, :, 0]) @ self.to_link
-        covariance: Array = by_C @ self.covariance_C @ by_C.transpose(0, 2, 1)
+        covariance: Array = by_C @ covariance_C @ by_C.transpose(0, 2, 1)
         return covariance
 
 
@@ -214,7 +224,8 @@ class PublishedLinks:
         nominal_C = np.array([body.nominal_C for body in bodies]).reshape(-1, 10)
         to_link = np.array([body.to_link for body in bodies]).reshape(-1, 10, 10)
         names = tuple(body.link for body in bodies)
-        self._idle = self._bodies = BodyEstimates(names, to_link, nominal_C, nominal_C, idle_covariance_C)
+        known = idle_covariance_C, np.zeros_like(idle_covariance_C)
+        self._idle = self._bodies = BodyEstimates(names, to_link, nominal_C, nominal_C, *known)
         self._hand_over, self._target_C = HandOver(nominal_C), nominal_C
         self._last: LinkEstimates | None = None
         self.set_estimated(())
@@ -222,7 +233,7 @@ class PublishedLinks:
     def set_estimated(self, bodies: Sequence[BodyReference]) -> None:
         """Set which bodies are estimated, in the order of the filter's state."""
         self._places = [self._idle.names.index(body.link) for body in bodies]
-        self._taken: Array | None = None
+        self._taken: Posterior | None = None
 
     def reset(self) -> None:
         """Return to nominal at once."""
@@ -231,8 +242,12 @@ class PublishedLinks:
         self._taken = self._last = None
 
     def informed_parts(self) -> dict[str, list[str]]:
-        """Return the parts of each estimated link that the data inform: half of the prior's deviation."""
-        variances, idle = (one.covariance.diagonal(0, 1, 2) for one in (self._bodies, self._idle))
+        """Return the parts of each estimated link that the data inform: half of the prior's deviation.
+
+        Of the links together, as if all others were as described.
+        """
+        both = self._bodies, self._idle
+        variances, idle = (one.covariance_alone.diagonal(0, 1, 2) for one in both)
         known = (1.0 + INFORMED) * variances < idle
         return {self._idle.names[i]: [PARTS[j] for j in np.flatnonzero(known[i])] for i in self._places}
 
@@ -242,20 +257,22 @@ class PublishedLinks:
         i = int((np.abs(target - published) / published).argmax())
         return self._idle.names[i], float(published[i]), float(target[i])
 
-    def take(self, pi_C: Array, covariance_C: Array, informed_C: Array | None = None) -> None:
+    def take(self, posterior: Posterior, informed_C: Array | None = None) -> None:
         """Take estimates of the estimated bodies; nothing is done where they are those taken before.
 
         Args:
-            pi_C: Their parameters in C, shape (n, 10).
-            covariance_C: Their covariances, shape (n, 10, 10); of another array, they are new ones.
+            posterior: Their distribution.
             informed_C: What is handed over, where the data do not inform all of them, shape (n, 10).
         """
-        if covariance_C is self._taken:
+        if posterior is self._taken:
             return
-        self._taken, idle = covariance_C, self._idle
-        estimate, covariances = idle.nominal_C.copy(), idle.covariance_C.copy()
-        estimate[self._places], covariances[self._places] = pi_C, covariance_C
-        self._bodies = replace(idle, estimate_C=estimate, covariance_C=covariances)
+        self._taken, idle = posterior, self._idle
+        parts = idle.nominal_C.copy(), idle.covariance_C.copy(), idle.considered_C.copy()
+        taken = posterior.at.pi_C, posterior.body_covariances, posterior.considered_covariances
+        for part, new in zip(parts, taken, strict=True):
+            part[self._places] = new
+        estimate, covariance, considered = parts
+        self._bodies = replace(idle, estimate_C=estimate, covariance_C=covariance, considered_C=considered)
         self._target_C = estimate.copy()
         if informed_C is not None:
             self._target_C[self._places] = informed_C

@@ -19,7 +19,7 @@ from inertial_estimation.models.bodies import (
     estimated_bodies,
     has_usable_prior,
 )
-from inertial_estimation.models.candidate_columns import CandidateColumns
+from inertial_estimation.models.candidate_columns import LOAD_COLUMNS, CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import (
     FrictionModel,
@@ -226,7 +226,35 @@ class EstimationModel:
             R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
         at_rest = float(np.abs(equation.state.v).max(initial=0.0)) < REST_SPEED
         known = 1.0 if equation.known is None else equation.known.diagonal()
-        return RowBlock(A, equation.value, R, dt, time_ns, at_rest, known)
+        considered = self._considered(equation) if self.n_considered else None
+        return RowBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered)
+
+    @property
+    def n_considered(self) -> int:
+        """Number of amplitudes of bodies that are not estimated and not known exactly."""
+        moving = self.robot.model.njoints - 1
+        return 0 if len(self.bodies) == moving else LOAD_COLUMNS * moving
+
+    @cached_property
+    def _others(self) -> tuple[CandidateColumns, Array]:
+        """Columns of all bodies, and how far masses and first moments may be off [kg, kg m], shape (n, 4).
+
+        Those that are estimated are not off.
+        """
+        joints = range(1, self.robot.model.njoints)
+        candidates = CandidateColumns(self.robot, [self.robot.body_links(joint)[0] for joint in joints])
+        estimated, prior = {body.joint_id for body in self.bodies}, self.config.prior
+        left_out = np.array([joint not in estimated for joint in joints])
+        sigma = np.array([prior.mass, prior.com, prior.com, prior.com])
+        return candidates, (left_out * candidates.masses)[:, None] * sigma
+
+    def _considered(self, equation: LinearEquation) -> Array:
+        """Return the columns of the bodies that are not estimated, amplitudes N(0, 1), shape (m, 4 n)."""
+        candidates, sigma = self._others
+        loads = self.measurement.causes(candidates, equation.state, equation.paths.projection).loads
+        columns = (loads * sigma[:, None]).transpose(1, 0, 2).reshape(len(equation.value), -1)
+        considered: Array = columns if equation.known is None else equation.known @ columns
+        return considered
 
     @cached_property
     def _static_friction(self) -> tuple[list[int], list[int], list[int]]:

@@ -44,6 +44,7 @@ class RowBlock:
         time_ns: Time of the measurement [ns].
         at_rest: Whether the joints are at rest.
         known: Share of each row that missing readings do not reach, shape (m,).
+        considered: Columns of what is not estimated and not known exactly, amplitudes N(0, 1), shape (m, k).
     """
 
     A: Array
@@ -53,6 +54,12 @@ class RowBlock:
     time_ns: int = 0
     at_rest: bool = False
     known: Array | float = 1.0
+    considered: Array | None = None
+
+    @property
+    def columns(self) -> Array:
+        """All columns, shape (m, n + k)."""
+        return self.A if self.considered is None else np.hstack((self.A, self.considered))
 
     @property
     def reached(self) -> Array:

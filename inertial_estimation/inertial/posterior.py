@@ -235,12 +235,19 @@ class Posterior:
     Attributes:
         at: Linearisation at the state.
         P: Covariance of the state, shape (n, n).
+        considered: K, change of the state by each considered amplitude, shape (n, k).
         steps: Number of Gauss-Newton steps.
     """
 
     at: Linearisation
     P: Array
     steps: int = 0
+    considered: Array | None = None
+
+    @cached_property
+    def covariance(self) -> Array:
+        """P + K K', with what is considered, shape (n, n)."""
+        return self.P if self.considered is None else self.P + self.considered @ self.considered.T
 
     @property
     def x(self) -> Array:
@@ -250,8 +257,16 @@ class Posterior:
     @cached_property
     def body_covariances(self) -> Array:
         """Covariance of the parameters of each body in C, shape (n, 10, 10)."""
+        return self._of_bodies(self.P)
+
+    @cached_property
+    def considered_covariances(self) -> Array:
+        """What K K' adds to them."""
+        return self._of_bodies(self.covariance - self.P)
+
+    def _of_bodies(self, covariance: Array) -> Array:
         G, n = self.at.G, len(self.at.G)
-        own = self.P[: 10 * n, : 10 * n].reshape(n, 10, n, 10)[np.arange(n), :, np.arange(n)]
+        own = covariance[: 10 * n, : 10 * n].reshape(n, 10, n, 10)[np.arange(n), :, np.arange(n)]
         covariances: Array = G @ own @ G.transpose(0, 2, 1)
         return covariances
 

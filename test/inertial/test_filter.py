@@ -239,6 +239,28 @@ def test_information_is_that_of_the_data_over_that_of_the_prior(share, informati
     assert part.x == pytest.approx(moved.x if information > 3.0 else unknowns.nominal)
 
 
+def test_what_is_considered_changes_estimates_as_it_says():
+    """By values that an amplitude changes, learned before and after the body is opened."""
+    scene, rng = ArmScene(links=("panda_link7",)), np.random.default_rng(5)
+    blocks = [replace(scene.block()[0], considered=rng.normal(size=(7, 3))) for _ in range(12)]
+    blocks = [replace(block, value=block.A @ scene.true_parameters()) for block in blocks]
+    amplitude, found = 1e-4, []
+    for k in (None, 0, 1, 2):
+        filter_ = InformationFilter(scene.unknowns(), scene.noise(), 3)
+        filter_.noise.adapting = False
+        for i, block in enumerate(blocks):
+            added = 0.0 if k is None else amplitude * block.considered[:, k]
+            filter_.learn(replace(block, value=block.value + added))
+            if i == 6:
+                filter_.open(0, np.eye(10)[:, :4])
+        for _ in range(10):
+            filter_.solve()
+        found.append(filter_.posterior)
+    change = [(posterior.x - found[0].x) / amplitude for posterior in found[1:]]
+    np.testing.assert_allclose(np.array(change).T, found[0].considered, rtol=0.02, atol=0.02)
+    assert found[0].covariance == pytest.approx(found[0].P + found[0].considered @ found[0].considered.T)
+
+
 def some_information(seed=0, size=4):
     rng, groups = np.random.default_rng(seed), np.array([0, 1, 1, 2, 0])
     data, root = GroupedInformation(groups, size), rng.normal(size=(5, 5))

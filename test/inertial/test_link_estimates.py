@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pinocchio as pin
@@ -28,7 +29,9 @@ UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
 def reported(bodies, pi_C, covariance_C):
     links = PublishedLinks(bodies, covariance_C)
     links.set_estimated(bodies)
-    links.take(pi_C, covariance_C)
+    at, nothing = SimpleNamespace(pi_C=pi_C), np.zeros_like(covariance_C)
+    posterior = SimpleNamespace(at=at, body_covariances=covariance_C, considered_covariances=nothing)
+    links.take(posterior)
     return links.advance()
 
 
@@ -106,7 +109,8 @@ BODY = LinkInertia("hand", 2.0, np.zeros(3), np.diag([0.01, 0.02, 0.02]))
 
 
 def estimate(published=BALL):
-    bodies = BodyEstimates(("hand",), np.eye(10)[None], BALL, BALL, np.eye(10)[None])
+    one, nothing = np.eye(10)[None], np.zeros((1, 10, 10))
+    bodies = BodyEstimates(("hand",), one, BALL, BALL, one, nothing)
     links, zero = LinkEstimates(bodies, published), np.zeros(2)
     return InertialEstimate(0, links, ("a", "b"), zero, 1.0, 9.0, True, Decision.ACCEPTED, zero, 0)
 
