@@ -147,8 +147,8 @@ def consistency_rows(seeds: Sequence[int]) -> list[Row]:
 def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return squared errors of the bodies of a TALOS unlike its file, over their variances.
 
-    All bodies, those that are not estimated as well, are drawn from the prior that the filter is given;
-    estimates are those of the second half.
+    Bodies are drawn from the prior that the filter is given, the masses of those that are not estimated as
+    well; estimates are those of the second half.
 
     Returns:
         Along each direction of the state at the end, shape (n,); information of the data about it over that
@@ -161,8 +161,9 @@ def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     x = unknowns.nominal.copy()
     x[:k] += root @ rng.standard_normal(k)
     drawn = [body.to_link @ pi for body, pi in zip(unknowns.bodies, unknowns.at(x).pi_C, strict=True)]
-    deviations_of_others = {"mass_sigma": PRIOR["prior.mass"], "com_sigma": PRIOR["prior.com"]}
-    urdf = perturbed_urdf(ie.read_urdf(synthetic_robot("talos").urdf), rng, **deviations_of_others)
+    prior, urdf = pipeline.model.config.prior, ie.read_urdf(synthetic_robot("talos").urdf)
+    sigmas = {"mass_sigma": prior.others * prior.mass, "com_sigma": prior.others * prior.com}
+    urdf = perturbed_urdf(urdf, rng, **sigmas)
     urdf = urdf_with_bodies(urdf, pipeline.robot, unknowns.bodies, drawn)
     truth, recording = measured("talos", CONSISTENT_S, rng, urdf=urdf, payload_time_s=None)
     inertias = [body.T_JL.actInv(body.nominal_J) for body in map(truth.robot.link_body, pipeline.model.links)]

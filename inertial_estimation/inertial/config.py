@@ -41,8 +41,15 @@ class PriorConfig:
     )
     load: float = parameter(
         0.05,
-        "Expected load on the end of a limb or on a trunk from the start, as share of the robot's mass: "
-        "these bodies may differ by it from the description.",
+        "Expected load on a trunk and on the last estimated body of a limb from the start, as share of the "
+        "robot's mass: these bodies may differ by it from the description.",
+        lower=0.0,
+        upper=10.0,
+    )
+    others: float = parameter(
+        0.25,
+        "How far masses and centres of mass of bodies that are not estimated may be off, as share of `mass` "
+        "and `com`: stated covariances contain it.",
         lower=0.0,
         upper=10.0,
     )

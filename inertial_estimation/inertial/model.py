@@ -159,7 +159,7 @@ class EstimationModel:
     def _loads(self, bodies: Sequence[BodyReference]) -> tuple[float, ...]:
         """Return the mass that each of some bodies may carry from the start [kg]."""
         load = self.config.prior.load * self.robot.total_mass
-        return tuple(load if carries_loads(self.robot, body) else 0.0 for body in bodies)
+        return tuple(load if carries_loads(self.robot, body, bodies) else 0.0 for body in bodies)
 
     def noise_scale(self) -> NoiseScale:
         """Return the scale of the noise of the rows, as stated."""
@@ -233,7 +233,7 @@ class EstimationModel:
     def n_considered(self) -> int:
         """Number of amplitudes of bodies that are not estimated and not known exactly."""
         moving = self.robot.model.njoints - 1
-        return 0 if len(self.bodies) == moving else LOAD_COLUMNS * moving
+        return LOAD_COLUMNS * moving if self.config.prior.others and len(self.bodies) < moving else 0
 
     @cached_property
     def _others(self) -> tuple[CandidateColumns, Array]:
@@ -243,9 +243,10 @@ class EstimationModel:
         """
         joints = range(1, self.robot.model.njoints)
         candidates = CandidateColumns(self.robot, [self.robot.body_links(joint)[0] for joint in joints])
-        estimated, prior = {body.joint_id for body in self.bodies}, self.config.prior
+        estimated = {body.joint_id for body in self.bodies}
         left_out = np.array([joint not in estimated for joint in joints])
-        sigma = np.array([prior.mass, prior.com, prior.com, prior.com])
+        prior = self.config.prior
+        sigma = prior.others * np.array([prior.mass, prior.com, prior.com, prior.com])
         return candidates, (left_out * candidates.masses)[:, None] * sigma
 
     def _considered(self, equation: LinearEquation) -> Array:

@@ -83,9 +83,10 @@ def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyRef
     return tuple(BodyReference.of_link(robot, link) for link in robot.link_bodies(links))
 
 
-def carries_loads(robot: RobotModel, body: BodyReference) -> bool:
-    """Whether a body is one that loads are put on: the end of a limb, or a trunk with several limbs."""
-    return len(robot.model.children[body.joint_id]) != 1
+def carries_loads(robot: RobotModel, body: BodyReference, bodies: Iterable[BodyReference]) -> bool:
+    """Whether one of some bodies is where loads are put: the last of them on a limb, or a trunk."""
+    model, others = robot.model, {other.joint_id for other in bodies} - {body.joint_id}
+    return len(model.children[body.joint_id]) > 1 or others.isdisjoint(model.subtrees[body.joint_id])
 
 
 def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
