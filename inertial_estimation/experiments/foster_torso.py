@@ -37,6 +37,7 @@ from inertial_estimation.spatial.linear_algebra import rms
 TORSO = "torso_2_link"
 Columns = dict[str, Array]
 FOLLOWING = {"links": [TORSO], "window": 0.03}  # of a filter that follows a load
+UNKNOWN = {"prior.mass": 1.0, "prior.com": 0.1, "prior.radii": 0.5}  # of a body of which little is known
 MEAN_KG = 30.0  # of the torso (Table I)
 PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": 0.01, "ground.cell": 0.25},
@@ -163,7 +164,9 @@ def _parameters(link: LinkInertia) -> dict[str, float]:
 
 def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> Columns:
     """Return what both filters estimate during a walk, ``ekf/mass`` etc., and x of the base [m]."""
-    spectators = [robot.inertial({INERTIAL_NODE: {**FOLLOWING, "filter": kind}}) for kind in KINDS.values()]
+    spectators = [
+        robot.inertial({INERTIAL_NODE: {**FOLLOWING, **UNKNOWN, "filter": kind}}) for kind in KINDS.values()
+    ]
     loop = robot.build(seed=seed, adaptation=False, inertial=False, spectators=spectators)
     duration_s = 0.4 if quick else 16.0
     walk = ScheduledWalk(WalkCommand(12, 0.15), 0.5, duration_s)

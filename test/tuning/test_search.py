@@ -223,7 +223,7 @@ def test_ranges_and_a_name_alone():
     assert gamma.share_of(gamma.value_at(0.3)) == pytest.approx(0.3)
     assert one("inertial_ekf.effort_window=0:1").value_at(0.25) == 0.25
     alone = one("prior.com")
-    assert (alone.low, alone.high, alone.log) == (pytest.approx(0.01), pytest.approx(1.0), True)
+    assert (alone.low, alone.high, alone.log) == (pytest.approx(0.002), pytest.approx(0.2), True)
     bounded = one("two_stage.gamma")
     assert bounded.high == 10.0
 

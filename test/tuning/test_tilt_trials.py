@@ -155,7 +155,7 @@ def test_updates_are_those_of_a_replay_with_other_parameters(arm_run):
 def test_an_update_gives_the_likelihood_of_its_innovation(arm_run):
     """Noise of twice the size quarters the NIS where the parameters are certain."""
     certain = {"prior.mass": 1e-6, "prior.com": 1e-6, "prior.radii": 1e-6}
-    certain |= {"friction.share": 1e-9}
+    certain |= {"prior.load": 0.0, "friction.share": 1e-9}
     noise = arm_run.configs[INERTIAL_NODE].noise
     doubled = {f"noise.{name}": 2.0 * value for name, value in vars(noise).items()}
     (_stamp, one), (_again, two) = (
