@@ -187,7 +187,7 @@ class InertialEstimator:
             self.model = self._initial_model
             assert isinstance(self.filter, InformationFilter)
             assert self.supervisor is not None
-            self.filter.unknowns = self.model.unknowns
+            self.filter.described = self.model.unknowns
             self._note_bodies()
         self.filter.reset()
         if self.supervisor is not None:

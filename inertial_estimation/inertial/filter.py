@@ -133,7 +133,8 @@ class InformationFilter:
     """Learns the unknowns of a robot from blocks of its equations.
 
     Attributes:
-        unknowns: Prior and map of the state.
+        described: Prior and map of the state, to which a reset returns.
+        unknowns: The same with the loads that have been found.
         noise: Scale of the stated noise.
         data: Information of all blocks learned.
         posterior: Most probable state.
@@ -148,12 +149,12 @@ class InformationFilter:
             noise: As attribute.
             considered: Number of amplitudes that are not estimated and not known exactly, of N(0, 1).
         """
-        self._described, self.noise, self._considered = unknowns, noise, considered
+        self.described, self.noise, self._considered = unknowns, noise, considered
         self.reset()
 
     def reset(self) -> None:
         """Return to the nominal parameters."""
-        self.unknowns = self._described
+        self.unknowns = self.described
         self.noise.reset()
         self.data = GroupedInformation(self.noise.groups, self.unknowns.size, self._considered)
         self.posterior = Posterior(self.unknowns.at(self.unknowns.nominal), self.unknowns.prior_covariance)
@@ -238,7 +239,7 @@ class InformationFilter:
         x[kept], centre[kept] = self.posterior.x, self.centre
         self.centre = centre
         self.data = self.data.spread(kept, unknowns.size)
-        self._described = unknowns
+        self.described = unknowns
         for body, load in enumerate(self.unknowns.loads):
             unknowns = unknowns.carrying(body, load)
         self.unknowns, P = unknowns, unknowns.prior_covariance.copy()

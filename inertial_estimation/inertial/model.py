@@ -231,9 +231,9 @@ class EstimationModel:
 
     @property
     def n_considered(self) -> int:
-        """Number of amplitudes of bodies that are not estimated and not known exactly."""
-        moving = self.robot.model.njoints - 1
-        return LOAD_COLUMNS * moving if self.config.prior.others and len(self.bodies) < moving else 0
+        """Number of amplitudes of bodies that are not estimated from the start and not known exactly."""
+        moving, named = self.robot.model.njoints - 1, len(_named(self.config))
+        return LOAD_COLUMNS * moving if self.config.prior.others and named < moving else 0
 
     @cached_property
     def _others(self) -> tuple[CandidateColumns, Array]:

@@ -316,6 +316,21 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
     assert pipeline.estimator.published.informed_parts() == {"panda_link7": []}
 
 
+def test_a_reset_forgets_links_that_were_estimated_later(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    fresh, used = (panda_pipeline(links=("panda_link7", "auto"), **{"noise.torque": 0.5}) for _ in range(2))
+    run(used, stream[:300])
+    for candidate in range(7):
+        if candidate not in used.estimator.supervisor.bodies:
+            assert used.estimator._switch_on(candidate)
+    assert run(used, stream[300:600])[-1].accepted
+    used.reset()
+    one, other = (run(pipeline, stream[:300])[-1] for pipeline in (fresh, used))
+    np.testing.assert_array_equal(one.innovation, other.innovation)
+    np.testing.assert_array_equal(one.links[0].covariance, other.links[0].covariance)
+    assert len(used.model.bodies) == 1
+
+
 def test_a_link_that_is_estimated_from_now_on_leaves_what_waits_as_it_was(panda_with_a_weight):
     _start, stream = panda_with_a_weight
     pipeline = panda_pipeline(links=("panda_link7", "auto"), **{"noise.torque": 0.5})
