@@ -147,8 +147,7 @@ def consistency_rows(seeds: Sequence[int]) -> list[Row]:
 def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return squared errors of the bodies of a TALOS unlike its file, over their variances.
 
-    Bodies are drawn from the prior that the filter is given, the masses of those that are not estimated as
-    well; estimates are those of the second half.
+    All bodies are drawn from the prior that the filter is given; estimates are those of the second half.
 
     Returns:
         Along each direction of the state at the end, shape (n,); information of the data about it over that
@@ -161,9 +160,9 @@ def body_errors(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     x = unknowns.nominal.copy()
     x[:k] += root @ rng.standard_normal(k)
     drawn = [body.to_link @ pi for body, pi in zip(unknowns.bodies, unknowns.at(x).pi_C, strict=True)]
-    prior, urdf = pipeline.model.config.prior, ie.read_urdf(synthetic_robot("talos").urdf)
-    sigmas = {"mass_sigma": prior.others * prior.mass, "com_sigma": prior.others * prior.com}
-    urdf = perturbed_urdf(urdf, rng, **sigmas)
+    others, urdf = pipeline.model.config.prior.others, ie.read_urdf(synthetic_robot("talos").urdf)
+    mass, com = others * PRIOR["prior.mass"], others * PRIOR["prior.com"]
+    urdf = perturbed_urdf(urdf, rng, mass_sigma=mass, com_sigma=com)
     urdf = urdf_with_bodies(urdf, pipeline.robot, unknowns.bodies, drawn)
     truth, recording = measured("talos", CONSISTENT_S, rng, urdf=urdf, payload_time_s=None)
     inertias = [body.T_JL.actInv(body.nominal_J) for body in map(truth.robot.link_body, pipeline.model.links)]
