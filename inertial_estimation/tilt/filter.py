@@ -307,3 +307,8 @@ class TiltFilter(TiltObserver):
     def contact_noise(self) -> float:
         """Standard deviation of a contact velocity that has all the weight [m/s]."""
         return max(math.sqrt(self._noise_level), LEAST_CONTACT_NOISE)
+
+    @property
+    def free_speed(self) -> float:
+        """Velocity of a body without contacts, of one axis, as it shows of itself [m/s]."""
+        return math.sqrt(self._free_level) if self._alone > ALONE else 0.0

@@ -169,6 +169,11 @@ class TiltObserver(ABC):
     def contact_noise(self) -> float:
         """Standard deviation of a contact velocity, as the contacts show it [m/s]."""
 
+    @property
+    def free_speed(self) -> float:
+        """Velocity of a body without contacts, as it shows of itself [m/s]; zero: not known."""
+        return 0.0
+
     def _begin(self, radius: float, bias: Array, P: Array) -> None:
         """Begin with the alignment, for round feet of a radius [m], with a bias and a covariance."""
         up = np.array([0.0, 0.0, 1.0])

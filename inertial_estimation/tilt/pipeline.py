@@ -30,6 +30,7 @@ from inertial_estimation.tilt.initial_alignment import STARTUP
 FLIGHT = 0.5  # without contact, beyond which a gait with flight does not explain it [s]
 BIAS_REPORTED = 3.0  # for which a step of the gyroscope's bias is reported [s]
 SLIPPING = 0.15  # velocity of contacts that are said to stand; on soft and slippery ground 0.09 [m/s]
+FASTEST = 3.0  # velocity of a body without contacts that swings; IMUs swung by hand have 1.6 [m/s]
 WIDE = np.radians(3.0)  # standard deviation of a tilt that a controller should not trust [rad]
 
 
@@ -64,6 +65,12 @@ def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: s
         found.append(
             f"contacts that carry the robot move by {observer.contact_noise:.2f} m/s: do they slip, or "
             "is their sensor inverted, or late?"
+        )
+        level = HealthLevel.WARN
+    if observer.free_speed > FASTEST:
+        found.append(
+            f"without contacts the robot would move by {observer.free_speed:.3g} m/s: gyroscope and "
+            "accelerometer contradict one another; are axes, signs and units of both right?"
         )
         level = HealthLevel.WARN
     if observer.since_bias_step < BIAS_REPORTED:

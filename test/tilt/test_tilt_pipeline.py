@@ -230,7 +230,10 @@ def test_single_outliers_of_the_imu_change_nothing():
 
 
 class Turning:
-    """A body that turns about its IMU."""
+    """A body that turns about its IMU, whose gyroscope may be wired otherwise."""
+
+    def __init__(self, wired=(1.0, 1.0, 1.0)):
+        self.wired = np.array(wired)
 
     def pose(self, _frame, t):
         turn = np.array([0.3 * np.sin(1.3 * t), 0.2 * np.cos(1.7 * t), 0.4 * t])
@@ -239,7 +242,15 @@ class Turning:
     def push(self, pipeline, _stance, stamp, t, d=1e-5):
         R = self.pose("base", t).rotation
         rate = log_so3(R.T @ self.pose("base", t + d).rotation) / d
-        pipeline.push_imu(ie.ImuSample(stamp, STANDARD_GRAVITY * R[2], rate))
+        pipeline.push_imu(ie.ImuSample(stamp, STANDARD_GRAVITY * R[2], self.wired * rate))
+
+
+@pytest.mark.parametrize("wired", [(-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0)])
+def test_an_imu_that_contradicts_itself_is_not_ok(wired):
+    body = Turning(wired)
+    run = Run(body, imu_frame="base", contacts=(), contact_frames=()).go(0.0, 10.0, body.push)
+    assert run.health().level is ie.HealthLevel.WARN
+    assert "gyroscope and accelerometer contradict one another" in run.health().message
 
 
 def test_an_imu_alone_has_a_tilt():
