@@ -106,10 +106,9 @@ class Signals:
         for i, contact in enumerate(setup.contact_names):
             if contact in streams.wrenches:
                 wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times, window)[0]
-        robot, frames = setup.robot, [contact.wrench_frame for contact in setup.contacts]
-        needed = robot.joints_to(*frames, *([setup.imu.frame] if setup.imu is not None else []))
-        held = np.setdiff1d(np.flatnonzero(np.isfinite(values[:, :n]).sum(axis=0) < 0.5 * len(times)), needed)
-        values[:, held] = np.nan_to_num(urdf_limits(robot).middle)[held]
+        silent = np.flatnonzero(np.isfinite(values[:, :n]).sum(axis=0) < 0.5 * len(times))
+        held = np.setdiff1d(silent, setup.sensing_joints)
+        values[:, held] = np.nan_to_num(urdf_limits(setup.robot).middle)[held]
         values[:, n + held], slopes[:, held], bends[:, held] = 0.0, 0.0, 0.0
         sent = np.nan_to_num(wrenches)
         scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
@@ -120,7 +119,7 @@ class Signals:
             axes=tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts),
             window_s=window,
             scalar=scalar,
-            held=tuple(robot.joint_names[j] for j in held),
+            held=tuple(setup.robot.joint_names[j] for j in held),
         )
         return replace(signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1))), whole=None)
 

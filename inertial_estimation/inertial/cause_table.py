@@ -11,14 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from inertial_estimation.models.bodies import REACH
+from inertial_estimation.models.bodies import LOAD_SHARE, REACH
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-LOAD_SHARE = 0.05  # expected load, as share of the robot's mass; a push has its weight
 WRENCH_FAULT = 2.0  # expected error of a wrench sensor, in forces of a push
 ACCELERATION_FAULT = (1.0, 2.0)  # expected error of the base's acceleration [m/s^2, rad/s^2]
 MOTION_FAULT = 5.0  # expected error of a joint's acceleration [rad/s^2]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.inputs.config import RobotConfig
+from inertial_estimation.models.bodies import LOAD_SHARE
 from inertial_estimation.models.friction import FrictionConfig
 from inertial_estimation.models.measurement_rows import (
     MeasurementNoise,
@@ -40,7 +41,7 @@ class PriorConfig:
         upper=10.0,
     )
     load: float = parameter(
-        0.05,
+        LOAD_SHARE,
         "Expected load on a trunk and on the last estimated body of a limb from the start, as share of the "
         "robot's mass: these bodies may differ by it from the description.",
         lower=0.0,

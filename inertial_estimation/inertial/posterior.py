@@ -245,9 +245,15 @@ class Posterior:
     considered: Array | None = None
 
     @cached_property
+    def by_considered(self) -> Array:
+        """K K', shape (n, n)."""
+        K = self.considered
+        return np.zeros_like(self.P) if K is None else K @ K.T
+
+    @property
     def covariance(self) -> Array:
         """P + K K', with what is considered, shape (n, n)."""
-        return self.P if self.considered is None else self.P + self.considered @ self.considered.T
+        return self.P + self.by_considered
 
     @property
     def x(self) -> Array:
@@ -262,7 +268,7 @@ class Posterior:
     @cached_property
     def considered_covariances(self) -> Array:
         """What K K' adds to them."""
-        return self._of_bodies(self.covariance - self.P)
+        return self._of_bodies(self.by_considered)
 
     def _of_bodies(self, covariance: Array) -> Array:
         G, n = self.at.G, len(self.at.G)

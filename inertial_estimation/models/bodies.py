@@ -26,6 +26,7 @@ from inertial_estimation.spatial.inertial_parameters import (
     transfer_matrix,
 )
 
+LOAD_SHARE = 0.05  # expected load, as share of the robot's mass; an expected push has its weight
 REACH = 0.05  # of the place of a load beyond the body's own mass, per axis [m]
 WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 

@@ -258,6 +258,12 @@ class RobotSetup:
         """Names of the contacts in the configured order."""
         return tuple(contact.name for contact in self.contacts)
 
+    @property
+    def sensing_joints(self) -> list[int]:
+        """Joints that move its IMU or a contact."""
+        frames = [contact.frame for contact in self.contacts]
+        return self.robot.joints_to(*frames, *([self.imu.frame] if self.imu is not None else []))
+
 
 def robot_from_config(config: RobotDescriptionConfig, urdf: str) -> RobotSetup:
     """Build the model and resolve every name of a robot config against it.

@@ -148,8 +148,7 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
 
 def _stiff(setup: RobotSetup) -> bool:
     """Return whether no joint moves the IMU of a robot or its contacts: its joint states are not needed."""
-    frames = [contact.frame for contact in setup.contacts]
-    return setup.imu is not None and not setup.robot.joints_to(setup.imu.frame, *frames)
+    return setup.imu is not None and not setup.sensing_joints
 
 
 def _stream(taken: Input) -> Stream:

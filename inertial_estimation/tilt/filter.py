@@ -32,7 +32,7 @@ from inertial_estimation.tilt.error_state import (
     spread,
 )
 from inertial_estimation.tilt.feet_sensing import Feet
-from inertial_estimation.tilt.imu_readings import ImuStatistics
+from inertial_estimation.tilt.imu_readings import ImuStatistics, gain
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
@@ -220,8 +220,7 @@ class TiltFilter(TiltObserver):
         n, level = len(feet.shares), self.contact_noise**2
         self.residual = feet.shares @ rows.innovations[:n]
         shown = measure(rows, n, (level, SOLE_NOISE / T), TAIL, self.state, self._turns)
-        gain = 1.0 - math.exp(-T / NOISE_MEMORY)
-        self._noise_level += gain * (max(level * shown, 0.0) - self._noise_level)
+        self._noise_level += gain(T, NOISE_MEMORY) * (max(level * shown, 0.0) - self._noise_level)
         now = np.array([self.residual @ self.residual, self.residual @ last])
         self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
@@ -234,8 +233,7 @@ class TiltFilter(TiltObserver):
                 self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
             variance = max(self.config.freedom**2, self._free_level) / time
             shown = variance * self._measure_whole(-velocity, variance, points=1)
-            gain = 1.0 - math.exp(-time / CORRELATION_MEMORY)
-            self._free_level += gain * (max(shown, 0.0) - self._free_level)
+            self._free_level += gain(time, CORRELATION_MEMORY) * (max(shown, 0.0) - self._free_level)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
         """A robot at rest does not turn."""

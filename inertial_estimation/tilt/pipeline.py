@@ -132,8 +132,7 @@ class TiltPipeline(TakesReadings):
         sources = contact_sources(config.contact.source, setup.contact_names)
         self.config, self.estimator = config, BaseEstimator(config, setup, urdf, sources)
         by_torques = self.estimator.feet.shares.by_torques
-        frames = [robot.imu_frame, *(contact.frame for contact in setup.contacts)]
-        moving = setup.robot.joints_to(*frames)
+        moving = setup.sensing_joints
         needs = JointNeeds(by_torques, moving if by_torques else False, joints=moving, effort_gaps=True)
         self.inputs = RobotInputs(
             setup,

@@ -62,10 +62,10 @@ def test_efforts_in_wrong_units_of_the_wrong_sign_or_zero_are_suspected_and_stay
     tau[:, joints] *= factor
     identifier.push(replace(block, tau=tau))
     report = identifier.report(["consistent", "least-squares"])
-    told = [warning for warning in report.warnings if "outside the limits" not in warning]
-    assert len(told) <= 1
-    assert re.search(said, " ".join(told))
-    (limits,) = set(report.warnings) - set(told)
+    others = [warning for warning in report.warnings if "outside the limits" not in warning]
+    assert len(others) <= 1
+    assert re.search(said, " ".join(others))
+    (limits,) = set(report.warnings) - set(others)
     assert limits.startswith("panda_joint4: ")  # its motion is about zero
     assert report.validation is None
     assert np.isnan(report.methods["consistent"].cost_validation)
