@@ -252,7 +252,7 @@ class EstimationModel:
     def _considered(self, equation: LinearEquation) -> Array:
         """Return the columns of the bodies that are not estimated, amplitudes N(0, 1), shape (m, 4 n)."""
         candidates, sigma = self._others
-        loads = self.measurement.causes(candidates, equation.state, equation.paths.projection).loads
+        loads = self.measurement.by_parameters(candidates, equation.state, equation.paths.projection)
         columns = (loads * sigma[:, None]).transpose(1, 0, 2).reshape(len(equation.value), -1)
         considered: Array = columns if equation.known is None else equation.known @ columns
         return considered

@@ -76,34 +76,24 @@ class CandidateColumns:
             row[robot.n_base + np.array(robot.joints_to(link), dtype=int)] = 1.0
 
     def at(self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW) -> BodyCauses:
-        """Return the columns in generalized forces.
+        """Return the columns of the causes on each body.
 
         Args:
-            q: Configuration, the base at the origin, shape (nq,).
-            v: Generalized velocity, shape (nv,).
+            q: Configuration, shape (nq,).
+            v: Generalized velocity, zero linear velocity, shape (nv,).
             a: Generalized acceleration, shape (nv,); of a floating base the proper one, gravity included.
             rows: Places of the generalized forces, m of them; all of them by default.
         """
-        model, data = self._model, self._data
-        by_time = pin.computeJointJacobiansTimeVariation(model, data, q, v).reshape(6, model.nv)
-        J = data.J.reshape(6, model.nv)  # at the base, in its axes
-        poses = [data.oMi[joint] for joint in self._joints.tolist()]
+        loads = self.parameters(q, v, a, rows, LOAD_COLUMNS)
+        weights = self.parameters(q, np.zeros_like(v), self._at_rest(a), rows, LOAD_COLUMNS)
+        J = pin.computeJointJacobians(self._model, self._data, q).reshape(6, -1)  # at the base, in its axes
+        poses = [self._data.oMi[joint] for joint in self._joints.tolist()]
         R_BJ = np.array([pose.rotation for pose in poses]).reshape(-1, 3, 3)
         points = np.array([pose.act(com) for pose, com in zip(poses, self._coms_J, strict=True)])
-        to_com = skews(points.reshape(-1, 3))
-        forces = J.T[rows] * self._supports[:, rows, None]
+        wrenches = -J.T[rows] * self._supports[:, rows, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
-        forces[:, :, :3] += np.matmul(forces[:, :, 3:], to_com)
-        moving = self._supports * v
-        velocity, spatial = moving @ J.T, (self._supports * a) @ J.T + moving @ by_time.T
-        turning = skews(velocity[:, 3:])
-        turned = skews(spatial[:, 3:]) + np.matmul(turning, turning)
-        at_base = spatial[:, :3] - np.array(model.gravity.linear)
-        at_com = at_base + (turning @ velocity[:, :3, None] + turned @ points.reshape(-1, 3, 1))[:, :, 0]
-        still = np.broadcast_to(self._upwards(a), at_com.shape)
-        loads = np.matmul(forces, _of_load(at_com, turned @ R_BJ, R_BJ))
-        weights = np.matmul(forces, _of_load(still, np.zeros_like(R_BJ), R_BJ))
-        return BodyCauses(loads, weights, -forces, R_BJ)
+        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], skews(points.reshape(-1, 3)))
+        return BodyCauses(loads, weights, wrenches, R_BJ)
 
     def parameters(
         self, q: Array, v: Array, a: Array, rows: slice | Indices = EVERY_ROW, count: int = 10
@@ -124,13 +114,13 @@ class CandidateColumns:
         columns: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint[:, :, :count])
         return columns
 
-    def _upwards(self, a: Array) -> Array:
-        """Return the proper acceleration at rest, shape (3,); that of a floating base points upwards."""
-        if not self._floating:
-            return -np.array(self._model.gravity.linear)
-        size = max(float(np.sqrt(a[:3] @ a[:3])), SMALLEST_ACCELERATION)
-        upwards: Array = STANDARD_GRAVITY / size * a[:3]
-        return upwards
+    def _at_rest(self, a: Array) -> Array:
+        """Return the generalized acceleration at rest; the proper one of a floating base points upwards."""
+        still = np.zeros_like(a)
+        if self._floating:
+            size = max(float(np.sqrt(a[:3] @ a[:3])), SMALLEST_ACCELERATION)
+            still[:3] = STANDARD_GRAVITY / size * a[:3]
+        return still
 
     def load_in_link(self, index: int, amplitude: Array) -> tuple[float, Array]:
         """Return mass [kg] and position in the link frame [m], shape (3,), of a load.
@@ -159,22 +149,6 @@ class CandidateColumns:
         com_L = np.array(T_JL.actInv(self._coms_J[index]))
         point = com_L + np.cross(force, moment) / float(force @ force)
         return force, moment + np.cross(com_L, force), point
-
-
-def _of_load(acceleration: Array, turned: Array, R_BJ: Array) -> Array:
-    """Return force and moment about the centre of mass that move m and h = m r, shape (n, 6, 4).
-
-    F = m a + (alpha x + w x w x) R h, and N = R h x a.
-
-    Args:
-        acceleration: a, proper, of the centre of mass, base axes [m/s^2], shape (n, 3).
-        turned: (alpha x + w x w x) R, shape (n, 3, 3).
-        R_BJ: R, of the axes of h, shape (n, 3, 3).
-    """
-    by_load = np.zeros((len(R_BJ), 6, LOAD_COLUMNS))
-    by_load[:, :3, 0], by_load[:, :3, 1:] = acceleration, turned
-    by_load[:, 3:, 1:] = -np.matmul(skews(acceleration), R_BJ)
-    return by_load
 
 
 def _spread(inertia: pin.Inertia) -> Array:

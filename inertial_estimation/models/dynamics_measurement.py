@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.bodies import BodyReference
-from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
+from inertial_estimation.models.candidate_columns import LOAD_COLUMNS, BodyCauses, CandidateColumns
 from inertial_estimation.models.contacts import ContactFrames
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.imu import ImuMount
@@ -382,6 +382,19 @@ class DynamicsMeasurement:
         parts = causes.loads, causes.weights, causes.wrenches
         loads, weights, wrenches = (projection.T @ part for part in parts)
         return BodyCauses(loads, weights, wrenches, causes.R_BJ)
+
+    def by_parameters(
+        self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None
+    ) -> Array:
+        """Return the columns of masses and first moments of bodies in the rows `row_names`, shape (n, m, 4).
+
+        Args:
+            candidates: The bodies.
+            state: The measurements, all of one time.
+            projection: N of the equation at this state.
+        """
+        columns = candidates.parameters(*self._generalized(state), self._rows.picked, LOAD_COLUMNS)
+        return columns if projection is None else projection.T @ columns
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.
