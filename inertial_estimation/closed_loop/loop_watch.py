@@ -66,16 +66,17 @@ class LoopWatch:
     def masses(self) -> dict[str, tuple[float, float, float]]:
         """Return estimate, its standard deviation and truth of every estimated link's mass [kg].
 
-        Empty without an inertial filter.
+        Empty without an inertial filter or an identification of the payload.
         """
-        if self.loop.inertias is None:
-            return {}
-        estimates = {link.estimate.link: link for link in self.loop.inertias.links}
-        truth = self.loop.simulation.truth(tuple(estimates)).inertias
-        return {
-            name: (link.estimate.mass, math.sqrt(float(link.covariance[0, 0])), truth[name].mass)
-            for name, link in estimates.items()
+        links = () if self.loop.inertias is None else self.loop.inertias.links
+        found = {
+            link.estimate.link: (link.estimate.mass, math.sqrt(float(link.covariance[0, 0])))
+            for link in links
         }
+        if (trunk := self.loop.identified) is not None:
+            found[trunk.estimate.link] = trunk.estimate.mass, trunk.mass_sigma
+        truth = self.loop.simulation.truth(tuple(found)).inertias
+        return {link: (mass, sigma, truth[link].mass) for link, (mass, sigma) in found.items()}
 
     def lines(self) -> list[str]:
         """Return the errors in words, a line each."""

@@ -86,3 +86,15 @@ def test_a_torque_at_its_limit_before_the_robot_falls_is_named_with_its_time():
     assert watch.fall().startswith("the robot fell after 1.4 s")
     assert "knee (first at 1.1 s)" in watch.fall()
     assert "wrist" not in watch.fall()
+
+
+def test_what_is_identified_of_a_trunk_is_shown_beside_the_truth():
+    simulation = SimpleNamespace(
+        robot=SimpleNamespace(model=SimpleNamespace(effortLimit=np.ones(1)), n_base=0, link_names=()),
+        truth=lambda links=(): SimpleNamespace(
+            inertias={name: SimpleNamespace(mass=9.5) for name in links}, stamp_ns=0
+        ),
+    )
+    trunk = SimpleNamespace(estimate=SimpleNamespace(link="trunk", mass=9.4), mass_sigma=0.06)
+    watch = LoopWatch(SimpleNamespace(simulation=simulation, base=None, inertias=None, identified=trunk))
+    assert watch.lines() == ["mass of trunk: 9.4 +- 0.06 kg, true 9.5 kg"]
