@@ -117,16 +117,18 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
     Returns:
         What was tried and how it ended, and whether nothing is known to keep it from being simulated.
     """
+    possible = survey.can_stand and bool(survey.links)
     lacking = [name for name in FOR_TRIAL if importlib.util.find_spec(name) is None]
     with tempfile.TemporaryDirectory(prefix="inertial_estimation_") as folder:
         file = write_text(Path(folder) / "robot.yaml", text)
         _step("building the estimators from the file")
         build_pipelines(load_config_file(file))
-        if trial and survey.can_stand and not lacking:
+        if trial and possible and not lacking:
             return _simulated(file)
     why = f"{', '.join(lacking)} is not installed" if lacking else "as asked"
     why = why if survey.can_stand else "it cannot stand still on two points"
-    return f"all estimators accept the file; not simulated: {why}", survey.can_stand
+    why = why if survey.links else "its controller needs inertias"
+    return f"all estimators accept the file; not simulated: {why}", possible
 
 
 def _simulated(file: Path) -> tuple[str, bool]:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ModelError, one_line
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel, with_marked_links
-from inertial_estimation.models.urdf import check_urdf
+from inertial_estimation.models.urdf import with_shapes
 from inertial_estimation.signals import Array
 
 KINDS = {"collision": pin.GeometryType.COLLISION, "visual": pin.GeometryType.VISUAL}
@@ -49,7 +48,7 @@ def link_shapes(urdf: str, links: Collection[str], folders: Sequence[str | Path]
     """
     notes = []
     for kind, geometry_type in KINDS.items():
-        text = _with_shapes_of(urdf, links, kind)
+        text = with_shapes(urdf, links, kind)
         try:
             model = pin.buildModelFromXML(text)
             geometry = pin.buildGeomFromUrdfString(
@@ -63,16 +62,6 @@ def link_shapes(urdf: str, links: Collection[str], folders: Sequence[str | Path]
         if points:
             return LinkShapes(points, radii, kind, "")
     return LinkShapes({}, {}, "", "; ".join(notes) or "the URDF has no shapes of these links")
-
-
-def _with_shapes_of(urdf: str, links: Collection[str], kind: str) -> str:
-    """Return a URDF in which only some links have shapes, and only of one kind."""
-    root = check_urdf(urdf)
-    for link in root.findall("link"):
-        for tag in KINDS:
-            for shape in link.findall(tag) if tag != kind or link.get("name") not in links else ():
-                link.remove(shape)
-    return ElementTree.tostring(root, encoding="unicode")
 
 
 def _outlines(model: pin.Model, geometry: pin.GeometryModel) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing, one_line
-from inertial_estimation.models.urdf import check_urdf
+from inertial_estimation.models.urdf import with_shapes
 from inertial_estimation.signals import Array
 
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
@@ -82,13 +82,13 @@ class RobotModel:
             locked_joints: Joints frozen at zero, by name or shell pattern (``l_hand_*``).
 
         Raises:
-            ModelError: If the text is not a URDF, holds an impossible value (`check_urdf`), or a locked joint
-                does not exist.
+            ModelError: If the text is not a URDF, holds an impossible value (`urdf.check_urdf`), or a locked
+                joint does not exist.
         """
-        check_urdf(urdf)
+        text = with_shapes(urdf)
         try:
             root = pin.JointModelFreeFlyer() if floating_base else None
-            model = pin.buildModelFromXML(urdf, root) if root else pin.buildModelFromXML(urdf)
+            model = pin.buildModelFromXML(text, root) if root else pin.buildModelFromXML(text)
         except (ValueError, RuntimeError, IndexError) as error:
             raise ModelError(f"the robot description is not a usable URDF: {one_line(error)}") from error
         first = BASE_JOINT + 1 if floating_base else 1
@@ -281,7 +281,7 @@ def matching(patterns: Sequence[str], names: Sequence[str], what: str, where: st
     """Return the positions of the names that match any shell pattern, increasing.
 
     Args:
-        patterns: Names or shell patterns.
+        patterns: Names or shell patterns; what is a name is none, also where it has brackets.
         names: What there is.
         what: Kind of the names, for the message.
         where: Origin of the patterns, for the message.
@@ -291,7 +291,8 @@ def matching(patterns: Sequence[str], names: Sequence[str], what: str, where: st
     """
     found: set[int] = set()
     for pattern in patterns:
-        hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
+        exact = [pattern] if pattern in names else fnmatch.filter(names, pattern)
+        hits = [j for j, name in enumerate(names) if name in exact]
         if not hits:
             hint = did_you_mean(pattern, names, "the model has")
             raise ConfigurationError(f"no {what} matches '{pattern}'{where and f' in {where}'}{hint}")

@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -27,6 +27,7 @@ LARGEST_NUMBER = 1e6  # of masses [kg], moments [kg m^2], positions [m] and angl
 ROUND_OFF = 1e-6  # share of an inertia; length of an axis; its square, in kg m^2, of moments meant to be zero
 NEGLIGIBLE_MASS = 1e-4  # [kg], of links that only carry a frame
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+SHAPES = ("collision", "visual")
 NO_LIMIT = "1e9"  # [rad, m, Nm, N ...], in place of an infinite limit, which the parsers of URDFs refuse
 # names of the moments in URDF and SDF, and their entries in the matrix
 MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
@@ -191,6 +192,27 @@ def check_urdf(urdf: str, where: str = "the robot description") -> Element:
     except _ImpossibleError as error:
         raise ModelError(f"{where} is not a usable URDF: {one_line(error)}") from None
     return root
+
+
+def with_shapes(urdf: str, links: Collection[str] = (), kind: str = "") -> str:
+    """Return a URDF in which only some links have shapes, and only of one kind.
+
+    Materials are left out, too: for one without a name the parser writes to the terminal.
+
+    Args:
+        urdf: XML text; checked as by `check_urdf`.
+        links: Links that keep their shapes.
+        kind: Kind of the shapes that they keep: collision or visual.
+    """
+    root = check_urdf(urdf)
+    for link in root.findall("link"):
+        kept = (kind,) if link.get("name") in links else ()
+        for shape in [child for child in link if child.tag in SHAPES and child.tag not in kept]:
+            link.remove(shape)
+    for owner in list(root.iter()):
+        for material in owner.findall("material"):
+            owner.remove(material)
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def urdf_warnings(urdf: str) -> list[str]:

@@ -40,6 +40,8 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
     nodes: dict[str, tuple[Entry, ...]] = {}
     if survey.legged:
         nodes[TILT_NODE] = _tilt(survey)
+    if not survey.links:
+        return nodes
     nodes[INERTIAL_NODE] = _inertial(survey)
     least = min((len(leg.joints) for leg in survey.decision.legs), default=0)
     if survey.decision.kind is Kind.QUADRUPED and FORCE_JOINTS <= least < WRENCH_JOINTS:

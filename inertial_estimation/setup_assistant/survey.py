@@ -232,8 +232,8 @@ def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tu
 
     Loads are carried there, and the torques of an arm's joints tell a load in the hand from one on the trunk.
     The small inertias behind a wrist are no aid to balance: their estimates would shake the wrist's joints.
-    A body without a usable inertia in the URDF is no prior; for a forearm the link before it is taken. The
-    errors of a link of an arm that is left out go into the others.
+    A body without a usable inertia in the URDF is no prior; for a forearm the link before it is taken, and
+    without a trunk nothing. The errors of a link of an arm that is left out go into the others.
 
     Raises:
         ModelError: If no body that moves has a usable inertia.
@@ -243,6 +243,8 @@ def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tu
         if not usable:
             raise ModelError("no link that moves has a usable inertia, expected one to estimate")
         return usable
+    if not has_usable_prior(robot, trunk):
+        return ()
     masses, chosen = subtree_masses(robot), [trunk]
     in_legs = {joint for leg in legs for joint in leg.joints}
     for limb in limbs_of(robot):
@@ -326,7 +328,7 @@ class Survey:
     imu: str  # link of the IMU; empty without one
     imu_reason: str  # why it is that link
     posture: Array  # joint positions in which it stands, or in which an arm begins, shape (n_joints,)
-    links: tuple[str, ...]  # to estimate, the trunk first
+    links: tuple[str, ...]  # to estimate, the trunk first; none where its inertia is that of no body
     open_points: tuple[str, ...]  # what could not be found out, a sentence each
     contacts: tuple[FootContact, ...] = ()  # of every foot
     wrench_frames: tuple[str, ...] = ()  # of the one force sensor of every foot; empty: the contact frames
@@ -382,10 +384,14 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
     trunk = trunk_of(free, described, decision.legs)
     imu, reason = imu_frame(free, described, wishes.imu)
     sensors = foot_sensors(feet.robot, described, feet.contacts)
+    links = wishes.links or links_to_estimate(free, decision.legs, trunk)
+    unusable = (
+        f"estimates: of the tilt alone, until the URDF has a possible inertia of '{trunk}' (or --links)"
+    )
+    open_points = *decision.open_points, *_open_points(described, (imu, reason), locked, sensors)
     return Survey(
-        *(described, feet.robot, decision, locked, imu, reason, feet.posture),
-        wishes.links or links_to_estimate(free, decision.legs, trunk),
-        (*decision.open_points, *_open_points(described, (imu, reason), locked, sensors), *feet.open_points),
+        *(described, feet.robot, decision, locked, imu, reason, feet.posture, links),
+        (*open_points, *feet.open_points, *(() if links else (unusable,))),
         feet.contacts,
         tuple(of_foot[0] for of_foot in sensors) if all(len(of_foot) == 1 for of_foot in sensors) else (),
         feet.height,

@@ -84,7 +84,7 @@ def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
     """
     f_n = np.maximum(trial[:, 2], 0.0) * touching
     size = np.hypot(trial[:, 0], trial[:, 1])
-    scale = np.minimum(mu * f_n / np.maximum(size, TINY), 1.0)
+    scale = np.minimum(mu * f_n, size) / np.maximum(size, TINY)
     force: Array = trial * scale[:, None]
     force[:, 2] = f_n
     return force

@@ -53,6 +53,17 @@ def test_locked_joints_by_pattern_merge_their_bodies():
     assert robot.total_mass == pytest.approx(9.5)
 
 
+def test_a_joint_whose_name_has_brackets_is_locked_by_it():
+    urdf = URDF.replace("spin", "finger[0]/spin")
+    assert "finger[0]/spin" not in RobotModel.from_urdf(urdf, locked_joints=("finger[0]/spin",)).joint_names
+
+
+def test_shapes_that_the_parser_refuses_leave_the_terminal_alone(capfd):
+    nameless = "<visual><geometry><sphere radius='1'/></geometry><material/></visual></link>"
+    RobotModel.from_urdf(URDF.replace("</link>", nameless))
+    assert capfd.readouterr() == ("", "")
+
+
 def configured(**values):
     return lambda _robot: robot_from_config(RobotConfig(**values), URDF)
 

@@ -11,7 +11,12 @@ from support.urdf import joint_xml, link_xml, robot_xml
 
 from inertial_estimation.configuration.config_file import find_config, load_config_file
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
-from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    INERTIAL_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import example_source, mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
@@ -165,6 +170,12 @@ def test_a_sensor_that_spins_and_a_wheel_by_its_name_are_locked() -> None:
 def test_a_description_without_masses_is_refused_with_what_it_lacks() -> None:
     with pytest.raises(ModelError, match="no link of 'biped' has a mass"):
         survey_of(re.sub("<inertial>.*?</inertial>", "", biped()))
+
+
+def test_a_trunk_whose_inertia_no_body_has_leaves_the_tilt() -> None:
+    survey = survey_of(biped().replace('ixx="0.01"', 'ixx="1"', 1))
+    assert list(node_entries(survey)) == [TILT_NODE]
+    assert "'base'" in survey.open_points[-1]
 
 
 def test_only_what_turns_about_its_centre_of_mass_is_a_wheel() -> None:
