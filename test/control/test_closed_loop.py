@@ -184,8 +184,12 @@ def test_a_foot_comes_down_when_the_robot_is_pushed_over_and_the_same_foot_tries
     assert loop.controller.controller.gait.steps_made == 1
 
 
-def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_steady_reference() -> None:
-    talos = pipeline_of("talos")
+@pytest.mark.parametrize("yaw", [0.0, np.pi])
+def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_steady_reference(yaw) -> None:
+    """Also one whose soles have their x axes to the rear, as an iCub's have them from its base."""
+    soles, turned = ("left_sole_link", "right_sole_link"), 2 * (0.0, 0.0, 0.0, 0.0, 0.0, yaw)
+    frames = {"frames.names": ("left", "right"), "frames.links": soles, "frames.poses": turned}
+    talos = pipeline_of("talos", contact_frames=("left", "right"), **frames)
     phases, references = [], []
     talos.push_walk_command(WalkCommand(2, 0.0))
     for k in range(1950):
@@ -195,6 +199,7 @@ def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on_along_a_
         talos.tick(k * TICK_NS)
         phases.append((t, talos.controller.gait.phase.value, talos.controller.gait.steps_made))
         references.append(talos.last.dcm_ref)
+        assert k > 300 or np.abs(talos.last.acceleration[3:6]).max() < 0.1, "it stands"
     assert {(phase, made) for t, phase, made in phases if 2.9 < t < 3.49} == {("standing", 1)}
     assert phases[-1][2] == 2
     jumps = np.abs(np.diff(references, axis=0)).max(axis=1) > 0.001  # faster than a fall between the feet

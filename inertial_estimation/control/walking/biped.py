@@ -40,14 +40,15 @@ class BipedGait(Gait):
 
     Attributes:
         home: Places of the feet at the start, in axes of the heading [m], shape (n, 2).
+        turns: Quarter turns from the base's x axis to that of each contact frame [rad].
         length: Distance of a step forward [m].
-        width: Distance between the feet [m].
+        width: Of the first foot to the left of the second one, in axes of the heading [m].
     """
 
     def reset(self) -> None:
         """Stand; discard the requested and completed steps and the initial positions of the feet."""
         super().reset()
-        self.home, self.length, self.width = np.zeros((0, 2)), 0.0, 0.0
+        self.home, self.length, self.width, self.turns = np.zeros((0, 2)), 0.0, 0.0, list[float]()
         self._state: _Phase = _Standing(self)
 
     def start(self, state: DynamicsState) -> None:
@@ -55,6 +56,8 @@ class BipedGait(Gait):
         yaw = yaw_of(state.base.R_WF)
         R_WH = np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
         self.home = np.array([frame.p_BF_W[:2] for frame in state.frames]) @ R_WH
+        quarters = [round((yaw_of(frame.R_WF) - yaw) / (0.5 * math.pi)) for frame in state.frames]
+        self.turns = [0.5 * math.pi * quarter for quarter in quarters]
         self.left, self._state = 0, _Standing(self)
 
     def command(self, command: WalkCommand) -> None:
@@ -85,9 +88,14 @@ class BipedGait(Gait):
         against their home places, by the angle that fits best in least squares.
         """
         if self.contacts[0].is_sole:
-            return mean_angle([yaw_of(frame.R_WF) for frame in state.frames], [1.0] * len(state.frames))
+            count = len(state.frames)
+            return mean_angle([self.heading_of(state, foot) for foot in range(count)], [1.0] * count)
         now = np.array([frame.p_BF_W[:2] for frame in state.frames])
         return turn_between(self.home - self.home.mean(axis=0), now - now.mean(axis=0))
+
+    def heading_of(self, state: DynamicsState, foot: int) -> float:
+        """Return the heading of one sole [rad]: of the base's x axis when the robot began to stand."""
+        return yaw_of(state.frames[foot].R_WF) - self.turns[foot]
 
     def landing(self, swing: int, left: int) -> Array:
         """Return where a foot lands, in the heading frame of the foot that stands [m], shape (3,).
@@ -151,7 +159,7 @@ class _Standing(_Phase):
             return self
         yaw, apart = gait.heading(tick.state), (tick.centres[0] - tick.centres[1])[:2]
         c, s = math.cos(yaw), math.sin(yaw)
-        gait.width = abs(float(apart @ (-s, c)))
+        gait.width = float(apart @ (-s, c))
         ahead = apart @ (c, s) > gait.contacts[0].margin
         return _Transfer(gait, None, 0 if ahead else 1, START_S)
 
@@ -189,11 +197,11 @@ class _Transfer(_Phase):
         now = source[:2] + s * (goal - source)[:2]
         plan = [PressureSegment(now, goal[:2], self._duration - self.elapsed)]
         if self._to is not None and gait.goes_on:
-            yaw, swing_s = yaw_of(tick.state.frames[self._to].R_WF), gait.config.walking.swing_duration
+            yaw, swing_s = gait.heading_of(tick.state, self._to), gait.config.walking.swing_duration
             plan += gait.pressure_plan(goal[:2], yaw, 1 - self._to, swing_s)
         blend = s * s * (3.0 - 2.0 * s)
         yaws = [
-            gait.heading(tick.state) if foot is None else yaw_of(tick.state.frames[foot].R_WF)
+            gait.heading(tick.state) if foot is None else gait.heading_of(tick.state, foot)
             for foot in (self._from, self._to)
         ]
         return SupportTarget(
@@ -226,8 +234,9 @@ class _Swing(_Phase):
         super().__init__(gait, walking.swing_duration)
         self._stance, self._foot = stance, 1 - stance
         foot, ground = state.frames[1 - stance], state.frames[stance]
-        R_HW = exp_so3(np.array([0.0, 0.0, -yaw_of(ground.R_WF)]))
-        start, turn = R_HW @ (foot.p_BF_W - ground.p_BF_W), log_so3(R_HW @ foot.R_WF)
+        R_HW = exp_so3(np.array([0.0, 0.0, -gait.heading_of(state, stance)]))
+        self._axes = exp_so3(np.array([0.0, 0.0, gait.turns[1 - stance]]))  # of the foot, when it lands
+        start, turn = R_HW @ (foot.p_BF_W - ground.p_BF_W), log_so3(R_HW @ foot.R_WF @ self._axes.T)
         apex = max(float(start[2]), 0.0) + walking.swing_height
         self._path = SwingPath(start, turn, walking.swing_duration, apex, walking.touchdown_speed)
 
@@ -246,7 +255,7 @@ class _Swing(_Phase):
 
     def target(self, tick: Tick) -> SupportTarget:
         gait, stance = self._gait, tick.state.frames[self._stance]
-        yaw, centre = yaw_of(stance.R_WF), tick.centres[self._stance]
+        yaw, centre = gait.heading_of(tick.state, self._stance), tick.centres[self._stance]
         landing = gait.landing(self._foot, gait.left)
         remaining = max(0.0, self._duration - self.elapsed)
         plan = gait.pressure_plan(centre[:2], yaw, self._foot, remaining)
@@ -259,7 +268,7 @@ class _Swing(_Phase):
             dcm_of_plan(plan, tick.omega),
             float(centre[2]),
             yaw,
-            (self._foot, foot),
+            (self._foot, foot._replace(R_WF=foot.R_WF @ self._axes)),
         )
 
     def _landed(self, forces: Sequence[float | None]) -> bool:
