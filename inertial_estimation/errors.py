@@ -1,6 +1,7 @@
 """Exceptions of the package; all derive from `InertialEstimationError`."""
 
 import difflib
+import math
 from collections.abc import Iterable
 
 SHORTEST_PART = 3  # characters of a name that is looked for within others
@@ -64,6 +65,15 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
         return "none"
     shown = ", ".join(known[:limit])
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
+
+
+def with_sigma(value: float, sigma: float | None, sign: str = "+-") -> str:
+    """Return a number with its standard deviation, both to the second digit of that: 9.82 +- 0.11."""
+    if sigma is None or not 0.0 < sigma < math.inf or not math.isfinite(value):
+        return f"{value:.4g}" if math.isfinite(value) else "-"
+    digits = max(0, 1 - math.floor(math.log10(sigma)))
+    value = round(value, digits) + 0.0  # no minus sign before zero
+    return f"{value:.{digits}f} {sign} {sigma:.{digits}f}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int = 12) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.errors import listing
+from inertial_estimation.errors import listing, with_sigma
 from inertial_estimation.recordings.recording import MemoryRecording, Sample
 from inertial_estimation.recordings.truth_file import InertiaStep
 from inertial_estimation.signals import LinkInertia, PoseSample, seconds
@@ -82,7 +82,7 @@ class LoopWatch:
         """Return the errors in words, a line each."""
         tilt = "" if math.isnan(self.tilt_rms) else f"tilt error: {self.tilt_rms:.2g} rad (root mean square)"
         masses = [
-            f"mass of {name}: {mass:.4g} +- {sigma:.2g} kg, true {true:.4g} kg"
+            f"mass of {name}: {with_sigma(mass, sigma)} kg, true {true:.4g} kg"
             for name, (mass, sigma, true) in self.masses().items()
         ]
         return [line for line in (tilt, *masses) if line]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inertial_estimation.errors import RecordingError, listing, one_line
+from inertial_estimation.errors import RecordingError, listing, one_line, with_sigma
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.offline.identification_run import JSON_FILE
 from inertial_estimation.replay.results import BASE_ERRORS
@@ -33,8 +33,7 @@ def value_text(value: Value | None) -> str:
     """Return a value with its standard deviation as text; a hyphen for none."""
     if value is None or isinstance(value.value, str):
         return "-" if value is None else str(value.value)
-    number = f"{value.value:.4g}" if math.isfinite(value.value) else "-"
-    return f"{number} +- {value.sigma:.2g}" if value.sigma is not None else number
+    return with_sigma(value.value, value.sigma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +122,7 @@ def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     for link, found, true in masses:
         yield f"mass of {link}", Value(found["mass_kg"], "kg", found["mass_sigma_kg"])
         if true:
-            yield f"mass error of {link}", _error(true["mass_error_kg"], "kg")
+            yield f"mass error of {link}", _error(true["mass_error_kg"], "kg", found["mass_sigma_kg"])
     if "torque_error_relative" in metrics:
         yield "torque error on other data", _error(100.0 * metrics["torque_error_relative"], "%")
     if "nis" in metrics:
@@ -156,5 +155,5 @@ def _identified(report: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
         yield f"mass of {load['name']}", Value(load["mass"], "kg", load["mass_sigma"])
 
 
-def _error(value: float | None, unit: str) -> Value:
-    return Value(math.nan if value is None else value, unit, smaller_is_better=True)
+def _error(value: float | None, unit: str, sigma: float | None = None) -> Value:
+    return Value(math.nan if value is None else value, unit, sigma, smaller_is_better=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from inertial_estimation.errors import listing
+from inertial_estimation.errors import listing, with_sigma
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.payload.identification import Identification
 from inertial_estimation.payload.statics import TrunkMeasurer
@@ -118,7 +118,7 @@ def _values(identification: Identification, measurer: TrunkMeasurer, moving: str
         "phase": identification.phase.value,
         "method": identification.method,
         "at rest": f"no: {moving}" if moving else "yes",
-        "trunk mass [kg]": f"{value.mass:.3f} +- {value.mass_sigma:.3g}",
+        "trunk mass [kg]": with_sigma(value.mass, value.mass_sigma),
         "com [m]": " ".join(f"{x:.4f}" for x in value.com_B.tolist()),
         "mass expected [kg]": f"{identification.load_changes.expected.mass:.3f}",
         "refusal": identification.refusal,

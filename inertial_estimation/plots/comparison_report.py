@@ -96,9 +96,7 @@ def _difference(row: Row, place: int) -> str:
     if 0.0 < sigma < np.inf:
         return f"{number(change)} ({number(round(change / sigma, 1) + 0.0)} sigma)"
     relative = row.change(place)
-    return number(change) + (
-        f" ({100 * relative:+.1f} %)".replace("-", MINUS) if relative is not None else ""
-    )
+    return number(change) if relative is None else f"{100 * relative:+.1f} %".replace("-", MINUS)
 
 
 def comparison_figures(comparison: Comparison) -> list[Figure]:

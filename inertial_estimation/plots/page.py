@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Union
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from inertial_estimation.diagnosis.finding import Finding, Verdict
+from inertial_estimation.errors import with_sigma as plain_with_sigma
 from inertial_estimation.figures import Figure
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.graphs import packed_graphs, packed_library
@@ -137,11 +138,7 @@ def triple(values: Iterable[float]) -> str:
 
 def with_sigma(value: float, sigma: float | None) -> str:
     """Return a number with its standard deviation, both to the second digit of that."""
-    if sigma is None or not 0.0 < sigma < math.inf or not math.isfinite(value):
-        return number(value)
-    digits = max(0, 1 - math.floor(math.log10(sigma)))
-    value = round(value, digits) + 0.0  # no minus sign before zero
-    return f"{value:.{digits}f} ± {sigma:.{digits}f}".replace("-", MINUS)
+    return plain_with_sigma(value, sigma, "±").replace("-", MINUS) if math.isfinite(value) else NO_NUMBER
 
 
 def sources(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> Section:

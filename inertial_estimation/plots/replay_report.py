@@ -85,11 +85,13 @@ def _cards(metrics: Metrics) -> Iterator[Card]:
         known = f"{metrics['tilt_sigma_deg']:.3f} deg"
         yield Card("sigma of the tilt", known, "median, as the estimator knows it")
     if "total_mass_kg" in metrics:
-        yield Card("total mass", f"{metrics['total_mass_kg']:.3f} kg", implausible.get("total_mass_kg", ""))
+        yield Card("total mass", f"{metrics['total_mass_kg']:.4g} kg", implausible.get("total_mass_kg", ""))
     if "trunk" in metrics:
         trunk = metrics["trunk"]
         mass = with_sigma(trunk["mass_kg"], trunk["mass_sigma_kg"])
-        yield Card("trunk", f"{mass} kg", f"payload {trunk['payload_kg']:+.3f} kg")
+        yield Card(
+            "trunk", f"{mass} kg", f"payload {with_sigma(trunk['payload_kg'], trunk['mass_sigma_kg'])} kg"
+        )
     if "torque_error_relative" in metrics:
         note = implausible.get("torque_error_relative", "after the hold-out")
         yield Card("torque error", percent(metrics["torque_error_relative"]), note)

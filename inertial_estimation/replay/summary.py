@@ -7,7 +7,7 @@ from typing import Any
 
 from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
-from inertial_estimation.errors import RecordingError, listing, one_line
+from inertial_estimation.errors import RecordingError, listing, one_line, with_sigma
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.replay import ReplayRun
@@ -40,7 +40,7 @@ def print_summary(folder: Path, evaluation: ReplayResults, results: list[Finding
     _print_checks(results)
     _print_base(metrics)
     if "total_mass_kg" in metrics:
-        mass = _number(metrics, "total_mass_kg", f"{metrics['total_mass_kg']:.3f}", results)
+        mass = _number(metrics, "total_mass_kg", f"{metrics['total_mass_kg']:.4g}", results)
         print(f"total mass [kg]       {mass}")
         _print_links(metrics)
     if "trunk" in metrics:
@@ -104,11 +104,9 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
         uninformed = "  not measured by this recording" if "mass" in link["not_informed"] else ""
         true = truth.get(name)
         error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
-        error += f" (error {true['mass_error_sigmas']:+.1f} sigma)" if true else ""
-        print(
-            f"  {name:<{width}}  {link['mass_kg']:8.3f} +- {link['mass_sigma_kg']:.3f} kg  "
-            f"payload {link['payload_kg']:+.3f}{error}{uninformed}"
-        )
+        error += f" (error {true['mass_error_sigmas']:.1f} sigma)" if true else ""
+        mass, load = (with_sigma(link[key], link["mass_sigma_kg"]) for key in ("mass_kg", "payload_kg"))
+        print(f"  {name:<{width}}  {mass:>15} kg  payload {load.split()[0]}{error}{uninformed}")
 
 
 def _print_innovations(metrics: Mapping[str, Any]) -> None:
@@ -130,7 +128,8 @@ def _print_trunk(metrics: Mapping[str, Any]) -> None:
     )
     true = metrics.get("truth", {}).get("trunk")
     error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
-    print(f"trunk [kg]            {trunk['mass_kg']:.3f}  payload {trunk['payload_kg']:+.3f}{error}")
+    mass, load = (with_sigma(trunk[key], trunk["mass_sigma_kg"]) for key in ("mass_kg", "payload_kg"))
+    print(f"trunk [kg]            {mass}  payload {load.split()[0]}{error}")
     print(f"trunk's com [mm]      {com}")
     for change in metrics["load_changes"]:
         print(f"  at {change['time_s']:8.3f} s       {change['message']}")

@@ -97,4 +97,4 @@ def test_what_is_identified_of_a_trunk_is_shown_beside_the_truth():
     )
     trunk = SimpleNamespace(estimate=SimpleNamespace(link="trunk", mass=9.4), mass_sigma=0.06)
     watch = LoopWatch(SimpleNamespace(simulation=simulation, base=None, inertias=None, identified=trunk))
-    assert watch.lines() == ["mass of trunk: 9.4 +- 0.06 kg, true 9.5 kg"]
+    assert watch.lines() == ["mass of trunk: 9.400 +- 0.060 kg, true 9.5 kg"]
