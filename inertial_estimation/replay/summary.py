@@ -104,7 +104,7 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
         uninformed = "  not measured by this recording" if "mass" in link["not_informed"] else ""
         true = truth.get(name)
         error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
-        error += f" (error {true['mass_error_sigmas']:.1f} sigma)" if true else ""
+        error += f" (error {round(true['mass_error_sigmas'], 1) + 0.0} sigma)" if true else ""
         mass, load = (with_sigma(link[key], link["mass_sigma_kg"]) for key in ("mass_kg", "payload_kg"))
         print(f"  {name:<{width}}  {mass:>15} kg  payload {load.split()[0]}{error}{uninformed}")
 
