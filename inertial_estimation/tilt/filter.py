@@ -79,7 +79,7 @@ class FilterConfig:
     )
     offset_drift: float = parameter(
         0.01,
-        "Random walk of the accelerometer's offset per square root of a second.",
+        "Random walk of the accelerometer's offset per square root of a second, while there are contacts.",
         unit="m/s^2",
         lower=0.0,
         upper=1.0,
@@ -194,18 +194,19 @@ class TiltFilter(TiltObserver):
         An error e of the contact velocities that stays in the frame of the body, as of feet that roll or skid
         in each stride, looks like an acceleration w x e of a body that turns. Noise of the accelerometer that
         was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
-        motion does not.
+        motion does not. Slow errors of contacts look like an offset that drifts. An IMU alone has neither.
         """
         config, (power, product) = self.config, self._correlation
         correlation = product / power if power > 0.0 else UNKNOWN_CORRELATION
         shaking = min(max((correlation - SHAKING[0]) / (SHAKING[1] - SHAKING[0]), 0.0), 1.0)
         w = imu.rate - self.state.bias
-        turning = TURNING_TIME * self.contact_noise**2 * float(w @ w)
+        standing = float(self._alone <= ALONE)
+        turning = standing * TURNING_TIME * self.contact_noise**2 * float(w @ w)
         return ProcessNoise(
             config.velocity_drift**2 + turning + shaking * imu.force_noise,
             LEAST_GYRO_NOISE**2 + imu.rate_noise,
             config.bias_drift**2,
-            config.offset_drift**2,
+            standing * config.offset_drift**2,
         )
 
     def _measure_contacts(self, feet: Feet) -> None:

@@ -120,9 +120,10 @@ def test_without_contact_the_sigma_is_larger():
 
 
 def test_accelerations_without_contact_are_no_bias_of_the_gyroscope():
-    """It is swung by forces of 6 g, to 1 m/s."""
+    """It is swung by forces of 6 g, to 1 m/s. Nor do they hide the offset of the accelerometer."""
     found, tilt = run(standing=False, pushed=60.0, end=20.0)
     assert np.abs(tilt.state.bias).max() < 0.02
+    assert np.trace(tilt.state.covariance[9:12, 9:12]) < 3.0 * tilt.config.accelerometer_offset**2
     assert (found[:, 0] < 4.0 * found[:, 1]).all()
     assert found[:, 0].mean() < 5.0
 
