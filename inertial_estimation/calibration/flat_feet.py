@@ -25,13 +25,9 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew, vector, with_vertical
 
-FLAT_FEET_CHANNELS = (
-    Channel("sole height", "m", 2e-3),
-    Channel("sole tilt", "m", 1e-3),
-    Channel("imu tilt", "rad", 5e-3),
-    Channel("imu yaw", "rad", 5e-3),
-)
-HEIGHT, TILT, IMU_TILT, IMU_YAW = range(4)
+HEIGHT, TILT = Channel("sole height", "m", 2e-3), Channel("sole tilt", "m", 1e-3)
+IMU_TILT, IMU_YAW = Channel("imu tilt", "rad", 5e-3), Channel("imu yaw", "rad", 5e-3)
+FLAT_FEET_CHANNELS = HEIGHT, TILT, IMU_TILT, IMU_YAW
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +66,8 @@ class FlatFeetProblem(CalibrationProblem):
         rows = [channel for mixed in self._mixed for channel in [HEIGHT, *[TILT] * (len(mixed) - 1)]]
         for imu in self.imus:
             rows += [IMU_TILT, IMU_TILT, *([IMU_YAW] if imu.use_yaw else [])]
-        used = sorted(set(rows))
-        self.channels = tuple(FLAT_FEET_CHANNELS[c] for c in used)
-        self.channel_of_row = np.array([used.index(row) for row in rows])
+        self.channels = tuple(channel for channel in FLAT_FEET_CHANNELS if channel in rows)
+        self.channel_of_row = np.array([self.channels.index(row) for row in rows])
 
     @property
     def n_local(self) -> int:
