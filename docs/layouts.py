@@ -106,9 +106,9 @@ class Robot:
         self.tabs["centres of mass"] = [
             Plot(link, self._of(topic, *(f"com_{axis}/{link} " for axis in "xyz"))) for link in links
         ]
-        self.tabs["gate"] = [
+        self.tabs["learning"] = [
             Plot("NIS and its bound", self._of(topic, "nis")),
-            Plot("gate", self._of(topic, "gate/")),
+            Plot("learning", self._of(topic, "learning/")),
             Plot("informed directions", self._of(topic, "information/")),
             Plot("age", self._of(topic, "age")),
         ]

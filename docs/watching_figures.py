@@ -91,8 +91,8 @@ def draw_telemetry(series: dict[str, list[Any]], link: str, path: Path) -> None:
     axes[0].set_ylabel("kg")
     for name in ("nis", "nis_bound"):
         axes[1].semilogy(t, inertial[name], label=name, lw=0.8)
-    refused = inertial["gate/accepted"] == 0.0
-    axes[1].plot(t[refused], inertial["nis"][refused], "r.", ms=3, label="gate/accepted = 0")
+    refused = inertial["learning/accepted"] == 0.0
+    axes[1].plot(t[refused], inertial["nis"][refused], "r.", ms=3, label="learning/accepted = 0")
     for name in ("roll", "pitch"):
         axes[2].plot(tilt["t"], np.degrees(tilt[f"tilt/{name} [rad]"]), label=f"tilt/{name}")
     axes[2].set_ylabel("deg")

@@ -25,8 +25,7 @@ class LocatedCause:
     Attributes:
         cause: Its kind.
         probability: Of the cause, on any of its links.
-        decided: Whether it is certain enough to act on.
-        is_open: Whether a load is certain but for a push that presses down as much: it is reported, and
+        is_ambiguous: Whether a load is certain but for a push that presses down as much: it is reported, and
             parameters wait.
         links: Links that the data hardly distinguish, the most probable first; empty for noise and faults.
         as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
@@ -42,8 +41,7 @@ class LocatedCause:
 
     cause: Cause
     probability: float
-    decided: bool
-    is_open: bool = False
+    is_ambiguous: bool = False
     links: tuple[str, ...] = ()
     mass: float = 0.0
     com_L: Array | None = None
@@ -57,14 +55,14 @@ class LocatedCause:
     @property
     def identity(self) -> tuple[object, ...]:
         """What makes a cause another one: its kind, certainty, links, sign or input."""
-        return self.cause, self.is_open, self.links[:1], self.mass < 0.0, self.input
+        return self.cause, self.is_ambiguous, self.links[:1], self.mass < 0.0, self.input
 
     @property
     def sentence(self) -> str:
         """What it is, for messages."""
         place = " or ".join(self.links)
         if self.cause is Cause.LOAD:
-            push = f" (or a push, probability {self.as_push:.2f})" if self.is_open else ""
+            push = f" (or a push, probability {self.as_push:.2f})" if self.is_ambiguous else ""
             change = "a load of" if self.mass >= 0.0 else "the loss of a load of"
             return f"{change} {abs(self.mass):.2f} kg on {place}{push} explains the data"
         if self.cause is Cause.PUSH and self.force_L is not None:
@@ -101,4 +99,4 @@ class LocatedCause:
     @classmethod
     def nothing(cls) -> "LocatedCause":
         """Return that there are no data to explain."""
-        return cls(Cause.NOISE, 1.0, decided=False)
+        return cls(Cause.NOISE, 1.0)

@@ -356,15 +356,15 @@ class Decision(Enum):
     """What became of a measurement of the inertial filter; its value is displayed, its order is telemetry.
 
     Attributes:
-        ACCEPTED: It corrected the state.
-        REJECTED: The gate took it for an outlier.
-        REOPENED: It corrected the state after the covariance was opened for a lasting change.
+        ACCEPTED: It came while the filter learns, and corrects the state unless later ones show an event.
+        REJECTED: The gate of a filter for comparison took it for an outlier.
+        REOPENED: It corrected the state of such a filter, whose covariance was enlarged for a lasting change.
         DISABLED: Learning is switched off; only the innovation is reported.
         WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
         CALIBRATING: A calibration averages the residual.
         CALIBRATED: The average has become the bias of the measured rows.
-        FROZEN: Learning is suspended by the supervisor, since no load explains the data.
-        PUSHED: Learning waits while a push, or a fault of one input, explains the data.
+        FROZEN: The supervisor holds: the data disagree, and no cause is certain.
+        PUSHED: The supervisor holds, and a push, a load or a fault of one input explains the data.
     """
 
     ACCEPTED = "accepted"
@@ -389,12 +389,12 @@ class InertialEstimate:
         row_names: Names of the measurement rows.
         innovation: Measured minus predicted, per row [Nm, N].
         nis: Normalised innovation squared, y' S^-1 y; `nis_bound` is its 99.9 % quantile.
-        accepted: Whether the measurement corrected the state.
+        accepted: Whether the measurement corrects the state; see `Decision`.
         decision: What became of the measurement.
         information_eigenvalues: Of the information relative to the prior, ascending; not informed below 3.
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
-        noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
+        noise: Standard deviation that innovations show over the stated one, by the parameter of the rows.
         located: What makes the innovations large, once it is certain or a load that may be a push; else None.
         sensor_errors: Slowly varying error of a sensor and its standard deviation, by ``kind/where``.
         measured: Whether a measurement of this time was used. Between two of them the hand-over goes on, and
@@ -412,7 +412,7 @@ class InertialEstimate:
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
-    noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
     located: LocatedCause | None = None
     sensor_errors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     measured: bool = True

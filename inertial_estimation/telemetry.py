@@ -11,8 +11,8 @@ from typing import Generic, Protocol, TypeVar
 from inertial_estimation.signals import BaseEstimate, Decision, InertialEstimate, LinkInertia
 
 AGE = "age [s]"
-GATE_DECISIONS = tuple(Decision)  # a decision is reported as its index here
-_DECISION_NUMBERS = {decision: float(number) for number, decision in enumerate(GATE_DECISIONS)}
+DECISIONS = tuple(Decision)  # a decision is reported as its index here
+_DECISION_NUMBERS = {decision: float(number) for number, decision in enumerate(DECISIONS)}
 
 EstimateT = TypeVar("EstimateT", contravariant=True)
 
@@ -121,12 +121,12 @@ class InertialTelemetry:
             *(name for link in links for name in mass_names(link)),
             "nis",
             "nis_bound",
-            "gate/accepted",
-            "gate/decision",
+            "learning/accepted",
+            "learning/decision",
             "information/directions",
             "information/informed",
             *(f"friction/{name}" for name in friction_names),
-            *(f"{which}/{name}" for name in noise_parameters for which in ("noise_seen", "noise_used")),
+            *(f"noise_scale/{name}" for name in noise_parameters),
             *(f"{which}/{name}" for name in error_names for which in ("sensor_error", "sensor_error_sigma")),
             AGE,
         )
@@ -152,7 +152,7 @@ class InertialTelemetry:
             float(len(estimate.information_eigenvalues)),
             float(estimate.informed_directions),
             *estimate.friction.values(),
-            *(factor for seen_and_used in estimate.noise.values() for factor in seen_and_used),
+            *estimate.noise.values(),
             *(figure for error_and_sigma in estimate.sensor_errors.values() for figure in error_and_sigma),
             age_s,
         ]

@@ -9,7 +9,7 @@ import pytest
 import inertial_estimation as ie
 from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_roll_pitch_yaw
-from inertial_estimation.telemetry import AGE, GATE_DECISIONS, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import AGE, DECISIONS, InertialTelemetry, TiltTelemetry
 
 ROLL, PITCH, YAW = 0.2, -0.3, 0.9
 
@@ -37,7 +37,7 @@ def inertial_estimate(**changes):
     estimate = ie.InertialEstimate(
         *(7, links, ("row",), np.zeros(1), 5.0, 10.8, True, Decision.REOPENED, np.ones(20), 13),
         friction={"elbow/coulomb": 1.5},
-        noise={"noise.torque": (2.0, 1.5)},
+        noise={"noise.torque": 2.0},
     )
     return replace(estimate, **changes)
 
@@ -71,8 +71,8 @@ def test_inertial_figures_say_what_the_estimate_says():
     assert found["mass_sigma/torso [kg]"] == pytest.approx(0.1)
     assert [found[f"com_{axis}/hand [m]"] for axis in "xyz"] == [0.1, 0.2, 0.3]
     assert [found[f"com_sigma_{axis}/hand [m]"] for axis in "xyz"] == pytest.approx([0.01, 0.02, 0.03])
-    assert (found["nis"], found["nis_bound"], found["gate/accepted"]) == (5.0, 10.8, 1.0)
-    assert GATE_DECISIONS[int(found["gate/decision"])] is Decision.REOPENED
+    assert (found["nis"], found["nis_bound"], found["learning/accepted"]) == (5.0, 10.8, 1.0)
+    assert DECISIONS[int(found["learning/decision"])] is Decision.REOPENED
     assert (found["information/informed"], found["information/directions"]) == (13.0, 20.0)
     assert (found["friction/elbow/coulomb"], found[AGE]) == (1.5, 0.02)
-    assert (found["noise_seen/noise.torque"], found["noise_used/noise.torque"]) == (2.0, 1.5)
+    assert found["noise_scale/noise.torque"] == 2.0

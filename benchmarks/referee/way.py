@@ -26,8 +26,8 @@ WAYS = (
 def ways() -> list[Row]:
     """Return the number of files of the package that a message's bytes enter until there is an estimate.
 
-    Counted are files whose functions run between a message and the estimate of its step; a node adds three
-    (its own, ros/pipeline_node.py, ros/node_inputs.py).
+    Counted are files whose functions run between a message and the estimate of its step; a node adds four
+    (its own, ros/robot_node.py, ros/pipeline_node.py, ros/node_inputs.py).
     """
     recording = measured("talos", LENGTH_S, np.random.default_rng(0))[1]
     built, rows = build_pipelines(load_configs(["talos"])), []

@@ -119,7 +119,7 @@ class Scene:
         n = min(len(trial.times), len(without.times))
         off = np.abs(trial.published[:n] / without.published[:n] - 1.0).max(axis=1)
         during = (trial.times[:n] >= ON_S - 0.1) & (trial.times[:n] <= end_s)
-        taken = any(found.decided for found in trial.loads(ON_S - 0.1))
+        taken = not all(found.is_ambiguous for found in trial.loads(ON_S - 0.1))
         return taken, 100.0 * float(max(off[during].max(), off[-1]))
 
     def sequence(self) -> tuple[bool, float]:

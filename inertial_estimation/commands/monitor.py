@@ -21,7 +21,7 @@ from inertial_estimation.payload.estimate import PHASES
 from inertial_estimation.recordings.watch_record import NodeRecord, WatchRecord
 from inertial_estimation.signals import HealthLevel
 from inertial_estimation.spatial.rotations import DEGREES
-from inertial_estimation.telemetry import GATE_DECISIONS
+from inertial_estimation.telemetry import DECISIONS
 
 PERIOD_S = 0.5  # between two tables
 ENOUGH_S = 5 * PERIOD_S  # of listening for one table: two reports of every node, rates over many messages
@@ -166,9 +166,9 @@ def _tilt(f: Mapping[str, float]) -> Text:
 
 
 def _gate(f: Mapping[str, float]) -> Text:
-    decision = GATE_DECISIONS[int(f["gate/decision"])]
+    decision = DECISIONS[int(f["learning/decision"])]
     return Text.assemble(
-        (f"  gate {decision.value}", "green" if f["gate/accepted"] else "yellow"),
+        (f"  measurement {decision.value}", "green" if f["learning/accepted"] else "yellow"),
         f"   NIS {f['nis']:.1f} of at most {f['nis_bound']:.1f}",
         f"   informed {f['information/informed']:.0f} of {f['information/directions']:.0f}",
     )

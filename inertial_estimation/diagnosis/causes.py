@@ -141,7 +141,7 @@ class Cause:
     seen: Estimate = Estimate(np.zeros(1), np.zeros(1), 0.0, 0.0)
 
     def variants(self) -> Iterator["Cause"]:
-        """Yield what may be wrong: of a link its mass, its place, too, its spread, too, or that alone."""
+        """Yield what may be wrong: of a link its mass, with place or inertia or not, or inertia alone."""
         if self.kind is not LINK:
             yield self
             return

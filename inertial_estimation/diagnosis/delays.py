@@ -16,7 +16,7 @@ from inertial_estimation.diagnosis.evidence import CERTAIN, SIGMAS
 from inertial_estimation.diagnosis.finding import NO_FIX, Finding, Fix, Verdict, cannot_tell, rounded
 from inertial_estimation.diagnosis.hypotheses import Hypothesis
 from inertial_estimation.diagnosis.parts import judged
-from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, spread
+from inertial_estimation.diagnosis.table import STEP_S, Change, Robot, Signals, evenly_spaced
 from inertial_estimation.inputs.config import InputConfig
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
@@ -92,7 +92,7 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     always = np.flatnonzero(np.convolve(known, np.ones(2 * MOST + 1), "same") > 2 * MOST + 0.5)
     if len(always) < FEWEST:
         return None
-    some = signals.at(always[spread(len(always), WINDOWS)])
+    some = signals.at(always[evenly_spaced(len(always), WINDOWS)])
     table, curve = robot.table(some), np.full(len(SHIFTS_S), np.nan)
 
     def judge(i: int) -> None:

@@ -13,7 +13,7 @@ from inertial_estimation.diagnosis.masses import MassReport
 from inertial_estimation.diagnosis.parts import judged
 from inertial_estimation.diagnosis.search import WINDOWS, search, something_else
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
-from inertial_estimation.diagnosis.table import STEP_S, Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.table import STEP_S, Robot, Signals, Table, evenly_spaced
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup
@@ -72,7 +72,7 @@ def _found(diagnosis: Diagnosis, config: RobotGeometryConfig) -> Iterator[Findin
     diagnosis.recorded = signals
     named, of_forces, signals, delays, diagnosis.masses = search(signals, robot, config, of_streams)
     diagnosis.corrected, diagnosis.delays = signals, delays
-    final = robot.table(signals.at(spread(signals.size, WINDOWS)))
+    final = robot.table(signals.at(evenly_spaced(signals.size, WINDOWS)))
     parts = judged(final)
     yield from named
     yield from agreements(final, parts, [*of_streams, *named, *of_forces])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.diagnosis.parts import SLOW, gravity_pair
-from inertial_estimation.diagnosis.table import STEP_S, Indices, Signals, Table, spread
+from inertial_estimation.diagnosis.table import STEP_S, Indices, Signals, Table, evenly_spaced
 from inertial_estimation.models.bodies import BodyPlacements
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.measurement_rows import unmoved
@@ -85,7 +85,7 @@ def force_windows(signals: Signals) -> Indices:
     """
     apart = max(1, round(signals.window_s / STEP_S))
     span = AVERAGED * apart
-    begins = spread(signals.size - span, min(MOST_WINDOWS // AVERAGED, signals.size // span))
+    begins = evenly_spaced(signals.size - span, min(MOST_WINDOWS // AVERAGED, signals.size // span))
     windows: Indices = np.unique(begins[:, None] + apart * np.arange(AVERAGED))
     return windows
 
@@ -103,7 +103,7 @@ def force_rows(table: Table) -> ForceRows | None:
     kept = np.flatnonzero(known)
     if len(kept) < FEWEST or not rows.any():
         return None
-    kept = kept[spread(len(kept), MOST_WINDOWS)]
+    kept = kept[evenly_spaced(len(kept), MOST_WINDOWS)]
     free, of_base = ({}, bool(b)) if wrenches or not b else _projections(table, rows, kept)
     kept = np.array(list(free)) if free else kept
     builder = _Builder(table, rows, with_tau)

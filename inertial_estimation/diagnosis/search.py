@@ -30,7 +30,7 @@ from inertial_estimation.diagnosis.hypotheses import (
 from inertial_estimation.diagnosis.load_change import load_hypotheses, mass_hypotheses
 from inertial_estimation.diagnosis.masses import MassReport, mass_findings, mass_report
 from inertial_estimation.diagnosis.parts import AGREES, BALANCE_FLOOR, BEYOND, PARTS, Part, judged
-from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, spread
+from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, evenly_spaced
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
@@ -69,7 +69,7 @@ def search(
     """
     found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
     for _round in range(ROUNDS):
-        table = robot.table(signals.at(MOST + spread(signals.size - 2 * MOST, WINDOWS)))
+        table = robot.table(signals.at(MOST + evenly_spaced(signals.size - 2 * MOST, WINDOWS)))
         one, finding = _by_parts(table, delays, config, spoiled)
         if one is None:
             break
@@ -186,7 +186,7 @@ def _tried(
     every = list(_hypotheses(table, before, delays, config))
     families = Counter(one.check for one in every)
     if len(every) > MOST_LIKELY:
-        few = table.at(spread(table.size, FEW))
+        few = table.at(evenly_spaced(table.size, FEW))
         rough = judged(few)
         ranked, most = _ranked(_try(one, few, rough) for one in every), Counter[str]()
         every = []

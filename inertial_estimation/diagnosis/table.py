@@ -512,8 +512,8 @@ class Table:
         return np.full_like(joints, np.nan)
 
 
-def spread(size: int, most: int) -> Indices:
-    """Return the numbers of at most so many windows, spread over all."""
+def evenly_spaced(size: int, most: int) -> Indices:
+    """Return the numbers of at most so many windows, evenly spaced over all."""
     return np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64))
 
 

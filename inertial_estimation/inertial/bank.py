@@ -326,9 +326,9 @@ class Bank:
         slope = np.matmul(by_block, window.rest[:, :, None]).reshape(K, n, d)
         own = np.matmul(columns, columns.swapaxes(-1, -2))
         if row.constant:
-            own, cross, slope = map(_since, (own, cross, slope))
+            own, cross, slope = map(_sums_since, (own, cross, slope))
         gain = self._evidence(row, own - np.matmul(cross, cross.swapaxes(-1, -2)), slope, slice(None))
-        return gain if row.constant else _since(gain)
+        return gain if row.constant else _sums_since(gain)
 
     def _likely(self, window: _Window, dt: float, held_s: float) -> list[CauseHypothesis]:
         """Return the most probable causes, each with its best onset, that are worth a comparison.
@@ -359,13 +359,13 @@ class Bank:
             row: Row of the table.
             G: Shape (..., d, d).
             g: Shape (..., d).
-            body: Bodies that the last axis but those stands for.
+            body: Places of the candidate bodies along the last axis before those of the amplitudes.
         """
         Q, log_prior = self._precision(row, G, g, body), np.zeros(())
         square, log_det, mass, sigma = _eliminated(G + Q, g)
         if row.kind in (CauseKind.LOAD, CauseKind.PRESS):
-            log_prior = self.table.log_det_spread[body] + 3.0 * np.log(
-                Q[..., 1, 1] / self.table.inverse_spread[body][..., 0, 0]
+            log_prior = self.table.log_det_inverse_place[body] + 3.0 * np.log(
+                Q[..., 1, 1] / self.table.inverse_place_covariance[body][..., 0, 0]
             )
         if row.kind is CauseKind.LOAD:
             log_prior = log_prior + 2.0 * self._log_mass(mass, sigma, body)
@@ -375,7 +375,8 @@ class Bank:
     def _precision(self, row: CauseRow, G: Array, g: Array, body: Indices | slice | int) -> Array:
         """Return the inverse covariance of the prior of the amplitudes, arguments as of `_evidence`.
 
-        A load sits on its body: the first moment of one of about the mass m has the covariance m^2 `spread`.
+        A load sits on its body: the first moment of one of about the mass m has the covariance m^2
+        `place_covariance`.
         """
         unit: Array = np.eye(G.shape[-1])
         if row.kind not in (CauseKind.LOAD, CauseKind.PRESS):
@@ -384,7 +385,7 @@ class Bank:
         Q = np.zeros(G.shape)
         Q[..., 0, 0] = 1.0
         Q[..., 1:, 1:] = (
-            self.table.inverse_spread[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
+            self.table.inverse_place_covariance[body] / np.maximum(mass**2, SMALLEST_MASS**2)[..., None, None]
         )
         return Q
 
@@ -397,7 +398,7 @@ class Bank:
         Args:
             mass: In expected loads, shape (...,).
             sigma: Its standard deviation, shape (...,).
-            body: Bodies that the last axis stands for.
+            body: Places of the candidate bodies along the last axis.
         """
         unit = self.table.load_size[0]
         lost = (1.0 + LOST) * self.carried[body] / unit
@@ -502,7 +503,7 @@ class Bank:
         return found
 
 
-def _since(of_blocks: Array) -> Array:
+def _sums_since(of_blocks: Array) -> Array:
     """Return the sums over the blocks from each one to the newest, along the first axis."""
     K = len(of_blocks)
     sums: Array = np.triu(np.ones((K, K))) @ of_blocks.reshape(K, -1)

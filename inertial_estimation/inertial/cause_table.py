@@ -128,9 +128,10 @@ class CauseTable:
         candidates: The bodies on which loads and pushes are looked for.
         load_size: Expected size of mass [kg] and first moment [kg m] of a load, shape (4,).
         wrench_size: Expected size of force [N] and moment [Nm] of a push, shape (6,).
-        spread: Covariance of the place of a load about the centre of mass of each body, axes of the joint, in
-            squared units of `lever`, shape (n, 3, 3).
-        inverse_spread, log_det_spread: Its inverse, shape (n, 3, 3), and the log determinant of that, (n,).
+        place_covariance: Covariance of the place of a load about the centre of mass of each body, axes of the
+            joint, in squared units of `lever`, shape (n, 3, 3).
+        inverse_place_covariance, log_det_inverse_place: Its inverse, shape (n, 3, 3), and the log determinant
+            of that, shape (n,).
         lever: Unit of the distance of a load from the centre of mass [m].
         inputs: Names of inputs with six components, and of those with one.
     """
@@ -153,9 +154,9 @@ class CauseTable:
         self.candidates, self._measurement, self._names = candidates, measurement, names
         gyration = float(np.trace(candidates.spreads, axis1=1, axis2=2).max(initial=0.0))
         self.lever = lever = float(np.sqrt(gyration + REACH**2))
-        self.spread: Array = (candidates.spreads + REACH**2 * np.eye(3)) / lever**2
-        self.inverse_spread: Array = linear_algebra.inv(self.spread)
-        self.log_det_spread: Array = np.linalg.slogdet(self.inverse_spread)[1]
+        self.place_covariance: Array = (candidates.spreads + REACH**2 * np.eye(3)) / lever**2
+        self.inverse_place_covariance: Array = linear_algebra.inv(self.place_covariance)
+        self.log_det_inverse_place: Array = np.linalg.slogdet(self.inverse_place_covariance)[1]
         mass = LOAD_SHARE * total_mass
         force = mass * STANDARD_GRAVITY
         self.load_size: Array = mass * np.array([1.0, lever, lever, lever])

@@ -339,7 +339,7 @@ class InertialEstimator:
         supervisor = self.supervisor
         if supervisor is None or supervisor.found is None or not supervisor.found.is_reported:
             return None
-        return located_cause(supervisor.table, supervisor.found)
+        return to_located_cause(supervisor.table, supervisor.found)
 
     def whole_posterior(self) -> InertiaPosterior:
         """Return the distribution of the parameters of all bodies together, about the link frames."""
@@ -383,34 +383,27 @@ def built_filter(
     return build(unknowns, overlap=overlap)
 
 
-def located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
+def to_located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
     """Return what has been found in units and axes of links, for messages."""
     h = found.hypothesis
     assert h.amplitudes is not None
     if h.kind is CauseKind.INPUT:
         assert h.row is not None
         name = table.inputs[h.row.columns][h.index]
-        return LocatedCause(Cause.FAULT, found.probability, True, input=name)
+        return LocatedCause(Cause.FAULT, found.probability, input=name)
     links = tuple(table.candidates.links[i] for i in found.indices)
     if h.kind is CauseKind.LOAD:
         mass, com_L = table.candidates.load_in_link(h.index, h.amplitudes * table.load_size)
-        is_open = not found.certain
         return LocatedCause(
-            Cause.LOAD,
-            found.probability,
-            not is_open,
-            is_open,
-            links,
-            mass,
-            com_L,
-            as_push=found.as_press,
+            Cause.LOAD, found.probability, not found.certain, links, mass, com_L, as_push=found.as_press
         )
+    if h.kind not in (CauseKind.PUSH, CauseKind.PRESS):
+        raise ValueError(f"no words for a cause of the kind {h.kind.value}")
     wrench = h.amplitudes * table.wrench_size if h.kind is CauseKind.PUSH else found.press(table)
     force, torque, point = table.candidates.wrench_in_link(h.index, wrench, found.columns.R_BJ[h.index])
     return LocatedCause(
         Cause.PUSH,
         found.probability,
-        True,
         links=links,
         force_L=force,
         torque_L=torque,

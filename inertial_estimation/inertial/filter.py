@@ -53,7 +53,7 @@ class GroupedInformation:
         self.matrices, self.vectors = np.zeros((len(pairs), *shape)), np.zeros((len(pairs), size))
         self.settled, self.settled_vector = np.zeros(shape), np.zeros(size)
 
-    def spread(self, kept: Indices, size: int) -> "GroupedInformation":
+    def embedded(self, kept: Indices, size: int) -> "GroupedInformation":
         """Return the information among more parameters, nothing about the new ones.
 
         Args:
@@ -104,7 +104,7 @@ class GroupedInformation:
         self.matrices, self.vectors = share * self.matrices, share * self.vectors
         self.settled, self.settled_vector = share * self.settled, share * self.settled_vector
 
-    def open(self, step: Array, weights: Array) -> None:
+    def admit_change(self, step: Array, weights: Array) -> None:
         """Admit a change of the parameters: they have taken a random step phi += U z of z ~ N(0, 1).
 
         Lambda - Lambda U (1 + U' Lambda U)^-1 U' Lambda, the information of phi + U z.
@@ -196,10 +196,10 @@ class InformationFilter:
         if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
             return
         sigma = self.unknowns.errors.sigma * np.sqrt(2.0 * self._undrifted / DRIFT_S)
-        self.data.open(np.eye(self.unknowns.size)[:, k:] * sigma, self.noise.weights)
+        self.data.admit_change(np.eye(self.unknowns.size)[:, k:] * sigma, self.noise.weights)
         self._undrifted = 0.0
 
-    def open(self, body: int, step: Array) -> None:
+    def admit_change(self, body: int, step: Array) -> None:
         """Admit a change of the parameters of a body.
 
         Args:
@@ -207,7 +207,7 @@ class InformationFilter:
             step: Root of the covariance S S' of the change about the joint frame, shape (10, k).
         """
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
-        self.data.open(columns @ step, self.noise.weights)
+        self.data.admit_change(columns @ step, self.noise.weights)
 
     def carry(self, body: int, load: float) -> None:
         """Know no more of a body than that it carries a load.
@@ -238,7 +238,7 @@ class InformationFilter:
         x, centre = unknowns.nominal.copy(), unknowns.nominal.copy()
         x[kept], centre[kept] = self.posterior.x, self.centre
         self.centre = centre
-        self.data = self.data.spread(kept, unknowns.size)
+        self.data = self.data.embedded(kept, unknowns.size)
         self.described = unknowns
         for body, load in enumerate(self.unknowns.loads):
             unknowns = unknowns.carrying(body, load)
@@ -255,6 +255,6 @@ class InformationFilter:
             (Lambda[:, :n], eta),
             self.posterior.at,
             centre=self.centre,
-            spread=cautious[:, :n],
+            cautious=cautious[:, :n],
         )
         self.posterior = replace(found, considered=found.P @ (found.at.D.T @ Lambda[:, n:]))

@@ -58,7 +58,9 @@ def held_in_words(estimator: InertialEstimator) -> str:
         return f"no load and no push explains the data: {suspect}; published parameters are held"
     if located.cause is Cause.FAULT:
         return f"the data contradict the parameters: check {located.input}; published ones are held"
-    elsewhere = ", which is not among 'links'" if located.cause is Cause.LOAD and located.decided else ""
+    elsewhere = (
+        ", which is not among 'links'" if located.cause is Cause.LOAD and not located.is_ambiguous else ""
+    )
     return f"{located.sentence}{elsewhere}; published parameters are held"
 
 
@@ -100,9 +102,8 @@ def _figures(estimator: InertialEstimator) -> dict[str, str]:
         }
         if estimator.located is not None:
             values |= estimator.located.figures()
-        for parameter, (seen, used) in estimator.noise.factors().items():
-            values[f"{parameter}: seen / stated"] = f"{seen:.3g}"
-            values[f"{parameter}: used / stated"] = f"{used:.3g}"
+        for parameter, factor in estimator.noise.factors().items():
+            values[f"{parameter}: shown / stated"] = f"{factor:.3g}"
     for link, parts in estimator.published.informed_parts().items():
         values[f"informed {link}"] = ", ".join(parts) or "nothing, it is nominal"
     at, P = estimator.posterior.at, estimator.posterior.covariance

@@ -20,7 +20,7 @@ class LocatedKind(Enum):
     @classmethod
     def of(cls, cause: LocatedCause) -> "LocatedKind":
         """Return the kind of event that a cause is."""
-        if cause.is_open:
+        if cause.is_ambiguous:
             return cls.LOADED_OR_PUSHED
         if cause.cause is Cause.LOAD:
             return cls.LOADED if cause.mass >= 0.0 else cls.UNLOADED

@@ -194,7 +194,7 @@ class EstimationModel:
         reference, links = self.bodies[body], self.estimated_candidates(table.candidates.links)
         candidate = next((i for i, number in links.items() if number == body), 0)
         mass, lever = float(table.load_size[0]), table.lever / reference.length
-        place = mass * lever * np.sqrt(np.trace(table.spread[candidate]) / 3.0)
+        place = mass * lever * np.sqrt(np.trace(table.place_covariance[candidate]) / 3.0)
         sigma = np.concatenate(([mass], np.full(3, place), np.full(6, 0.5 * mass * lever**2)))
         step: Array = reference.to_joint * sigma
         return step

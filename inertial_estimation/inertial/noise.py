@@ -250,10 +250,9 @@ class NoiseScale:
         means: Array = sums / self._rows
         return means
 
-    def factors(self) -> dict[str, tuple[float, float]]:
-        """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
-        pairs = zip(np.sqrt(self._largest[0]).tolist(), np.sqrt(self.variance).tolist(), strict=True)
-        return dict(zip(self.names, pairs, strict=True))
+    def factors(self) -> dict[str, float]:
+        """Return the standard deviation that innovations show over the stated one, by its parameter."""
+        return dict(zip(self.names, np.sqrt(self._largest[0]).tolist(), strict=True))
 
     def report(self, *, too_small: bool) -> str:
         """Return which noise parameters are too small, or too large; empty for none or too few data.
@@ -263,7 +262,7 @@ class NoiseScale:
         """
         if self._seconds.max() < KNOWN_S:
             return ""
-        found = ((name, seen) for name, (seen, _used) in self.factors().items())
+        found = self.factors().items()
         wrong = (f for f in found if (f[1] > REPORTED if too_small else f[1] < 1.0 / REPORTED_LARGE))
         return "; ".join(noise_sentence(*one) for one in wrong)
 

@@ -28,7 +28,7 @@ from inertial_estimation.signals import (
 )
 
 REQUIRED = {JOINTS, *BASE_INPUTS}  # inputs without which there is no estimate
-_measured = unchecked(MeasuredStep)
+_measured_step = unchecked(MeasuredStep)
 
 
 class InertialPipeline(TakesReadings):
@@ -187,7 +187,7 @@ class InertialPipeline(TakesReadings):
         if equation.known is not None and not equation.known.any():  # what is missing reaches all rows
             self.incomplete += 1
             return self.estimator.between(sample.stamp_ns, dt)
-        step = _measured(sample.stamp_ns, sample.time_ns, dt, equation)
+        step = _measured_step(sample.stamp_ns, sample.time_ns, dt, equation)
         update = self.estimator.update(step)
         if self.on_update is not None:
             self.on_update(step, update)

@@ -283,7 +283,7 @@ def most_probable(
     start: Linearisation,
     *,
     centre: Array | None = None,
-    spread: Array | None = None,
+    cautious: Array | None = None,
 ) -> Posterior:
     """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
 
@@ -292,7 +292,7 @@ def most_probable(
         data: Lambda, shape (n, n), and eta, shape (n,), of the data about phi.
         start: Where to begin.
         centre: x0, mean of the prior, shape (n,); None: the nominal state.
-        spread: Lambda of the covariance, where it counts correlated residuals less, shape (n, n).
+        cautious: Lambda for the covariance, in which correlated residuals count less, shape (n, n).
     """
     Lambda, eta = data
     prior, bodies = unknowns.prior_information, unknowns.n_inertial
@@ -317,7 +317,7 @@ def most_probable(
         at, value = new, new_value
         if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
-    gauss = prior + at.about_x(Lambda if spread is None else spread)
+    gauss = prior + at.about_x(Lambda if cautious is None else cautious)
     return Posterior(at, _inverse(gauss), steps)
 
 

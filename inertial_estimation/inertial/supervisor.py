@@ -33,8 +33,8 @@ FIRST_S = 0.8  # of data by which the noise is found, and which wait for STRADDL
 LONGEST_WINDOW = 16  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
 AGREED = 3  # blocks whose raw residuals must agree for an event to end
-RARE = 0.01  # share of blocks of noise alone whose sum of squares the bank judges: a cause makes it larger
-QUIET_ROW = 9.0  # largest square of one row in a block, or in the mean of those that wait, that it need not
+RARE = 0.01  # share of blocks of noise alone that the bank judges, those of the largest sums of squares
+QUIET_ROW = 9.0  # square of one normalised row, in a block or in the mean of those that wait, that it judges
 JUDGED_AGAIN = 0.125  # of its length, by which an event has lasted longer when it is judged again
 HELD = 0.5  # probability of no event below which blocks wait
 ODDS = 100.0  # at which a cause is certain
@@ -43,10 +43,10 @@ FITS, FITS_ROW = 1.6, 6.0  # largest mean square that is noise, of all rows and 
 LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
 STILL_S = 0.6  # after which a load that has not moved is no longer followed [s]
 FOLLOWING_S = 0.1  # for a followed load to change by an expected one, and for this to fade to 1 / e [s]
-OFTEN = 600.0  # times as often as on others loads change on a body on which one has lately
+RELOADED = 600.0  # times as often as on others loads change on a body on which one has lately
 MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
-WORTH = 0.1  # share of the past that is left then
+KEPT_PAST = 0.1  # share of the past that is left then
 FIRST_EVENT_S = 0.5  # after which first data are wrong, if later ones contradict them without a push [s]
 
 
@@ -294,7 +294,7 @@ class Supervisor:
             mass, nominal = filter_.posterior.at.pi_C[body, 0], filter_.unknowns.bodies[body].nominal_J.mass
             bank.carried[candidate] = max(0.0, float(mass) - nominal)
             expected = self.progress.time_s - self.loads.expected.get(body, -np.inf) < LATELY_S
-            bank.expected[candidate] = np.log(OFTEN) if expected else 0.0
+            bank.expected[candidate] = np.log(RELOADED) if expected else 0.0
         verdict = bank.judge(list(self.waiting), filter_.posterior, filter_.noise, held_s)
         filter_.noise.enlarge(verdict.best.noise_factor)
         return verdict
@@ -332,14 +332,20 @@ class Supervisor:
             self._learn(*old)
 
     def _hold(self, block: BankBlock) -> None:
+        """Take a block while an event lasts.
+
+        A load that is believed is learned. The event ends when nothing, or what is left, explains the data.
+        First data that later ones contradict are forgotten. After a long event the past is worth less. Else
+        it goes on.
+        """
         event, unjudged = self._event, self.progress.unjudged
         if unjudged and unjudged * block.rows.dt > JUDGED_AGAIN * event.held_s:
             self.verdict = self._judged(event.held_s)
         event.held_s += block.rows.dt
         assert self.verdict is not None
-        if not self.progress.unjudged:
+        if not self.progress.unjudged:  # it has just been judged
             self.found = found_cause(self.verdict, block.columns)
-            if self._opened(self.found):
+            if self._accepts_load(self.found):
                 return
             event.before = len(self.waiting) - (self.found.hypothesis.blocks or len(self.waiting))
         assert self.found is not None
@@ -354,11 +360,11 @@ class Supervisor:
             self.progress.learned_s = 0.0
             self._end(len(self.waiting) - event.before)
         elif event.held_s > LONGEST_EVENT_S:
-            self._learn_anew()
+            self._discount_past()
         else:
             event.before = _trim(self.waiting, event.before)
 
-    def _opened(self, found: FoundCause) -> bool:
+    def _accepts_load(self, found: FoundCause) -> bool:
         """Open the body of a load that is believed; return whether it is open.
 
         It is certain and, where none is expected, leaves no more than noise. Of bodies that the data hardly
@@ -373,25 +379,25 @@ class Supervisor:
         if not any(i in self.bodies for i in found.indices) and not self._switch_on(h.index):
             return False
         alike = [self.bodies[i] for i in found.indices if i in self.bodies]
-        self._open([body for body in alike if self._filter.unknowns.carries(body)] or alike, h)
+        self._admit_load([body for body in alike if self._filter.unknowns.carries(body)] or alike, h)
         return True
 
-    def _learn_anew(self) -> None:
+    def _discount_past(self) -> None:
         """Let the past be worth less, and all data be learned: the robot has changed, or the noise has."""
-        self._filter.data.discount(WORTH)
-        self._filter.noise.discount(WORTH)
+        self._filter.data.discount(KEPT_PAST)
+        self._filter.noise.discount(KEPT_PAST)
         for number in set(self.bodies.values()):
-            self._filter.open(number, self._load_step(number))
+            self._filter.admit_change(number, self._load_step(number))
         self._filter.solve()
         self._end(AGREED)
         self.progress.forced_s = KNOWN_S
 
-    def _open(self, bodies: list[int], load: CauseHypothesis) -> None:
+    def _admit_load(self, bodies: list[int], load: CauseHypothesis) -> None:
         """Open the bodies on one of which a load has been found, and learn the blocks since its onset."""
         blocks = load.blocks
         for body in bodies:
             self.loads.found(body, self.progress.time_s)
-            self._filter.open(body, self._load_step(body))
+            self._filter.admit_change(body, self._load_step(body))
             self._filter.carry(body, float(self.table.load_size[0]))
         before = float(self._filter.posterior.at.pi_C[bodies, 0].sum())
         since = list(self.waiting)[-max(blocks - 1, 1) :]
@@ -443,7 +449,7 @@ class Supervisor:
         mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
         share = self.loads.share(body, mass, moved, self.progress.time_s)
         if share:
-            self._filter.open(body, np.sqrt(share * dt / FOLLOWING_S) * self._load_step(body))
+            self._filter.admit_change(body, np.sqrt(share * dt / FOLLOWING_S) * self._load_step(body))
             self._filter.expect(body)
             self._filter.solve()
 

@@ -32,7 +32,7 @@ JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come ea
 SHORTEST = 0.5  # of half a window, that its rows span: stamps of a clock that stops are together
 BASE_INPUTS = {IMU, BASE_STATE}  # without which there is no equation of a floating base
 _NO_MOTION = None, None, None
-_measured = unchecked(MeasuredState)
+_measured_state = unchecked(MeasuredState)
 
 
 class WindowMean(NamedTuple):
@@ -287,7 +287,7 @@ class StateWindows:
         self._last_ns = sample.time_ns
         if missing is not None:
             tau, wrenches = np.nan_to_num(tau), np.nan_to_num(wrenches)
-        return _measured(q, v, a, tau, *base, wrenches, sign, None, missing)
+        return _measured_state(q, v, a, tau, *base, wrenches, sign, None, missing)
 
     def _window(self, name: str, time_ns: int, at: float | None = None) -> WindowMean | None:
         half = self._half_ns

@@ -325,7 +325,7 @@ class JointPart:
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        # Columns of efforts that are needed, and those without any of which there is nothing.
+        # Columns of efforts that are needed, and of those that must not all be missing.
         self._efforts = 2 * m + np.flatnonzero(measured & needed & effort)
         self._needed = self._efforts[: 0 if needs.partial or needs.effort_gaps else None]
 
@@ -405,7 +405,7 @@ class JointInput:
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
         """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
-        reading, lacking = _measured(reading)
+        reading, lacking = _with_positions(reading)
         arrival_ns, key = arrival_ns or reading.stamp_ns, (source, reading.names)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
@@ -527,7 +527,7 @@ class JointInput:
         self._known.clear()
 
 
-def _measured(reading: JointReading) -> tuple[JointReading, str]:
+def _with_positions(reading: JointReading) -> tuple[JointReading, str]:
     """Return the joints of a message whose positions are not NaN, and the name of another one."""
     if not math.isnan(np.vdot(reading.position, reading.position)):  # which overflows without a warning
         return reading, ""

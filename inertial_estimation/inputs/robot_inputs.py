@@ -106,7 +106,7 @@ class RobotInputs:
         others = [stream for stream in streams if stream.spec.name != steps.driver]
         self.aligner = Aligner(self.streams[steps.driver], others, inputs, steps)
         self.setup = setup
-        # What a sample needs of the windows around it, read before later readings come; any time of `ready`.
+        # Called with a sample that is complete, before later readings move the windows around it.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
         self._stores: dict[str, Store] = {

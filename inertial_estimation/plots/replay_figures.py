@@ -24,7 +24,7 @@ from inertial_estimation.replay.tables import (
 from inertial_estimation.replay.torque_errors import TorqueSeries
 from inertial_estimation.signals import Array, Decision, LinkInertia
 from inertial_estimation.spatial.linear_algebra import rms
-from inertial_estimation.telemetry import GATE_DECISIONS
+from inertial_estimation.telemetry import DECISIONS
 
 TIME_LABEL = "time since the start of the recording [s]"
 
@@ -243,11 +243,11 @@ def _figure_of_triples(
 
 
 def figure_of_nis(results: ReplayResults) -> Figure:
-    """Draw the normalised innovation squared, its 95 % bounds and the gate's, and the gate's decisions."""
+    """Draw the normalised innovation squared with its quantiles, and what became of the measurements."""
     table = results.tables[TELEMETRY_FILES[INERTIAL_NODE]]
     t, nis = results.time.of(table["stamp_ns"]), np.maximum(table["nis"], 1e-3)
-    flags = {decision: table["gate/decision"] == place for place, decision in enumerate(GATE_DECISIONS)}
-    accepted, rejected = table["gate/accepted"] > 0.0, flags[Decision.REJECTED]
+    flags = {decision: table["learning/decision"] == place for place, decision in enumerate(DECISIONS)}
+    accepted, rejected = table["learning/accepted"] > 0.0, flags[Decision.REJECTED]
     drawn = [
         Series(label, t[chosen], nis[chosen], style, colour=colour)
         for label, chosen, style, colour in (
@@ -259,17 +259,19 @@ def figure_of_nis(results: ReplayResults) -> Figure:
     ]
     bounds = np.where(np.isfinite(table["nis_bound"]), table["nis_bound"], np.nan)
     if np.isfinite(bounds).any():
-        drawn.append(Series("gate", t, bounds, "dashed", colour=INK))
+        drawn.append(Series("99.9 % quantile", t, bounds, "dashed", colour=INK))
     rows = results.metrics["nis"]["expected"] if "nis" in results.metrics else 1
     low, high = chi2.interval(0.95, rows)
     levels = [Level(float(low), "95 % of chi-square"), Level(float(high))]
     title = f"Normalised innovation squared (NIS) over {rows} rows"
     named = {f"{d.value} ({100 * flag.mean():.1f} %)": flag for d, flag in flags.items() if flag.any()}
     return Figure(
-        "Innovations and the gate",
+        "Innovations and what became of them",
         [
             _panel(results.time, title, "NIS [-]", drawn, levels=levels, log=True),
-            _panel(results.time, "Decisions of the gate", "", list(_bars(t, named)), rows=list(named)),
+            _panel(
+                results.time, "What became of the measurements", "", list(_bars(t, named)), rows=list(named)
+            ),
         ],
     )
 

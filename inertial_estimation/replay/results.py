@@ -287,7 +287,7 @@ def innovation_metrics(learning: Sequence[InertialEstimate]) -> dict[str, Any]:
             "noise_ratio": ratio,
             "verdict": "cautious" if ratio < 1.0 / NOISE_BAND else verdict,
         },
-        "noise": {name: {"seen": seen, "used": used} for name, (seen, used) in last.noise.items()},
+        "noise": dict(last.noise),
     }
 
 
@@ -316,7 +316,7 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
             "probability": load.probability,
         }
         for episode in _episodes(estimates, Cause.LOAD)
-        if any(cause.decided for _stamp, cause in episode)
+        if not all(cause.is_ambiguous for _stamp, cause in episode)
         for load in [episode[-1][1]]
     ]
 

@@ -113,11 +113,11 @@ def _print_innovations(metrics: Mapping[str, Any]) -> None:
     """Print the verdict on the NIS, and which stated noise it contradicts."""
     nis = metrics["nis"]
     print(f"NIS                   {nis['verdict']}: {nis_sentence(nis)}")
-    for parameter, factors in metrics["noise"].items():
-        if not 1.0 / NOISE_BAND < factors["seen"] < NOISE_BAND:
-            said = noise_sentence(parameter, factors["seen"])
-            reason = INCLUDED if factors["seen"] < 1.0 else ""
-            print(f"  {said}{reason}; the filter ended with {factors['used']:.2g} times the stated one")
+    for parameter, factor in metrics["noise"].items():
+        if not 1.0 / NOISE_BAND < factor < NOISE_BAND:
+            said = noise_sentence(parameter, factor)
+            reason = INCLUDED if factor < 1.0 else ""
+            print(f"  {said}{reason}; the filter ended with {factor:.2g} times the stated one")
 
 
 def _print_trunk(metrics: Mapping[str, Any]) -> None:

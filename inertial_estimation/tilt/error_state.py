@@ -131,7 +131,7 @@ def propagate(
     store(vertical, 0, normalised(times(middle, z)))
 
 
-def spread(state: TiltState, T: float, rate: Array, noise: ProcessNoise, turns: Turns) -> None:
+def propagate_covariance(state: TiltState, T: float, rate: Array, noise: ProcessNoise, turns: Turns) -> None:
     """Advance the covariance over an interval.
 
     Args:

@@ -29,7 +29,7 @@ from inertial_estimation.tilt.error_state import (
     inverse,
     measure,
     propagate,
-    spread,
+    propagate_covariance,
 )
 from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics, gain
@@ -160,9 +160,9 @@ class TiltFilter(TiltObserver):
         velocity, vertical, bias, offset, _covariance = self.state
         propagate(h, reading, velocity, vertical, bias, offset, self._odometry.origin, self._odometry.axes)
         if look is not None:
-            feet, imu = look
+            feet, imu = look.feet, look.imu
             self._odometry.time += imu.time
-            spread(self.state, imu.time, imu.rate, self._noise(imu), self._turns)
+            propagate_covariance(self.state, imu.time, imu.rate, self._noise(imu), self._turns)
             self._take_clipping(feet, imu.clipped)
             if feet is not None:
                 self._measure_contacts(feet)

@@ -48,7 +48,7 @@ class Moment:
     links: tuple[ShownLink, ...] = ()  # estimated bodies
     # largest normalised innovation squared of the inertial filter since the last moment; NaN without one
     nis: float = math.nan
-    nis_bound: float = math.nan  # the gate's bound on it
+    nis_bound: float = math.nan  # its 99.9 % quantile
 
 
 class Moments(ReplayWatcher):

@@ -9,7 +9,7 @@ from rich.console import Console
 from inertial_estimation.commands.monitor import monitor_view
 from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.signals import Decision, Health, HealthLevel
-from inertial_estimation.telemetry import GATE_DECISIONS, InertialTelemetry, TiltTelemetry
+from inertial_estimation.telemetry import DECISIONS, InertialTelemetry, TiltTelemetry
 
 NOW = 100.0
 LINKS = ("torso_2_link", "arm_left_5_link")
@@ -51,7 +51,7 @@ def record():
     tilt.hear_figures(NOW, figures(names, **known, contacts__right_foot=1.0, gyro_bias__x=0.0042))
     inertial.hear_report(NOW, estimating("estimator"))
     masses = {f"mass__{LINKS[1]}": 7.22, f"mass_nominal__{LINKS[1]}": 1.78, f"mass_sigma__{LINKS[1]}": 0.25}
-    known = {"nis": 61.5, "nis_bound": 70.7, "gate__decision": float(GATE_DECISIONS.index(Decision.REJECTED))}
+    known = {"nis": 61.5, "nis_bound": 70.7, "learning__decision": float(DECISIONS.index(Decision.REJECTED))}
     inertial.hear_figures(NOW, figures(InertialTelemetry(LINKS), **masses, **known))
     return heard
 
@@ -66,7 +66,7 @@ def test_tilt_masses_and_gate_are_shown(record):
     assert "roll   +3.00  pitch  -12.50  +- 0.40 deg   contacts right_foot" in text
     assert "gyro bias +4.20" in text
     assert line_with(text, "arm_left_5_link").split()[1:5] == ["7.22", "0.50", "1.78", "0.00"]
-    assert "gate rejected   NIS 61.5 of at most 70.7" in text
+    assert "measurement rejected   NIS 61.5 of at most 70.7" in text
     assert line_with(text, "imu/data").split() == ["imu/data", "500", "4", "arriving"]
     assert "age [ms]" in text, "a header lost its unit as markup"
     assert "!" not in text

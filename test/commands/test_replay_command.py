@@ -57,7 +57,7 @@ def test_every_promised_file_is_there(results: Path) -> None:
         "Tilt and contacts",
         "Yaw, position, velocity and gyroscope bias",
         "Masses",
-        "Innovations and the gate",
+        "Innovations and what became of them",
     ):
         assert f">{title}</h2>" in page
     for text in ("arm_left_5_link", "All parameters in effect", "sha256", "/ground_truth/pose"):
@@ -112,7 +112,7 @@ def test_what_the_nodes_publish_is_what_the_wide_tables_say(results: Path) -> No
     for name, metrics in json.loads((results / "metrics.json").read_text())["links"].items():
         body, mine = model.link_body(name).nominal_J, links["link"] == name
         link = {key: texts[mine].astype(float) for key, texts in links.items() if key != "link"}
-        same = {"mass": f"mass_published/{name} [kg]", "accepted": "gate/accepted"}
+        same = {"mass": f"mass_published/{name} [kg]", "accepted": "learning/accepted"}
         for key in ("stamp_ns", "mass", "nis", "accepted"):
             assert (link[key] == ekf[same.get(key, key)]).all()
         first = [link[key][0] for key in ("mass", "com_x", "com_y", "com_z")]

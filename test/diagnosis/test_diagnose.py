@@ -11,7 +11,7 @@ from support.recorded_robots import recorded
 
 from inertial_estimation.commands.check import fixed_parameters
 from inertial_estimation.diagnosis.finding import Verdict, times
-from inertial_estimation.diagnosis.table import Change, Robot, Signals, spread
+from inertial_estimation.diagnosis.table import Change, Robot, Signals, evenly_spaced
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import Stream
 from inertial_estimation.models.contacts import WrenchAxes
@@ -377,7 +377,7 @@ def test_the_fix_of_a_turned_imu_makes_the_check_silent(legs):
 def test_wrenches_in_other_axes_are_turned_once_whatever_is_assumed(legs, axes):
     setup = robot_from_config(legs.config, legs.urdf)
     robot, signals = Robot(setup), Signals.of(legs.streams, setup)
-    table = robot.table(signals.at(spread(signals.size, 60)))
+    table = robot.table(signals.at(evenly_spaced(signals.size, 60)))
     turn = table.rotations_BF
     if axes is WrenchAxes.WORLD:  # of any heading
         level = rotation_from_roll_pitch_yaw(0.0, 0.0, 2.0) @ table.sent.attitude

@@ -31,12 +31,12 @@ STEP_NS = 10_000_000
 
 
 def load(mass, link="hand"):
-    return LocatedCause(Cause.LOAD, 0.99, decided=True, links=(link, "wrist"), mass=mass, com_L=np.ones(3))
+    return LocatedCause(Cause.LOAD, 0.99, links=(link, "wrist"), mass=mass, com_L=np.ones(3))
 
 
 def push(newton, link="hand"):
     force = np.array([newton, 0.0, 0.0])
-    return LocatedCause(Cause.PUSH, 0.99, decided=True, links=(link,), force_L=force, torque_L=np.zeros(3))
+    return LocatedCause(Cause.PUSH, 0.99, links=(link,), force_L=force, torque_L=np.zeros(3))
 
 
 def estimates(located):

@@ -16,7 +16,7 @@ from inertial_estimation.tilt.error_state import (
     Turns,
     measure,
     propagate,
-    spread,
+    propagate_covariance,
     tilt_covariance,
 )
 from inertial_estimation.tilt.initial_alignment import (
@@ -88,7 +88,7 @@ def test_the_covariance_is_propagated_by_the_derivative_of_the_motion():
     state = random_state(rng)
     reading = np.array([0.3, -0.4, 9.9, 0.0, 0.0, 0.0]) + rng.standard_normal(6)
     end = propagated(state, h, reading)
-    spread(end, h, reading[3:], QUIET, no_turns())
+    propagate_covariance(end, h, reading[3:], QUIET, no_turns())
     F = np.empty((ERRORS, ERRORS))
     for k in range(ERRORS):
         d = step * np.eye(ERRORS)[k]
@@ -175,7 +175,7 @@ def test_compiled_kernels_give_the_numbers_of_their_source():
     for step, correct in ((propagate, measure), (propagate.py_func, measure.py_func)):
         state, turns = random_state(np.random.default_rng(6)), no_turns()
         step(0.005, reading, *state[:4], np.ones(3), np.eye(3))
-        spread(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
+        propagate_covariance(state, 0.005, reading[3:], ProcessNoise(1e-3, 1e-4, 1e-5, 1e-6), turns)
         arms = np.array([[0.1, 0.2, -0.8], [0.0, 0.0, 0.0]])
         correct(MotionRows(np.ones((2, 3)), arms, np.ones(2)), 1, (0.01, 0.02), 3.0, state, turns)
         ends.append(np.concatenate([part.ravel() for part in (*state, *turns)]))
