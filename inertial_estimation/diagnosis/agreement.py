@@ -23,6 +23,7 @@ from inertial_estimation.diagnosis.table import Table, rms
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 
 EXCESS = 20.0  # times the largest torque that is needed, beyond all friction
@@ -66,29 +67,28 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
     size = specific_force(table)
     if size is not None:
         said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
-        wrong = lacks_gravity(table)
-        remedy = (
-            "sensor silent, or gravity subtracted? The driver must send the specific force" if wrong else ""
-        )
-        verdict = Verdict.WRONG if wrong else Verdict.OK
+        silent = lacks_gravity(table)
+        remedy = "sensor silent, or gravity subtracted? It must be the specific force" * silent
+        verdict = Verdict.WRONG if silent else Verdict.OK
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
     if table.robot.n_base != 6 or table.loads is None or weighed:
         return
-    pushed = np.nanmedian(table.sent.wrenches[:, :, 2], axis=0) if table.sent.scalar else np.zeros(0)
-    if (pushed < 0.0).any():
-        names = [table.robot.setup.contact_names[k] for k in np.flatnonzero(pushed < 0.0)]
+    needed, carried = table.force[:, :3], table.contact_force[:, :3]
+    contacts, z = table.robot.setup.contacts, table.rotations_BF[..., 2]  # which may point downwards
+    down = (np.einsum("nki,ni->nk", z, needed) < 0.0) & [one.axes is WrenchAxes.SENSOR for one in contacts]
+    pushed = np.nanmedian(table.sent.wrenches[:, :, 2] * np.where(down, -1.0, 1.0), axis=0)
+    if table.sent.scalar and (pushed < 0.0).any():
+        names = [contacts[k].name for k in np.flatnonzero(pushed < 0.0)]
         said = f"the ground pulls at {listing(names)}: loads of {pushed.min():.3g} N in the median"
         subject = f"{names[0]}/wrench" if len(names) == 1 else WRENCHES
-        remedy = "correct the sign in the driver"
+        remedy = "correct the sign in the driver, or name wrench_frames whose z points upwards"
         yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed.min()), "N", said, remedy)
         return
-    needed, carried = table.force[:, :3], table.contact_force[:, :3]
     factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))
     said = f"the contacts carry {factor:.3g} times the weight of the description"
     remedy, verdict = "", Verdict.OK
     if not np.nan_to_num(table.signals.wrenches).any():
-        said, remedy = "the wrenches of all contacts are exactly zero", "check their driver"
-        verdict = Verdict.WRONG
+        said, remedy, verdict = "all wrenches are exactly zero", "check their driver", Verdict.WRONG
     elif hangs(table):
         said += ": it hangs or lies"
     elif not 1.0 / COMMON < factor < COMMON:

@@ -16,7 +16,7 @@ from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import Stream
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.predicted_forces import gravity_columns
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import AddedFrames, robot_from_config
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import DEGREES, rotation_from_roll_pitch_yaw
@@ -402,6 +402,10 @@ def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
     assert legs.failed(replace(legs.streams, wrenches=weighed)) == []
     pulled = {**weighed, "left_foot": weighed["left_foot"].with_values(-weighed["left_foot"].values)}
     assert ("contact wrench sign", "left_foot/wrench") in legs.failed(replace(legs.streams, wrenches=pulled))
+    added = AddedFrames(("down",), ("leg_left_6_link",), (0.0, 0.0, -0.1, np.pi, 0.0, 0.0))
+    config = replace(legs.config, frames=added, wrench_frames=("down", "right_sole_link"))
+    streams = replace(legs.streams, wrenches=weighed)
+    assert ("contact wrench sign", "left_foot/wrench") in legs.failed(streams, config=config)
 
 
 def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
