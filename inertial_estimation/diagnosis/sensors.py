@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS, JUMP, LARGEST_ACCELERATION
-from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream
+from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, StreamRows
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -64,7 +64,7 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
         yield from found or [Finding("stamps", name, Verdict.OK, rate, "Hz", f"{rate:.4g} Hz")]
 
 
-def _silence(name: str, streams: Mapping[str, Stream]) -> Iterator[Finding]:
+def _silence(name: str, streams: Mapping[str, StreamRows]) -> Iterator[Finding]:
     """Yield that an input has no readings for a while, or from some time on, while others go on."""
     own, others = streams[name].times_ns, [one.times_ns for key, one in streams.items() if key != name]
     times = np.append(own, max((int(one[-1]) for one in others if len(one)), default=0))
@@ -78,12 +78,12 @@ def _silence(name: str, streams: Mapping[str, Stream]) -> Iterator[Finding]:
         yield Finding("silence", name, Verdict.WARN, lasts, "s", said, remedy)
 
 
-def _rate(stream: Stream) -> float:
+def _rate(stream: StreamRows) -> float:
     steps = np.diff(stream.times_ns)
     return NANOSECONDS / float(np.median(steps)) if len(steps) else 0.0
 
 
-def _stamps(name: str, stream: Stream, max_gap_s: float) -> Iterator[Finding]:
+def _stamps(name: str, stream: StreamRows, max_gap_s: float) -> Iterator[Finding]:
     notes, steps = stream.notes, np.diff(stream.times_ns)
 
     def unusual(check: str, value: float, unit: str, said: str, remedy: str) -> Finding:
@@ -137,7 +137,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     sent = np.isfinite(joints.values[:, :n]).any(axis=0)
     # Of joint states in parts, some lack the others.
     whole = np.isfinite(joints.values[:, :n][:, sent]).all(axis=1)
-    joints = Stream(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
+    joints = StreamRows(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
     said, remedy = "none of its values is a number", "check the driver; the nodes do not use such values"
     found = [Finding("missing values", name, Verdict.WRONG, 0.0, "", said, remedy) for name in empty]
     kept = dict[str, Array]()
@@ -165,7 +165,7 @@ def _radian(q: Array) -> float:
     return DEGREES if 2 * np.count_nonzero((np.abs(q) > math.tau).any(axis=0)) > q.shape[1] else 1.0
 
 
-def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
+def _rivals(joints: StreamRows, joint_names: Sequence[str]) -> Iterator[Finding]:
     """Find positions that jump away and back from one joint state to the next: those of two publishers."""
     q, t = joints.values[:, : len(joint_names)], 1e-9 * joints.times_ns
     if len(q) < 3:
@@ -188,7 +188,7 @@ def _rivals(joints: Stream, joint_names: Sequence[str]) -> Iterator[Finding]:
         yield Finding("rivals", JOINTS, Verdict.WRONG, float(count), "", said, RIVAL)
 
 
-def _rival_imus(imu: Stream) -> Iterator[Finding]:
+def _rival_imus(imu: StreamRows) -> Iterator[Finding]:
     """Find readings that differ from the one before and the one after, which agree."""
     for columns, what, unit in ((FORCE, "specific force", "m/s^2"), (RATE, "angular rate", "rad/s")):
         x = imu.values[:, columns]
@@ -276,7 +276,7 @@ def _at_largest(values: Array) -> float:
     return share
 
 
-def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
+def _positions(joints: StreamRows, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
     """Find positions that stay the same while the joint moves: by its velocity, or as it does otherwise.
 
     What positions and the integral of the velocities differ by in other spans of the same length says how
@@ -307,7 +307,7 @@ def _positions(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> 
             break
 
 
-def _dead_efforts(joints: Stream, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
+def _dead_efforts(joints: StreamRows, names: Sequence[str], kept: dict[str, Array]) -> Iterator[Finding]:
     """Find efforts that are all zero, or do not change while the joint moves and others change."""
     n, times = len(names), joints.times_ns
     q, tau = joints.values[:, :n], joints.values[:, 2 * n :]
@@ -336,7 +336,7 @@ def _coarse(values: Array) -> bool:
     return not len(steps) or bool(np.ptp(values[np.isfinite(values)]) < QUANTA * steps.min())
 
 
-def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> Iterator[Finding]:
+def _dead_contacts(wrenches: Mapping[str, StreamRows], kept: dict[str, Array]) -> Iterator[Finding]:
     """Find contacts whose readings do not change while all others are put down and lifted more than once."""
     loads = {name: np.linalg.norm(stream.values[:, :3], axis=1) for name, stream in wrenches.items()}
     for name, stream in wrenches.items():
@@ -357,7 +357,7 @@ def _dead_contacts(wrenches: Mapping[str, Stream], kept: dict[str, Array]) -> It
             kept.setdefault(f"{name}/wrench", stream.values.copy())[begins[k] : ends[k]] = np.nan
 
 
-def _silent(imu: Stream) -> Iterator[Finding]:
+def _silent(imu: StreamRows) -> Iterator[Finding]:
     """Find axes of an IMU whose value never changes."""
     ranges = np.ptp(np.nan_to_num(imu.values), axis=0)
     still = [name for name, size in zip(IMU_AXES, ranges.tolist(), strict=True) if size == 0.0]

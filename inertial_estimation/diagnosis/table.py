@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from inertial_estimation.inputs.robot_streams import RobotStreams, Stream
+from inertial_estimation.inputs.robot_streams import RobotStreams, StreamRows
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.imu import STANDARD_GRAVITY, ImuToBase
@@ -147,7 +147,7 @@ def _window(streams: RobotStreams) -> float:
     Long ones average the noise of the sensors. Short ones keep what products of two signals, as a force and
     its lever, do within a step of a gait: the product of two means is not the mean of the product.
     """
-    joints = Stream(streams.joints.times_ns, streams.joints.values[:, : streams.n_joints])
+    joints = StreamRows(streams.joints.times_ns, streams.joints.values[:, : streams.n_joints])
     sent = [joints] if streams.imu is None else [joints, streams.imu]
     changes = [s.times_ns[1:][(np.diff(s.values, axis=0) != 0.0).any(axis=1)] for s in sent]
     steps = [float(np.median(np.diff(times))) / NANOSECONDS for times in changes if len(times) > 1]
@@ -155,7 +155,7 @@ def _window(streams: RobotStreams) -> float:
 
 
 def _smoothed(
-    stream: Stream, first_ns: int, times_s: Array, window_s: float, turning: Indices | None = None
+    stream: StreamRows, first_ns: int, times_s: Array, window_s: float, turning: Indices | None = None
 ) -> tuple[Array, Array, Array]:
     """Return value, slope and second derivative of a stream at some times, shape (N, c) each.
 

@@ -30,7 +30,7 @@ from inertial_estimation.inertial.cause_table import (
     CauseRow,
     CauseTable,
 )
-from inertial_estimation.inertial.noise import FREEDOM, NoiseScale, RowBlock
+from inertial_estimation.inertial.noise import FREEDOM, EquationBlock, NoiseScale
 from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.measurement_rows import Indices
@@ -60,7 +60,7 @@ class BankBlock:
         table: The causes.
     """
 
-    rows: RowBlock
+    rows: EquationBlock
     equation: LinearEquation
     deviation: Array
     table: CauseTable

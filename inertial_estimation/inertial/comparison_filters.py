@@ -8,7 +8,7 @@ place of the random walk of the paper. Every measurement is used at once; nothin
 import numpy as np
 from scipy.special import chdtri
 
-from inertial_estimation.inertial.noise import RowBlock
+from inertial_estimation.inertial.noise import EquationBlock
 from inertial_estimation.inertial.posterior import Linearisation, Posterior, Unknowns, with_blocks
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
@@ -63,11 +63,11 @@ class LogCholeskyEkf:
     def _at(self, x: Array) -> Linearisation:
         return self.unknowns.at(self.unknowns.bounded(x))
 
-    def innovation(self, block: RowBlock) -> Array:
+    def innovation(self, block: EquationBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
         return block.value - block.A @ self.posterior.at.phi
 
-    def update(self, block: RowBlock) -> Decision:
+    def update(self, block: EquationBlock) -> Decision:
         """Predict over the time of a measurement, test it, and correct the state.
 
         Args:

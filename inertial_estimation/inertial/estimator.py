@@ -13,7 +13,7 @@ from inertial_estimation.inertial.config import INFORMATION, LOG_CHOLESKY, Inert
 from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.link_estimates import LinkEstimates, PublishedLinks
 from inertial_estimation.inertial.model import EstimationModel
-from inertial_estimation.inertial.noise import NoiseScale, RowBlock
+from inertial_estimation.inertial.noise import EquationBlock, NoiseScale
 from inertial_estimation.inertial.posterior import InformedPart, Posterior, informed_part
 from inertial_estimation.inertial.supervisor import FoundCause, Phase, Supervisor
 from inertial_estimation.located_cause import Cause, LocatedCause
@@ -260,13 +260,13 @@ class InertialEstimator:
         self.supervisor.feed(BankBlock(block, equation, deviation, self.supervisor.table))
         return outcome
 
-    def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> RowBlock:
+    def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> EquationBlock:
         """Return the rows of a measurement that stands for dt seconds, without their bias."""
         block, bias = self.model.block(equation, self.believed(), dt, time_ns), self.bias.bias
         bias = bias if equation.known is None else equation.known @ bias
         return replace(block, value=block.value - bias)
 
-    def _outcome(self, block: RowBlock, decision: Decision) -> StepOutcome:
+    def _outcome(self, block: EquationBlock, decision: Decision) -> StepOutcome:
         y, noise, supervised = self.filter.innovation(block), self.noise, self.supervisor is not None
         H = block.A @ self.posterior.at.D
         predicted = H @ self.posterior.P @ H.T

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.errors import NumericalError
-from inertial_estimation.inertial.noise import NoiseScale, RowBlock
+from inertial_estimation.inertial.noise import EquationBlock, NoiseScale
 from inertial_estimation.inertial.posterior import Posterior, Unknowns, informed_part, most_probable
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
@@ -67,7 +67,7 @@ class GroupedInformation:
         other.settled[rows, columns], other.settled_vector[kept] = self.settled, self.settled_vector
         return other
 
-    def add(self, block: RowBlock, weights: Array) -> None:
+    def add(self, block: EquationBlock, weights: Array) -> None:
         """Learn from a block.
 
         Args:
@@ -161,17 +161,17 @@ class InformationFilter:
         self._undrifted = 0.0
         self.centre: Array = self.unknowns.nominal.copy()
 
-    def innovation(self, block: RowBlock) -> Array:
+    def innovation(self, block: EquationBlock) -> Array:
         """Return measured minus predicted, shape (m,)."""
         return block.value - block.A @ self.posterior.at.phi
 
-    def predicted_variance(self, block: RowBlock) -> Array:
+    def predicted_variance(self, block: EquationBlock) -> Array:
         """Return the variance of the prediction of each row, the diagonal of H P H', shape (m,)."""
         H = block.A @ self.posterior.at.D
         variance: Array = (H @ self.posterior.P * H).sum(axis=1)
         return variance
 
-    def learn(self, *blocks: RowBlock) -> None:
+    def learn(self, *blocks: EquationBlock) -> None:
         """Learn from blocks, and move to the most probable state once.
 
         Args:

@@ -10,7 +10,7 @@ from inertial_estimation.inertial.bank import Bank
 from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.config import AUTO, InertialPipelineConfig
 from inertial_estimation.inertial.link_estimates import PublishedLinks
-from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
+from inertial_estimation.inertial.noise import EquationBlock, NoiseScale, row_groups
 from inertial_estimation.inertial.posterior import LinearPrior, Posterior, Unknowns
 from inertial_estimation.models.bodies import (
     BodyReference,
@@ -199,7 +199,7 @@ class EstimationModel:
         step: Array = reference.to_joint * sigma
         return step
 
-    def block(self, equation: LinearEquation, phi: Array, dt: float, time_ns: int) -> RowBlock:
+    def block(self, equation: LinearEquation, phi: Array, dt: float, time_ns: int) -> EquationBlock:
         """Return the rows that the filter learns from: with errors of sensors, static friction in the noise.
 
         Near standstill Coulomb friction takes any value between its limits: R_ii += F_c^2 (1 - sign^2).
@@ -227,7 +227,7 @@ class EstimationModel:
         at_rest = float(np.abs(equation.state.v).max(initial=0.0)) < REST_SPEED
         known = 1.0 if equation.known is None else equation.known.diagonal()
         considered = self._considered(equation) if self.n_considered else None
-        return RowBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered)
+        return EquationBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered)
 
     @property
     def n_considered(self) -> int:

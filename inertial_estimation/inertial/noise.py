@@ -33,7 +33,7 @@ CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows c
 
 
 @dataclass(frozen=True, eq=False)
-class RowBlock:
+class EquationBlock:
     """Equations of one time, as the filter learns from them: value = A phi + noise.
 
     Attributes:
@@ -183,7 +183,7 @@ class NoiseScale:
         scaled: Array = s[:, None] * noise * s
         return scaled
 
-    def shown(self, block: RowBlock) -> Array:
+    def shown(self, block: EquationBlock) -> Array:
         """Return the covariance of a block by what innovations at rest, or in motion, have shown, (m, m).
 
         At rest they are smaller than the noise in use, which is that of motion until much of it has come.
@@ -204,7 +204,7 @@ class NoiseScale:
         innovations = self._informed[:, 1].sum(axis=0) / dt @ self._rows
         return float(PRIOR_LOG**-2 + 2.0 * innovations)
 
-    def see(self, block: RowBlock, innovation: Array, predicted: Array) -> Array:
+    def see(self, block: EquationBlock, innovation: Array, predicted: Array) -> Array:
         """Take the innovation of a block before it is learned.
 
         Args:

@@ -9,8 +9,7 @@ import numpy as np
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.joints import JOINTS, JointRow
 from inertial_estimation.inputs.sensors import IMU
-from inertial_estimation.inputs.stream import DropReason
-from inertial_estimation.inputs.stream import Stream as InputStream
+from inertial_estimation.inputs.stream import DropReason, Stream
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 
@@ -29,7 +28,7 @@ class StreamNotes(NamedTuple):
     restarts: int = 0  # how often its rows began anew, as stamps went back
 
     @classmethod
-    def of(cls, taken: InputStream, restarts: int = 0) -> "StreamNotes":
+    def of(cls, taken: Stream, restarts: int = 0) -> "StreamNotes":
         """Return what an input has seen, whose rows began anew so often."""
         clock = taken.clock
         offset = clock.offset_ns / NANOSECONDS if clock.votes else 0.0
@@ -37,7 +36,7 @@ class StreamNotes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class StreamRows:
     """Rows of one sensor in the order of their times of measurement."""
 
     times_ns: Times  # of measurement [ns], increasing, shape (m,)
@@ -49,7 +48,7 @@ class Stream:
         """Number of rows."""
         return len(self.times_ns)
 
-    def with_values(self, values: Array) -> "Stream":
+    def with_values(self, values: Array) -> "StreamRows":
         """Return the stream with other values at the same times, shape (m, c)."""
         return replace(self, values=values)
 
@@ -60,15 +59,15 @@ class RobotStreams:
 
     # positions, velocities and efforts in the model's order with offsets and gains of the parameter file
     # applied, NaN where not sent, 3 n columns
-    joints: Stream
-    imu: Stream | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
-    wrenches: Mapping[str, Stream]  # of each contact that has some [N, Nm], 6 columns
+    joints: StreamRows
+    imu: StreamRows | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
+    wrenches: Mapping[str, StreamRows]  # of each contact that has some [N, Nm], 6 columns
     missing: tuple[str, ...] = ()  # joints of the model that no joint state has
     # topics that the parameter file expects and the recording lacks or has of another type
     absent: tuple[str, ...] = ()
 
     @property
-    def by_name(self) -> dict[str, Stream]:
+    def by_name(self) -> dict[str, StreamRows]:
         """All streams by the name of their input; no joints where none are known and none are missing."""
         alone = not self.missing and bool(np.isnan(self.joints.values).all())
         found = {} if alone else {JOINTS: self.joints}
@@ -81,7 +80,7 @@ class RobotStreams:
         """Number of joints of the model."""
         return int(self.joints.values.shape[1]) // 3
 
-    def changed(self, change: Callable[[str, Stream], Stream]) -> "RobotStreams":
+    def changed(self, change: Callable[[str, StreamRows], StreamRows]) -> "RobotStreams":
         """Return the streams with each one replaced by what a function of its name and itself returns."""
         return replace(
             self,
@@ -139,8 +138,8 @@ class StreamCollector:
         return RobotStreams(found[JOINTS], found.get(IMU), wrenches)
 
 
-def _joined(pieces: list[tuple[Times, Array]], notes: StreamNotes | None) -> Stream:
+def _joined(pieces: list[tuple[Times, Array]], notes: StreamNotes | None) -> StreamRows:
     times = np.concatenate([piece[0] for piece in pieces])
     rows = np.concatenate([piece[1] for piece in pieces])
     increasing = np.concatenate(([True], np.diff(times) > 0)) & (times >= np.maximum.accumulate(times))
-    return Stream(times[increasing], rows[increasing], notes or StreamNotes())
+    return StreamRows(times[increasing], rows[increasing], notes or StreamNotes())

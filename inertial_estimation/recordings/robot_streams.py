@@ -24,10 +24,9 @@ from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds, OtherJointsError
 from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE, WRENCH_TYPES
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
-from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, Stream, StreamNotes, joint_rows
+from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, StreamNotes, StreamRows, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.inputs.stream import Ring, RowRange
-from inertial_estimation.inputs.stream import Stream as Input
+from inertial_estimation.inputs.stream import Ring, RowRange, Stream
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -51,7 +50,7 @@ class _Everything(Ring):
         self.kept[self.clears].append((time_ns, row.copy()))
 
 
-def _open(stream: Input) -> None:
+def _open(stream: Stream) -> None:
     """Let a stream take and keep everything: nothing is impossible, and nothing completes its rows."""
     if not isinstance(stream.ring, _Everything):
         most = np.full(stream.spec.width, np.inf)
@@ -131,13 +130,13 @@ def _inputs(
 def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     """Return the rows that inputs have taken."""
     joints = inputs.joints
-    streams = {name: _stream(one) for name, one in inputs.streams.items()}
+    streams = {name: _rows_of(one) for name, one in inputs.streams.items()}
     assert joints is not None
     sent = {int(j) for part in joints.parts for j in part.joints}
     found = {name: stream for name, stream in streams.items() if stream.size >= FEWEST}
     whole, names, imu = streams[JOINTS], setup.robot.joint_names, found.get(IMU)
     if not whole.notes.received and imu is not None and _stiff(setup):
-        names, whole = (), Stream(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
+        names, whole = (), StreamRows(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
     return RobotStreams(
         joints=replace(whole, values=joint_rows(whole.values, joints.columns)),
         imu=imu,
@@ -151,13 +150,13 @@ def _stiff(setup: RobotSetup) -> bool:
     return setup.imu is not None and not setup.sensing_joints
 
 
-def _stream(taken: Input) -> Stream:
+def _rows_of(taken: Stream) -> StreamRows:
     assert isinstance(taken.ring, _Everything)
     kept = taken.ring.kept
     rows = max(kept.values(), key=len, default=[])
     notes = StreamNotes.of(taken, max(len(kept) - 1, 0))
     times = np.array([time_ns for time_ns, _row in rows], dtype=np.int64)
-    return Stream(
+    return StreamRows(
         times, np.array([row for _time_ns, row in rows]).reshape(len(rows), taken.spec.width), notes
     )
 

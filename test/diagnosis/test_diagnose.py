@@ -13,7 +13,7 @@ from inertial_estimation.commands.check import fixed_parameters
 from inertial_estimation.diagnosis.finding import Verdict, times
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, evenly_spaced
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.inputs.robot_streams import Stream
+from inertial_estimation.inputs.robot_streams import StreamRows
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.predicted_forces import gravity_columns
 from inertial_estimation.models.robot_config import AddedFrames, robot_from_config
@@ -78,7 +78,7 @@ def of_imu(force=None, rate=None):
 def late(seconds):
     def inject(streams):
         imu = streams.imu
-        return replace(streams, imu=Stream(imu.times_ns + round(1e9 * seconds), imu.values, imu.notes))
+        return replace(streams, imu=StreamRows(imu.times_ns + round(1e9 * seconds), imu.values, imu.notes))
 
     return inject
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.diagnosis.sensors import stream_findings, value_findings
-from inertial_estimation.inputs.robot_streams import RobotStreams, Stream, StreamNotes
+from inertial_estimation.inputs.robot_streams import RobotStreams, StreamNotes, StreamRows
 from inertial_estimation.inputs.stream import DropReason
 
 NAMES, STEP_NS = ("hip", "knee"), 4_000_000
@@ -21,10 +21,10 @@ def streams(imu=None, joints=None, **wrenches):
     q = np.column_stack((np.sin(t), np.cos(2.0 * t)))
     motion = np.hstack((q, np.column_stack((np.cos(t), -2.0 * np.sin(2.0 * t))), 5.0 * q))
     noise = rng.standard_normal((len(t), 6))
-    found = {name: Stream(times(), values) for name, values in wrenches.items()}
+    found = {name: StreamRows(times(), values) for name, values in wrenches.items()}
     return RobotStreams(
-        Stream(times(), motion + 1e-3 * rng.standard_normal(motion.shape) if joints is None else joints),
-        Stream(times(), noise if imu is None else imu),
+        StreamRows(times(), motion + 1e-3 * rng.standard_normal(motion.shape) if joints is None else joints),
+        StreamRows(times(), noise if imu is None else imu),
         found,
     )
 
@@ -142,23 +142,23 @@ def named(stream):
 )
 def test_an_input_without_readings_while_others_arrive_is_named(kept, since):
     t, rows = times(), np.random.default_rng(0).standard_normal((2500, 6))
-    whole, quiet = Stream(t, streams().joints.values), Stream(t[kept], rows[kept])
+    whole, quiet = StreamRows(t, streams().joints.values), StreamRows(t[kept], rows[kept])
     found = stream_findings(RobotStreams(whole, quiet, {}), 0.1)
     (said,) = [one for one in found if one.failed]
     assert (said.check, said.subject) == ("silence", "imu/data")
     assert f"from {1e-9 * (t[since] - t[0]):.3g} s on" in said.sentence
-    both = RobotStreams(Stream(t[kept], whole.values[kept]), quiet, {})
+    both = RobotStreams(StreamRows(t[kept], whole.values[kept]), quiet, {})
     assert "silence" not in [one.check for one in stream_findings(both, 0.1) if one.failed]
 
 
 def test_stamps_gaps_clocks_and_lost_readings_are_named():
     t, values = times(), streams().joints.values
-    assert named(Stream(t, values)) == []
+    assert named(StreamRows(t, values)) == []
     kept = np.ones(2500, dtype=bool)
     kept[[*range(500, 640), *range(1500, 1640)]] = False
-    assert named(Stream(t[kept], values[kept])) == ["gaps"]
+    assert named(StreamRows(t[kept], values[kept])) == ["gaps"]
     kept[500:640] = True
-    assert named(Stream(t[kept], values[kept])) == ["gaps"]
+    assert named(StreamRows(t[kept], values[kept])) == ["gaps"]
     for notes, check in (
         (StreamNotes(unset=True), "stamps"),
         (StreamNotes(clock_s=7.0), "clock"),
@@ -166,7 +166,7 @@ def test_stamps_gaps_clocks_and_lost_readings_are_named():
         (StreamNotes(received=2500, dropped={DropReason.BACKWARD_STAMP: 40}), "stamps"),
         (StreamNotes(restarts=2), "stamps"),
     ):
-        assert named(Stream(t, values, notes)) == [check]
+        assert named(StreamRows(t, values, notes)) == [check]
 
 
 def test_joints_that_are_missing_are_named():

@@ -12,7 +12,7 @@ from inertial_estimation.inertial.comparison_filters import LinearKalman, LogCho
 from inertial_estimation.inertial.config import PriorConfig
 from inertial_estimation.inertial.filter import DRIFT_S, MEMORY_S, GroupedInformation, InformationFilter
 from inertial_estimation.inertial.link_estimates import central_jacobian
-from inertial_estimation.inertial.noise import RowBlock
+from inertial_estimation.inertial.noise import EquationBlock
 from inertial_estimation.inertial.posterior import (
     LARGEST_DEVIATION,
     LARGEST_STEP,
@@ -264,7 +264,7 @@ def test_what_is_considered_changes_estimates_as_it_says():
 def some_information(seed=0, size=4):
     rng, groups = np.random.default_rng(seed), np.array([0, 1, 1, 2, 0])
     data, root = GroupedInformation(groups, size), rng.normal(size=(5, 5))
-    block = RowBlock(rng.normal(size=(5, size)), rng.normal(size=5), root @ root.T + np.eye(5), 0.01)
+    block = EquationBlock(rng.normal(size=(5, size)), rng.normal(size=5), root @ root.T + np.eye(5), 0.01)
     return rng, data, block
 
 

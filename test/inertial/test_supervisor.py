@@ -11,7 +11,7 @@ from support.inertial_scenes import ArmScene
 from inertial_estimation.inertial.bank import Bank, BankBlock, CauseHypothesis
 from inertial_estimation.inertial.cause_table import CauseKind
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups, student_weights
+from inertial_estimation.inertial.noise import EquationBlock, NoiseScale, row_groups, student_weights
 from inertial_estimation.inertial.supervisor import DELAY, FoundCause, Phase, Supervisor
 
 BEFORE, EVENT = 120, 12  # blocks
@@ -198,7 +198,7 @@ def seen(innovations, *, scale=None, predicted=0.0, at_rest=False):
     scale = NoiseScale(*row_groups(ROWS)) if scale is None else scale
     sigma = np.sqrt(STATED.diagonal())
     for y in innovations:
-        block = RowBlock(np.zeros((4, 1)), np.zeros(4), STATED, DT, at_rest=at_rest)
+        block = EquationBlock(np.zeros((4, 1)), np.zeros(4), STATED, DT, at_rest=at_rest)
         weights = scale.see(block, sigma * y, predicted * STATED.diagonal())
         assert weights.shape == (4,)
     return scale
@@ -247,7 +247,7 @@ def test_rest_does_not_hide_the_noise_of_motion():
     seen(normal(300, 0.3, seed=1), scale=scale, at_rest=True)
     assert scale.factors()["noise.torque"] == pytest.approx(3.0, rel=0.2)
     for size, at_rest in ((3.0, False), (0.3, True)):  # what the NIS compares an innovation with
-        block = RowBlock(np.zeros((4, 1)), np.zeros(4), STATED, DT, at_rest=at_rest)
+        block = EquationBlock(np.zeros((4, 1)), np.zeros(4), STATED, DT, at_rest=at_rest)
         assert scale.shown(block) == pytest.approx(size**2 * STATED, rel=0.4)
 
 

@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from inertial_estimation.inertial.cause_table import CauseTable, InputNames
 from inertial_estimation.inertial.config import PriorConfig
-from inertial_estimation.inertial.noise import NoiseScale, RowBlock, row_groups
+from inertial_estimation.inertial.noise import EquationBlock, NoiseScale, row_groups
 from inertial_estimation.inertial.posterior import Unknowns
 from inertial_estimation.models.bodies import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns
@@ -51,7 +51,7 @@ class ArmScene:
     def block(self, dt=0.05, **options):
         """An equation as rows to learn from."""
         equation = self.equation(**options)
-        return RowBlock(equation.regressor, equation.value, equation.noise, dt), equation
+        return EquationBlock(equation.regressor, equation.value, equation.noise, dt), equation
 
     def true_parameters(self):
         return np.concatenate([b.to_joint @ pi for b, pi in zip(self.bodies, self.truth, strict=True)])
