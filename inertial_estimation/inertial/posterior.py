@@ -141,14 +141,16 @@ class Unknowns:
         """Covariance of the prior, stated in Rucker's coordinates about nominal, shape (n, n).
 
         A load L at a distance d from the centre of mass of a body of mass m and radius of gyration r makes
-        the logarithm of the mass larger by ln(1 + L / m), and with w = L / (m + L) moves the centre of mass
-        by w d and makes the logarithm of the radius larger by at most ln(1 + w d^2 / r^2) / 2.
+        the mass larger by L and its logarithm by ln(1 + L / m), which both are expected (`known_masses`), and
+        with w = L / (m + L) moves the centre of mass by w d and makes the logarithm of the radius larger by
+        at most ln(1 + w d^2 / r^2) / 2.
         """
         prior, n, blocks = self.body_prior, self.n_inertial, list[Array]()
         for body, load, G in zip(self.bodies, self.loads, self.at(self.nominal).G, strict=True):
             ratio, away = load / body.nominal_J.mass, np.hypot(1.0, REACH / body.length)
             share = ratio / (1.0 + ratio)
-            mass = np.hypot(prior.mass, np.log1p(ratio))
+            in_logarithm, in_kg = np.hypot(prior.mass, (np.log1p(ratio), ratio))
+            mass = np.sqrt(2.0) * in_logarithm * in_kg / np.hypot(in_logarithm, in_kg)
             com = np.hypot(prior.com / body.length, share * away)
             radii = np.hypot(prior.radii, 0.5 * np.log1p(share * away**2))
             sigma = np.array([0.5 * mass] + 6 * [radii] + 3 * [com])
@@ -160,9 +162,23 @@ class Unknowns:
         return P
 
     @cached_property
+    def known_masses(self) -> Array:
+        """Information about the parameters by the masses of bodies that may carry loads, in kg, shape (n,).
+
+        Their logarithms alone would allow tens of kilograms of a light hand, masses alone none that is far
+        too small; of both statements of the prior each counts half.
+        """
+        information = np.zeros(self.size)
+        for i, (body, load) in enumerate(zip(self.bodies, self.loads, strict=True)):
+            if load > 0.0:
+                information[10 * i] = 0.5 / np.hypot(self.body_prior.mass * body.nominal_J.mass, load) ** 2
+        return information
+
+    @cached_property
     def prior_information(self) -> Array:
-        """Inverse of the prior covariance, shape (n, n)."""
-        information: Array = linear_algebra.inv(self.prior_covariance)
+        """Inverse of the prior covariance without `known_masses`, shape (n, n)."""
+        known = self.at(self.nominal).about_x(np.diag(self.known_masses))
+        information: Array = linear_algebra.inv(self.prior_covariance) - known
         return information
 
     @cached_property
@@ -285,7 +301,7 @@ def most_probable(
     centre: Array | None = None,
     cautious: Array | None = None,
 ) -> Posterior:
-    """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi.
+    """Minimise 1/2 (x - x0)' P0^-1 (x - x0) + 1/2 phi' Lambda phi - eta' phi, with the prior of masses.
 
     Args:
         unknowns: Prior and map.
@@ -294,9 +310,10 @@ def most_probable(
         centre: x0, mean of the prior, shape (n,); None: the nominal state.
         cautious: Lambda for the covariance, in which correlated residuals count less, shape (n, n).
     """
-    Lambda, eta = data
     prior, bodies = unknowns.prior_information, unknowns.n_inertial
     centre = unknowns.nominal if centre is None else centre
+    known = unknowns.known_masses
+    Lambda, eta = data[0] + np.diag(known), data[1] + known * unknowns.at(centre).phi
     at, steps = start, 0
     value = _cost(Lambda, eta, prior, centre, at)
     while True:
@@ -317,7 +334,7 @@ def most_probable(
         at, value = new, new_value
         if decrease < SMALLEST_DECREASE or steps == MOST_STEPS:
             break
-    gauss = prior + at.about_x(Lambda if cautious is None else cautious)
+    gauss = prior + at.about_x(Lambda if cautious is None else cautious + np.diag(known))
     return Posterior(at, _inverse(gauss), steps)
 
 

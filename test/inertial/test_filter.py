@@ -315,6 +315,24 @@ def test_the_prior_is_stated_of_mass_and_centre_of_mass():
         assert sigma[1:4] == pytest.approx(np.full(3, 0.02))
 
 
+@pytest.mark.parametrize("share", [0.1, 10.0])
+def test_a_body_that_may_carry_a_load_is_not_tens_of_loads_heavy(share):
+    body = ArmScene(links=("panda_link7",)).bodies[0]
+    load = share * body.nominal_J.mass
+    unknowns = Unknowns((body,), PriorConfig(mass=0.2), loads=(load,))
+    nothing, start = np.zeros((10, 10)), unknowns.at(unknowns.nominal)
+    without = most_probable(unknowns, (nothing, np.zeros(10)), start)
+    assert without.x == pytest.approx(unknowns.nominal)
+    assert np.allclose(without.P, unknowns.prior_covariance)
+    expected = np.hypot(0.2 * body.nominal_J.mass, load)
+    measured, sigma = body.nominal_J.mass + 30.0 * expected, 8.0 * expected
+    data = nothing.copy()
+    data[0, 0] = sigma**-2
+    for _ in range(20):
+        start = most_probable(unknowns, (data, data[0] * measured), start).at
+    assert 0.0 < start.pi_C[0, 0] - body.nominal_J.mass < 3.0 * expected
+
+
 def test_a_state_is_bounded_and_approached_in_steps():
     unknowns = ArmScene(links=("panda_link7",)).unknowns()
     start = unknowns.at(unknowns.nominal)
