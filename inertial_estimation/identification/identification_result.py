@@ -13,6 +13,7 @@ from inertial_estimation.identification.methods import MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.models.estimated_model import InertiaPosterior, TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.models.sensor_errors import SCALE
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -56,8 +57,9 @@ class PayloadResult:
     """A load on a link, without that link; all values are in the frame of the link.
 
     Its standard deviations are infinite where its parameters are determined neither by the data nor by a
-    prior. They contain the noise of the rows, its correlation over time and, with a prior, the uncertainty of
-    the robot's own parameters, but no error that repeats with the motion.
+    prior. They contain the noise of the rows, its correlation over time, a common error of the drives' gains
+    of `SCALE`, which makes a load larger by as much, and, with a prior, the uncertainty of the robot's own
+    parameters, but no error that repeats with the motion.
     """
 
     link: str  # that it is fixed to
@@ -262,6 +264,7 @@ class MethodEvaluation:
             covariance = factor @ factor.T
         inertia, sigma = InertialParameters.from_vector(pi), np.full(10, np.inf)
         if covariance is not None and inertia.mass > 0.0:
+            covariance = covariance + np.outer(SCALE * pi, SCALE * pi)
             steps = STEP_SHARE * payload.unit
             pairs = [(_physical(pi + step) - _physical(pi - step)) for step in np.diag(steps)]
             slopes = np.stack(pairs, axis=1) / (2.0 * steps)

@@ -218,7 +218,8 @@ def consistent(equation: ReducedEquation, parameters: ParameterSet, mass_deviati
             if size < SMALLEST_STEP:
                 break
             x, value, count = x + size * step, new, count + 1
-    half = linear_algebra.inv(folded[:n, :n])
+    problem.set_barrier(barrier, of_load=0.0)  # at a bound its second derivative would be all, and is no data
+    half = linear_algebra.inv(linear_algebra.triangular_factor(problem.rows(x))[:n, :n])
     done = left < UNFINISHED_DECREMENT
     unfinished = "" if done else f"the solver stopped at a cost about {0.5 * left:.2g} above the least"
     return MethodSolution(x, (f"solved in {count} steps",), unfinished, half @ half.T)
@@ -243,9 +244,10 @@ class _ConsistentProblem:
 
         self.set_barrier(BARRIERS[0])
 
-    def set_barrier(self, barrier: float) -> None:
-        """Set the weight of the barriers of friction and of the load."""
-        self._barrier, self._det = barrier, np.where(self._is_body, self._weight, barrier)
+    def set_barrier(self, barrier: float, of_load: float | None = None) -> None:
+        """Set the weight of the barriers of friction and of the load, by default the same."""
+        of_load = barrier if of_load is None else of_load
+        self._barrier, self._det = barrier, np.where(self._is_body, self._weight, of_load)
 
     def start(self) -> Array:
         """Return unknowns with all bodies, the load and friction inside of what is possible."""
@@ -275,7 +277,7 @@ class _ConsistentProblem:
         L_inv = linear_algebra.inv(L)[:, None]
         root = np.sqrt(self._det)[:, None, None]
         relative = root[:, None] * (L_inv @ self._slopes @ L_inv.swapaxes(2, 3))
-        r = (self._trace / np.sqrt(self._det))[:, None, None] * (L.swapaxes(1, 2) @ L) - root * np.eye(4)
+        r = root * (self._is_body[:, None, None] * (L.swapaxes(1, 2) @ L) - np.eye(4))
         return np.vstack(
             (
                 np.column_stack((self._A, self._A @ x - self._b)),

@@ -31,7 +31,7 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
 SHARE = 0.01  # of effort limits and of the robot's weight: assumed, in the range of force and torque sensors
-SCALE = 0.03  # relative error of the scales of torques and accelerometer: of motor constants, assumed
+SCALE = 0.05  # relative error of the scales of torques (of data sheets, two sigma) and accelerometer, assumed
 ACCELEROMETER_BIAS = 0.2  # along each axis: assumed, 20 mg [m/s^2]
 LEVER = 0.2  # of the errors of forces on a robot of `FULL_SIZE`, for those of moments [m]
 UNLIMITED = 1.0  # offset of a joint without effort limit [Nm]

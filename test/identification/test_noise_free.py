@@ -7,6 +7,7 @@ import pytest
 from scipy.ndimage import convolve1d
 
 from inertial_estimation.identification.identifiability import Identifiability
+from inertial_estimation.models.sensor_errors import SCALE
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -131,6 +132,22 @@ def test_two_recordings_without_noise_give_the_load_exactly(make_scene, load):
         assert found.inertia.com_F == pytest.approx(load.com_F, abs=1e-4), method
         assert found.inertia.inertia_Fcm == pytest.approx(load.inertia_Fcm, abs=2e-4), method
         assert result.relative_error < 1e-4
+
+
+def test_a_common_gain_of_the_drives_is_in_the_deviation_of_the_mass(make_scene):
+    arm = LoadedArm(make_scene, LARGE, noise=0.1)
+    arm.loaded, arm.unloaded = (replace(b, tau=(1.0 + SCALE) * b.tau) for b in (arm.loaded, arm.unloaded))
+    found = arm.report("consistent").methods["consistent"].payload
+    error = found.inertia.mass - LARGE.mass
+    assert error == pytest.approx(SCALE * LARGE.mass, rel=0.2)
+    assert error == pytest.approx(found.mass_sigma, rel=0.2)
+
+
+def test_moments_of_a_load_at_their_bound_are_no_better_known(make_scene):
+    point = InertialParameters(LARGE.mass, LARGE.com_F, 1e-6 * np.eye(3))
+    arms = [LoadedArm(make_scene, load, noise=0.3, seed=1) for load in (LARGE, point)]
+    large, small = (arm.report("consistent").methods["consistent"].payload.inertia_sigma for arm in arms)
+    assert np.diag(small) == pytest.approx(np.diag(large), rel=0.05)
 
 
 @pytest.mark.monte_carlo
