@@ -151,8 +151,9 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
     for name, stream in ((name, one) for name, one in streams.by_name.items() if name != JOINTS):
         names = IMU_AXES if name == IMU else WRENCH_AXES
         found += _judged(name, names, stream.times_ns, stream.values, kept)
+        found += _alternating(name, stream)
     if streams.imu is not None:
-        found += [*_silent(streams.imu), *_rival_imus(streams.imu)]
+        found += _silent(streams.imu)
     found += _dead_contacts(streams.wrenches, kept)
     streams = replace(streams, joints=joints) if JOINTS in kept else streams
     cleaned = streams.changed(lambda name, s: s.with_values(kept[name]) if name in kept else s)
@@ -188,17 +189,18 @@ def _rivals(joints: StreamRows, joint_names: Sequence[str]) -> Iterator[Finding]
         yield Finding("rivals", JOINTS, Verdict.WRONG, float(count), "", said, RIVAL)
 
 
-def _rival_imus(imu: StreamRows) -> Iterator[Finding]:
-    """Find readings that differ from the one before and the one after, which agree."""
-    for columns, what, unit in ((FORCE, "specific force", "m/s^2"), (RATE, "angular rate", "rad/s")):
-        x = imu.values[:, columns]
+def _alternating(name: str, stream: StreamRows) -> Iterator[Finding]:
+    """Find readings that differ from the one before and the one after, which agree: of two publishers."""
+    units = ("m/s^2", "rad/s") if name == IMU else ("N", "Nm")
+    for columns, unit in zip((FORCE, RATE), units, strict=True):
+        x = stream.values[:, columns]
         away, apart = np.linalg.norm(np.diff(x, axis=0), axis=1), np.linalg.norm(x[2:] - x[:-2], axis=1)
         least = ALTERNATES * apart + LEAST_JUMP * np.nanmedian(np.linalg.norm(x, axis=1))
         alternate = np.minimum(away[1:], away[:-1]) > least
         if alternate.sum() > 0.5 * len(apart):
             largest = float(away[1:][alternate].max())
-            said = f"every other {what} differs, by up to {largest:.2g} {unit}"
-            yield Finding("rivals", IMU, Verdict.WRONG, largest, unit, said, RIVAL)
+            said = f"every other reading differs, by up to {largest:.2g} {unit}"
+            yield Finding("rivals", name, Verdict.WRONG, largest, unit, said, RIVAL)
             return
 
 

@@ -58,6 +58,15 @@ def test_two_imus_on_a_topic_are_named_and_noise_is_not(turn):
     assert failed(streams(imu=values)) == [("rivals", "imu/data")]
 
 
+def test_zeros_of_a_second_publisher_between_the_wrenches_of_a_foot_are_named_and_steps_are_not():
+    t, rng = 1e-9 * times(), np.random.default_rng(1)
+    steps = np.outer(np.sin(10.0 * t) > 0.0, [0.0, 5.0, 300.0, 2.0, 4.0, 0.0])
+    steps += rng.standard_normal(steps.shape)
+    assert failed(streams(left=steps)) == []
+    steps[1::2] = 0.0
+    assert failed(streams(left=steps)) == [("rivals", "left/wrench")]
+
+
 def test_an_imu_that_repeats_its_last_reading_is_stuck_and_what_it_repeats_is_unknown():
     values = np.random.default_rng(1).standard_normal((2500, 6))
     values[500:900] = values[500]
