@@ -40,7 +40,9 @@ from inertial_estimation.spatial import linear_algebra
 
 FORCE_JOINTS = 3  # of a limb of its own, which determine the force on its foot
 WRENCH_JOINTS = 6  # of one that can place a sole in any pose, which determine its moment as well
-LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
+LEAST_LEVER = (
+    0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched, 13 of a sole
+)
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
 FALLEN_RAD = 1.0  # tilt of a base that no longer stands on its feet
 IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
@@ -226,10 +228,11 @@ class ContactForces:
         self._frames = [robot.frame_id(contact.frame) for contact in contacts]
         self.limbs = _limbs(robot, contacts)
 
-    def wrenches(self, q: Array, residual: Array) -> list[tuple[Array, Array]]:
-        """Return the smallest force, or wrench, at each contact and a basis of what the torques determine.
+    def forces(self, q: Array, residual: Array) -> list[tuple[Array, Array]]:
+        """Return the force at each contact and the forces of a basis of what the torques determine.
 
-        As `limb_wrench`, in axes of the base.
+        As `limb_wrench`, in axes of the base; moments count over the mean lever of the limb, so that a short
+        leg is as near to stretched as a long one.
 
         Args:
             q: Joint positions in the model's order [rad], shape (n_joints,).
@@ -241,21 +244,26 @@ class ContactForces:
         for frame, limb in zip(self._frames, self.limbs, strict=True):
             pin.updateFramePlacement(model, data, frame)
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
-            found.append(limb_wrench(J if len(limb) >= WRENCH_JOINTS else J[:3], residual[limb]))
+            lever = np.linalg.norm(J[:3]) / max(
+                float(np.linalg.norm(J[3:])), 1.0
+            )  # sliding joints turn nothing
+            J = np.vstack((J[:3], lever * J[3:])) if len(limb) >= WRENCH_JOINTS else J[:3]
+            wrench, shown = limb_wrench(J, residual[limb])
+            found.append((wrench[:3], shown[:, :3]))
         return found
 
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
         """Return the force along a direction at each contact [N], NaN where the torques do not determine it.
 
         Args:
-            q: As of `wrenches`.
-            residual: As of `wrenches`.
+            q: As of `forces`.
+            residual: As of `forces`.
             direction_B: Unit vector, axes of the base, shape (3,).
         """
         forces = np.full(len(self.limbs), np.nan)
-        for i, (wrench, shown) in enumerate(self.wrenches(q, residual)):
-            if np.linalg.norm(shown[:, :3] @ direction_B) > IN_REACH:
-                forces[i] = wrench[:3] @ direction_B
+        for i, (force, shown) in enumerate(self.forces(q, residual)):
+            if np.linalg.norm(shown @ direction_B) > IN_REACH:
+                forces[i] = force @ direction_B
         return forces
 
 

@@ -134,7 +134,7 @@ class TrunkStatics:
         moment, undetermined = np.zeros(3), ""
         if self._forces is not None:
             excess = pin.computeGeneralizedGravity(model, data, configuration)[6:] - readings
-            found = self._forces.wrenches(q, excess)
+            found = self._forces.forces(q, excess)
             forces, undetermined = np.array([f for f, _shown in found]) @ R_WB.T, self._doubt(found, readings)
         else:
             forces, moment = self._measured(points, readings)

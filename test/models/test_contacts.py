@@ -156,10 +156,12 @@ SOLES = (("left_sole_link", "leg_left_6_link"), ("right_sole_link", "leg_right_6
 HANDS = (("arm_left_7_link", "arm_left_7_link"), ("arm_right_7_link", "arm_right_7_link"))
 
 
-@pytest.mark.parametrize("names", [SOLES, HANDS])
-def test_soles_and_hands_transmit_a_moment_and_a_shared_joint_tells_nothing(names) -> None:
-    """The force at each contact of TALOS, of wrenches in frames that are turned and moved."""
+@pytest.mark.parametrize(("names", "size"), [(SOLES, 1.0), (HANDS, 1.0), (SOLES, 0.2)])
+def test_soles_and_hands_transmit_a_moment_and_a_shared_joint_tells_nothing(names, size) -> None:
+    """The force at each contact of TALOS, also of 35 cm, of wrenches in frames that are turned and moved."""
     robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_full_v2"))
+    for place in (*robot.model.jointPlacements, *(frame.placement for frame in robot.model.frames)):
+        place.translation = size * place.translation
     contacts = [ContactFrames(frame, frame, wrench_frame) for frame, wrench_frame in names]
     rng = np.random.default_rng(4)
     bent, q = {"3": -0.4, "4": 0.8, "5": -0.4}, rng.uniform(-1.2, 1.2, robot.n_joints)
