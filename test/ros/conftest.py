@@ -166,12 +166,19 @@ def domain():
 
 
 @pytest.fixture
-def build(domain):
-    """Builds nodes in this process, without spinning them; arguments as on the command line."""
+def context(domain):
+    """A context of rclpy in the domain of this test."""
     import rclpy
 
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=domain)
+    made = rclpy.Context()
+    rclpy.init(args=[], context=made, domain_id=domain)
+    yield made
+    rclpy.shutdown(context=made)
+
+
+@pytest.fixture
+def build(context):
+    """Builds nodes in this process, without spinning them; arguments as on the command line."""
     built = []
 
     def build_one(name, *arguments, **parameters):
@@ -184,7 +191,6 @@ def build(domain):
     yield build_one
     for node in built:
         node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Simulator and controller as processes over DDS: in lockstep with the test, and with one another."""
 
-import time
-
 import numpy as np
 import pytest
 from geometry_msgs.msg import InertiaStamped
@@ -105,12 +103,14 @@ def inertia_message(inertia, stamp_ns):
     return inertia_to_msg(StampedInertia(stamp_ns, inertia), InertiaStamped())
 
 
-def repeat_until(send, until):
-    """Send again and again until something holds; False when time is up."""
-    deadline = time.monotonic() + 60.0
-    while not until() and time.monotonic() < deadline:
-        send()
-    return until()
+def rest(world, *velocities):
+    """Let the joint states of the arm at rest be the sensors of the other end."""
+
+    def sense(stamp_ns, leave_out=()):
+        reading = JointReading(stamp_ns, JOINTS, [0, 0], *velocities)
+        world.publish("joint_states", joints_to_msg(reading, JointState()), 200)
+
+    world.sense = sense
 
 
 def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
@@ -119,49 +119,36 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     world.publish("hold", Bool(data=True), latched)
     node = world.start("whole_body_controller", robot=arm, **given)
     commands = world.listen(JointState, "joint_torque_commands", 200)
-    sent = []
-
-    def stand():
-        stamp_ns = time.time_ns()
-        sent.append(stamp_ns)
-        world.publish(
-            "joint_states",
-            joints_to_msg(JointReading(stamp_ns, JOINTS, [0, 0], [0, 0], [0, 0]), JointState()),
-            200,
-        )
-        world.pause(0.01)
-
-    def settle(until):
-        return repeat_until(stand, until)
+    rest(world, [0, 0], [0, 0])
 
     def torques():
         return dict(zip(commands[-1].name, commands[-1].effort, strict=True))
 
     nominal = LinkInertia("lower", 1.0, np.array([0.1, 0.0, 0.0]), np.diag([0.005, 0.01, 0.01]))
-    assert settle(lambda: "link_inertias/lower" in world.reports)
+    assert world.run(lambda: "link_inertias/lower" in world.reports)
     assert not commands, "it waits for the first inertias"
     world.connect(InertiaStamped, "link_inertias/lower")
 
     def weighed():
         """Whether commands come; until then the inertia is sent again, as an estimator does."""
         if not commands:
-            world.publish("link_inertias/lower", inertia_message(nominal, sent[-1]))
+            world.publish("link_inertias/lower", inertia_message(nominal, world.stamps[-1]))
         return len(commands) > 20
 
-    assert settle(weighed)
-    assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
+    assert world.run(weighed)
+    assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(world.stamps)
     assert torques() == pytest.approx(HOLDING, rel=1e-3)
-    assert settle(lambda: world.values("controller").get("held") == "yes"), "though sent before it was"
+    assert world.run(lambda: world.values("controller").get("held") == "yes"), "though sent before it was"
     world.publish("hold", Bool(data=False), latched)
-    assert settle(lambda: world.values("controller")["held"] == "no")
+    assert world.run(lambda: world.values("controller")["held"] == "no")
 
     heavier = LinkInertia("lower", 2.0, np.array([0.1, 0.0, 0.0]), 0.02 * np.eye(3))
-    world.publish("link_inertias/lower", inertia_message(heavier, sent[-1]))
+    world.publish("link_inertias/lower", inertia_message(heavier, world.stamps[-1]))
     more = {"elbow": 2.0 * HOLDING["elbow"], "shoulder": -9.80665 * (2 * 0.2 + 2 * 0.5)}
-    assert settle(lambda: torques() == pytest.approx(more, rel=1e-3))
+    assert world.run(lambda: torques() == pytest.approx(more, rel=1e-3))
 
     assert world.call(Trigger, "whole_body_controller/reset", sensors=False).success
-    assert settle(lambda: torques() == pytest.approx(HOLDING, rel=1e-3))
+    assert world.run(lambda: torques() == pytest.approx(HOLDING, rel=1e-3))
     node.ends_cleanly()
 
 
@@ -173,13 +160,8 @@ def test_controller_sends_an_array_in_the_order_it_is_told(world, arm):
     commands = world.listen(Float64MultiArray, "/forward_effort_controller/commands", 200)
     by_name = world.listen(JointState, "joint_torque_commands", 200)
 
-    def stand():
-        world.publish(
-            "joint_states", joints_to_msg(JointReading(time.time_ns(), JOINTS, [0, 0]), JointState()), 200
-        )
-        world.pause(0.01)
-
-    assert repeat_until(stand, lambda: len(commands) >= 20), node.output
+    rest(world)
+    assert world.run(lambda: len(commands) >= 20), node.output
     for msg in commands:
         assert list(msg.data) == pytest.approx([HOLDING["elbow"], HOLDING["shoulder"]], rel=1e-3)
     assert not by_name

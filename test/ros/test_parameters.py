@@ -31,9 +31,7 @@ class Config:
 
 
 @pytest.fixture
-def make_node(domain):
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=domain)
+def make_node(context):
     nodes = []
 
     def make(*files, declared=False, **overrides):
@@ -53,7 +51,6 @@ def make_node(domain):
     yield make
     for node in nodes:
         node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 def test_every_parameter_is_declared_with_its_default(make_node):

@@ -49,10 +49,10 @@ def recording():
 
 @pytest.fixture(scope="module")
 def replayed(recording):
-    """The estimates of a replay by the name of the node."""
+    """The pipelines of a replay and what it gives, by the name of the node."""
 
     @functools.cache
-    def estimates(name):
+    def run_of(name):
         built = ie.build_pipelines(ie.load_config_file(ie.find_config("talos")), only=[name])
         topics = ie.replay_topics(built.values, {})
         run = ie.replay_recording(
@@ -63,9 +63,9 @@ def replayed(recording):
         )
         missing = estimator.values.get("steps with an input missing")
         assert missing is None or int(missing) > 3, "steps give up waiting, at the same message"
-        return run.base or run.inertial
+        return built, run
 
-    return estimates
+    return run_of
 
 
 class LiveNode:
@@ -189,7 +189,8 @@ def send_all(live, recording, trigger, at_once):
 @pytest.mark.parametrize("name", NODES)
 @pytest.mark.parametrize(("trigger", "at_once"), [("timer", 1), ("timer", 37), ("arrival", 1)])
 def test_estimates_are_those_of_a_replay(recording, replayed, live_node, name, trigger, at_once):
-    live, expected = live_node(name, trigger), numbers(replayed(name))
+    live, (_built, run) = live_node(name, trigger), replayed(name)
+    expected = numbers(run.base or run.inertial)
     send_all(live, recording, trigger, at_once)
     assert len(expected) > 300
     np.testing.assert_array_equal(numbers(live.estimates), expected)
@@ -209,14 +210,12 @@ class Listener:
         self.rows.append({"stamp_ns": stamp_from_msg(msg.header.stamp), **figures})
 
 
-def test_the_telemetry_of_a_node_is_that_of_a_replay(recording, live_node):
+def test_the_telemetry_of_a_node_is_that_of_a_replay(recording, replayed, live_node):
     live, listener = live_node("tilt_observer", "timer"), Listener()
     live.node._telemetry._figures._publisher = listener
     live.node._publish = partial(TiltObserverNode._publish, live.node)
     send_all(live, recording, "timer", 37)
-    built = ie.build_pipelines(ie.load_config_file(ie.find_config("talos")), only=["tilt_observer"])
-    topics = ie.replay_topics(built.values, {})
-    run = ie.replay_recording(recording, topics, ie.ReplayReaders(tilt=built.tilt))
+    built, run = replayed("tilt_observer")
     time = TimeAxis(run.start_ns, run.start_ns, run.end_ns, None)
     table = estimate_tables(run, {}, built, time)[TELEMETRY_FILES["tilt_observer"]]
     assert len(listener.rows) == len(table["stamp_ns"]) > 300
