@@ -45,8 +45,9 @@ def spin(simulation, torque, duration_s):
     return simulation.truth()
 
 
-def test_torque_accelerates_wheel_and_rotor():
-    truth = spin(flywheel(armature=0.03), 1.0, 0.1)
+@pytest.mark.parametrize("rubbing", [{}, {"viscous": 1e-12}])
+def test_torque_accelerates_wheel_and_rotor(rubbing):
+    truth = spin(flywheel(armature=0.03, **rubbing), 1.0, 0.1)
     assert truth.v[0] == pytest.approx(1.0 / (FLYWHEEL_INERTIA + 0.03) * 0.1, rel=1e-9)
     assert truth.tau_link[0] == pytest.approx(FLYWHEEL_INERTIA * truth.a[0], rel=1e-9)
     assert truth.tau_motor[0] == 1.0

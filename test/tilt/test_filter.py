@@ -113,12 +113,6 @@ def test_shaking_of_the_accelerometer_counts_as_noise_where_it_is_no_motion(foot
     assert np.sqrt(np.mean(noisy[:, 0] ** 2)) < np.sqrt(np.mean(told[:, 0] ** 2))
 
 
-def test_without_contact_the_sigma_is_larger():
-    usual, flying = error_and_sigma(), error_and_sigma(standing=False)
-    assert flying[-1, 1] > usual[-1, 1]
-    assert (flying[:, 0] < 4.0 * flying[:, 1]).all()
-
-
 def test_accelerations_without_contact_are_no_bias_of_the_gyroscope():
     """It is swung by forces of 6 g, to 1 m/s. Nor do they hide the offset of the accelerometer."""
     found, tilt = run(standing=False, pushed=60.0, end=20.0)

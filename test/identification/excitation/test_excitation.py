@@ -219,16 +219,6 @@ def test_limits_hold_between_the_samples_and_one_of_them_is_reached(seed: int) -
     assert np.all(used.max(0) > 0.93)
 
 
-def test_velocity_and_acceleration_are_derivatives() -> None:
-    motions = family()
-    motion = motions.motion(motions.random(np.random.default_rng(1)))
-    times, h = np.linspace(0.01, 7.99, 200), 1e-5
-    (q0, v0, _), (q1, v1, _) = motion.at(times - h), motion.at(times + h)
-    _, v, a = motion.at(times)
-    np.testing.assert_allclose((q1 - q0) / (2 * h), v, atol=1e-7)
-    np.testing.assert_allclose((v1 - v0) / (2 * h), a, atol=1e-7)
-
-
 def test_samples_are_those_of_the_closed_form() -> None:
     motions = family()
     z = motions.random(np.random.default_rng(2))
