@@ -34,10 +34,6 @@ def failed(given):
     return [(one.check, one.subject) for one in found if one.failed]
 
 
-def test_sound_values_are_silent():
-    assert failed(streams()) == []
-
-
 def test_inputs_without_a_number_are_named_and_left_out():
     rng, nothing = np.random.default_rng(1), np.full((2500, 6), np.nan)
     given = streams(left=rng.standard_normal((2500, 6)), right=nothing)
@@ -84,22 +80,20 @@ def test_integers_and_switches_that_stand_still_are_neither_stuck_nor_saturated(
     assert failed(streams(left=integers, right=switch)) == []
 
 
-def test_a_clipped_sensor_is_saturated():
-    values = np.random.default_rng(3).standard_normal((2500, 6))
-    values[:, 4] = np.minimum(values[:, 4], 1.5)
-    assert failed(streams(imu=values)) == [("saturated", "imu/data")]
-
-
-def test_an_axis_that_never_changes_is_silent():
-    values = np.random.default_rng(4).standard_normal((2500, 6))
-    values[:, 5] = 0.0
-    assert failed(streams(imu=values)) == [("silent", "imu/data")]
-
-
-def test_a_position_that_stays_while_its_velocity_moves_it_is_stuck():
-    joints = streams().joints.values.copy()
-    joints[:, 1] = joints[0, 1]
-    assert failed(streams(joints=joints)) == [("stuck", "knee")]
+@pytest.mark.parametrize(
+    ("name", "change", "check"),
+    [
+        ("imu", lambda column: column, ""),
+        ("imu", lambda column: np.minimum(column, 1.5), "saturated"),
+        ("imu", lambda column: 0.0 * column, "silent"),
+        ("joints", lambda column: column[0], "stuck"),  # a position whose velocity moves it
+    ],
+)
+def test_a_column_that_is_clipped_or_never_changes_is_named_and_a_sound_one_is_not(name, change, check):
+    values = getattr(streams(), name).values.copy()
+    values[:, 1] = change(values[:, 1])
+    subject = {"imu": "imu/data", "joints": "knee"}[name]
+    assert failed(streams(**{name: values})) == ([(check, subject)] if check else [])
 
 
 def test_a_position_that_stays_while_all_others_move_is_stuck_without_velocities():

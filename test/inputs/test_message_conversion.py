@@ -54,7 +54,6 @@ def reader_of(*arguments):
 Rosbags = SimpleNamespace(
     empty=partial(empty_message, STORE),
     serialize=lambda msg, kind: bytes(STORE.serialize_cdr(msg, kind)),
-    deserialize=lambda data, kind: STORE.deserialize_cdr(data, kind),  # named by those who bind it
 )
 
 
@@ -62,21 +61,13 @@ class Rclpy:
     """The message classes of rclpy."""
 
     @staticmethod
-    def type_of(kind):
+    def empty(kind):
         package, _, name = kind.partition("/msg/")
-        return getattr(importlib.import_module(f"{package}.msg"), name)
-
-    @classmethod
-    def empty(cls, kind):
-        return cls.type_of(kind)()
+        return getattr(importlib.import_module(f"{package}.msg"), name)()
 
     @staticmethod
     def serialize(msg, _kind):
         return importlib.import_module("rclpy.serialization").serialize_message(msg)
-
-    @classmethod
-    def deserialize(cls, data, kind):
-        return importlib.import_module("rclpy.serialization").deserialize_message(data, cls.type_of(kind))
 
 
 @pytest.fixture(scope="module", params=["rosbags", "rclpy"])

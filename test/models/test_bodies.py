@@ -74,9 +74,8 @@ S = np.diag([1.0, -1.0, 1.0])
 
 def cloud_parameters(masses, points):
     """Parameters of point masses about the origin."""
-    inertia = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, points, strict=True))
-    moments = [inertia[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
-    return np.array([masses.sum(), *(masses @ points), *moments])
+    bodies = (pin.Inertia(m, p, np.zeros((3, 3))) for m, p in zip(masses, points, strict=True))
+    return sum(body.toDynamicParameters() for body in bodies)
 
 
 @pytest.mark.parametrize("left", ["arm_left_2_link", "arm_left_7_link", "leg_left_4_link", "leg_left_6_link"])

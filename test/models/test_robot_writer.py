@@ -78,6 +78,13 @@ def in_mujoco(model, name):
     return InertialParameters(model.body_mass[body], model.body_ipos[body].copy(), inertia)
 
 
+def assert_same_body(found, parameters):
+    expected = InertialParameters.from_vector(parameters)
+    assert found.mass == pytest.approx(expected.mass, rel=1e-10)
+    np.testing.assert_allclose(found.com_F, expected.com_F, atol=1e-10)
+    np.testing.assert_allclose(found.inertia_Fcm, expected.inertia_Fcm, atol=1e-9)
+
+
 @pytest.mark.parametrize("load", [None, LOAD])
 def test_mujoco_loads_every_sample_and_its_inertias_are_those_drawn(load, path):
     model = walker(load)
@@ -88,11 +95,7 @@ def test_mujoco_loads_every_sample_and_its_inertias_are_those_drawn(load, path):
     assert np.ptp(drawn[:, 0, 0]) > 0.5, "the samples differ"
     for parameters in drawn:
         loaded = mujoco.MjModel.from_xml_string(writer.text(parameters))
-        trunk = InertialParameters.from_vector(parameters[0])
-        found = in_mujoco(loaded, "trunk")
-        assert found.mass == pytest.approx(trunk.mass, rel=1e-10)
-        np.testing.assert_allclose(found.com_F, trunk.com_F, atol=1e-10)
-        np.testing.assert_allclose(found.inertia_Fcm, trunk.inertia_Fcm, atol=1e-9)
+        assert_same_body(in_mujoco(loaded, "trunk"), parameters[0])
         leg = in_mujoco(loaded, "leg").mass + in_mujoco(loaded, "pad").mass
         assert leg == pytest.approx(parameters[1, 0], rel=1e-10)
         if load:
@@ -124,10 +127,7 @@ def test_inertias_are_written_into_a_model_of_the_users(path):
     assert "pad" not in path.read_text()
     parameters = model.samples(1, np.random.default_rng(4))[0]
     loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, path).text(parameters))
-    leg, found = InertialParameters.from_vector(parameters[1]), in_mujoco(loaded, "leg")
-    assert found.mass == pytest.approx(leg.mass, rel=1e-9)
-    np.testing.assert_allclose(found.com_F, leg.com_F, atol=1e-9)
-    np.testing.assert_allclose(found.inertia_Fcm, leg.inertia_Fcm, atol=1e-9)
+    assert_same_body(in_mujoco(loaded, "leg"), parameters[1])
 
 
 def test_a_model_of_another_robot_is_warned_of_or_refused(path):

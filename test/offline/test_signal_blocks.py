@@ -21,7 +21,7 @@ from inertial_estimation.offline import signal_blocks
 from inertial_estimation.offline.postures import read_bag_postures
 from inertial_estimation.offline.signal_blocks import GAPS, BlockStream
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import MemoryRecording, RecordedMessage, RecordingEntry
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, OrientationSample, WrenchSample
 
 START = 1_700_000_000_000_000_000
@@ -177,37 +177,23 @@ def test_what_is_not_needed_may_be_missing_and_velocities_are_never_derived_caus
         list(stream(source, efforts=False).blocks())
 
 
-class Endless:
-    """A recording made while it is read; one input stops after a second."""
-
-    name = "endless"
-    topics = TYPES
-    start_ns = START
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.end_ns = START + count * 1_000_000
-
-    def deserializer(self, topic):
-        return None
-
-    def unread(self, topics, start_ns=None):
-        entries = self.entries(topics, start_ns)
-        return (RecordedMessage(entry.topic, entry.log_ns, entry.sample) for entry in entries)
+class Endless(MemoryRecording):
+    """A recording made while it is read, between two messages; one input stops after a second."""
 
     def entries(self, topics, start_ns=None) -> Iterator[RecordingEntry]:
-        zero = np.zeros(3)
-        for k in range(self.count):
+        zero, count = np.zeros(3), (self.end_ns - self.start_ns) // 1_000_000
+        for k in range(count):
             stamp = START + k * 1_000_000
             yield RecordingEntry(
                 "/joint_states", stamp, JointReading(stamp, JOINTS, zero[:2], zero[:2], zero[:2])
             )
-            if k < 1000 or k > self.count - 500:
+            if k < 1000 or k > count - 500:
                 yield RecordingEntry("/imu/data", stamp, ImuSample(stamp, zero, zero))
 
 
 def peak_bytes(count: int) -> int:
-    made = stream(Endless(count), WITH_IMU)
+    ends = recording([START, START + count * 1_000_000]).messages
+    made = stream(Endless(ends, TYPES), WITH_IMU)
     gc.collect()  # of what ran before
     tracemalloc.start()
     samples = sum(block.size for block in made.blocks())

@@ -31,6 +31,16 @@ def moment_about_base(measurement: StaticMeasurement) -> np.ndarray:
     return measurement.moment_W + np.cross(measurement.points_W, measurement.forces_W).sum(axis=0)
 
 
+def readings_of(robot, feet, payloads, q, R_WB, lift=0.0) -> IdealReadings:
+    """What ideal sensors read of a robot on point feet at rest, or lifted with an acceleration [m/s^2]."""
+    sensors = IdealSensors(robot, contact_frames=feet, point_contacts=feet, payloads=payloads)
+    configuration = robot.configuration(q)
+    configuration[3:7] = quaternion_from_rotation(R_WB)
+    v, a = np.zeros((2, robot.model.nv))
+    a[2] = lift
+    return sensors.read(MotionState(configuration, v, a))
+
+
 @dataclass
 class Standing:
     """A robot with a point load on its trunk; readings by an oracle that knows the load."""
@@ -47,13 +57,10 @@ class Standing:
         self.robot = model_of(name)
         self.feet = self.feet or feet
         point = LOAD_POINT if self.point is None else np.array(self.point)
-        payload = ie.LinkInertia(self.trunk, self.load, point, np.zeros((3, 3)))
+        self.payloads = (ie.LinkInertia(self.trunk, self.load, point, np.zeros((3, 3))),)
         self.nominal = ie.InertialParameters.from_pinocchio(self.robot.model.inertias[1])
         self.mass = self.nominal.mass + self.load
         self.com = (self.nominal.mass * self.nominal.com_F + self.load * point) / self.mass
-        self.sensors = IdealSensors(
-            self.robot, contact_frames=self.feet, point_contacts=self.feet, payloads=(payload,)
-        )
         legs = [[-0.2, 0.75, -1.5], [-0.2, -0.75, 1.5]] if self.kind is HYQ else [[0.1, 0.8, -1.6]]
         self.q = np.resize(np.concatenate(legs), self.robot.n_joints)
         self.q = self.q + self.spread * np.random.default_rng(0).standard_normal(self.robot.n_joints)
@@ -67,10 +74,7 @@ class Standing:
 
     def readings(self, tilt=(0.0, 0.0), yaw=0.0) -> tuple[np.ndarray, IdealReadings]:
         R_WB = rotation_from_roll_pitch_yaw(*tilt, yaw)
-        configuration = self.robot.configuration(self.q)
-        configuration[3:7] = quaternion_from_rotation(R_WB)
-        still = np.zeros(self.robot.model.nv)
-        return R_WB, self.sensors.read(MotionState(configuration, still, still))
+        return R_WB, readings_of(self.robot, self.feet, self.payloads, self.q, R_WB)
 
     def measure(self, statics: TrunkStatics, tilt=(0.0, 0.0), yaw=0.0) -> StaticMeasurement:
         R_WB, read = self.readings(tilt, yaw)
@@ -154,18 +158,10 @@ class StandingHyq:
         velocity, acceleration = self._lift()
         self.base_velocity[2] = velocity
         if self._ideal is None or acceleration:
-            sensors = IdealSensors(
-                ROBOT,
-                contact_frames=FEET,
-                point_contacts=FEET,
-                payloads=() if self.load is None else (self.load,),
-            )
-            q = ROBOT.configuration(self.q)
             R_WB = rotation_from_roll_pitch_yaw(*self.tilt, 0.7)
-            q[3:7] = self.quaternion = quaternion_from_rotation(R_WB)
-            v, a = np.zeros((2, ROBOT.model.nv))
-            a[2] = acceleration
-            self._ideal = sensors.read(MotionState(q, v, a))
+            self.quaternion = quaternion_from_rotation(R_WB)
+            loads = () if self.load is None else (self.load,)
+            self._ideal = readings_of(ROBOT, FEET, loads, self.q, R_WB, acceleration)
         return self._ideal
 
     def bounce(self, amplitude, frequency):

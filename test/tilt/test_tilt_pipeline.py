@@ -182,26 +182,20 @@ def test_without_joints_or_feet_it_goes_on_less_certain_and_says_so(lost, told):
 @pytest.mark.parametrize("source", ["wrench", "joint_torques"])
 @pytest.mark.parametrize("elbow", [None, np.nan, 255.0])
 def test_joints_that_move_neither_imu_nor_contacts_are_not_needed(elbow, source):
+
+    def push(pipeline, stance, stamp, t, *, changed):
+        whole = stance.joints(stamp, t)
+        joints = dict(zip(whole.names, zip(whole.position, whole.velocity, strict=True), strict=True))
+        joints |= {"elbow": (elbow, 0.0)} if changed else {}
+        names, values = zip(*((name, qv) for name, qv in joints.items() if qv[0] is not None), strict=True)
+        pipeline.push_joints(ie.JointReading(stamp, names, *zip(*values, strict=True), [1.0] * len(names)))
+        without("joints")(pipeline, stance, stamp, t)
+
     found, levels = [], set()
     for changed in (False, True):
-        stance, pipeline, tilts = Stance(1, size=0.5), tilt_pipeline(**{"contact.source": source}), []
-        for stamp in range(100 * PERIOD_NS, 300 * PERIOD_NS, PERIOD_NS):
-            whole = stance.joints(stamp, 1e-9 * stamp)
-            joints = dict(zip(whole.names, zip(whole.position, whole.velocity, strict=True), strict=True))
-            if changed:
-                joints["elbow"] = elbow, 0.0
-            names, values = zip(
-                *((name, qv) for name, qv in joints.items() if qv[0] is not None), strict=True
-            )
-            pipeline.push_joints(
-                ie.JointReading(stamp, names, *zip(*values, strict=True), [1.0] * len(names))
-            )
-            pipeline.push_wrench("left", stance.wrench(stamp, 400.0))
-            pipeline.push_wrench("right", ie.WrenchSample(stamp, np.zeros(6)))
-            pipeline.push_imu(stance.imu(stamp, 1e-9 * stamp))
-            tilts += [estimate.tilt_B for estimate in pipeline.tick(stamp)]
-        levels |= {(one.name, one.level) for one in pipeline.health(stamp)}
-        found.append(tilts)
+        run = Run(**{"contact.source": source}).go(0.5, 1.5, push, changed=changed)
+        levels |= {(one.name, one.level) for one in run.pipeline.health(1_500_000_000)}
+        found.append(np.transpose([run.times, run.errors, run.sigmas, run.yaws]))
     assert ("joint_states", ie.HealthLevel.OK) in levels
     assert len(levels) == len(dict(levels)), "both say the same"
     assert len(found[0]) > 100
