@@ -4,13 +4,16 @@ One error of each kind of evidence; `benchmarks.referee` injects all of them, in
 """
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.recorded_robots import recorded
 
 from inertial_estimation.commands.check import fixed_parameters
+from inertial_estimation.diagnosis.causes import WHOLE
 from inertial_estimation.diagnosis.finding import Verdict, times
+from inertial_estimation.diagnosis.masses import _weighed
 from inertial_estimation.diagnosis.table import Change, Robot, Signals, evenly_spaced
 from inertial_estimation.inputs.config import RobotConfig
 from inertial_estimation.inputs.robot_streams import StreamRows
@@ -195,6 +198,15 @@ def test_two_publishers_of_the_same_joints_are_named(panda):
 )
 def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
     assert panda.failed(inject(panda.streams)) == [(check, subject)]
+
+
+@pytest.mark.parametrize(
+    ("size", "sigma", "verdict"), [(-0.7, 0.03, "WARN"), (-0.7, 0.2, "OK"), (0.2, 0.03, "OK")]
+)
+def test_masses_of_an_arm_that_are_far_off_together_are_not_ok(size, sigma, verdict):
+    whole = SimpleNamespace(kind=WHOLE, size=size, sigma=sigma, is_wrong=abs(size) > WHOLE.wrong)
+    rows = SimpleNamespace(masses=np.array([10.0, 5.0]), n_base=0)
+    assert _weighed(SimpleNamespace(causes=[whole]), rows).verdict.name == verdict
 
 
 @pytest.mark.parametrize("degrees", [45.0, 180.0])
