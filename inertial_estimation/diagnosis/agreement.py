@@ -71,7 +71,7 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
         remedy = "sensor silent, or gravity subtracted? It must be the specific force" * silent
         verdict = Verdict.WRONG if silent else Verdict.OK
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
-    if table.robot.n_base != 6 or table.loads is None or weighed:
+    if table.robot.n_base != 6 or table.loads is None or weighed or table.sent.shares:
         return
     needed, carried = table.force[:, :3], table.contact_force[:, :3]
     contacts, z = table.robot.setup.contacts, table.rotations_BF[..., 2]  # which may point downwards

@@ -154,7 +154,7 @@ def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[l
         found += _alternating(name, stream)
     if streams.imu is not None:
         found += _silent(streams.imu)
-    found += _dead_contacts(streams.wrenches, kept)
+    found += _dead_contacts({**streams.wrenches, **streams.loads}, kept)
     streams = replace(streams, joints=joints) if JOINTS in kept else streams
     cleaned = streams.changed(lambda name, s: s.with_values(kept[name]) if name in kept else s)
     said = f"no value of {len(streams.by_name)} input(s) is stuck, saturated or missing"

@@ -77,6 +77,7 @@ class Signals:
     gravity: Gravity | None = None  # in the axes of a fixed base; None: as described
     window_s: float = LONGEST_S  # length of the windows of the smoothing
     scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
+    shares: bool = False  # whether some have a switch or a number without a unit: shares of the load
     loads: tuple[Load, ...] = ()  # that the description lacks
     held: tuple[str, ...] = ()  # joints of unknown position, taken as still in the middle of their range
     whole: "Signals | None" = None  # the signals of which these are some, for what comes late; None: these
@@ -103,15 +104,15 @@ class Signals:
         if streams.imu is not None:
             imu, imu_slope, _ = _smoothed(streams.imu, first, times, window)
         wrenches = np.full((len(times), k, 6), np.nan)
-        for i, contact in enumerate(setup.contact_names):
-            if contact in streams.wrenches:
-                wrenches[:, i] = _smoothed(streams.wrenches[contact], first, times, window)[0]
+        for contact, stream in {**streams.wrenches, **streams.loads}.items():
+            i = setup.contact_names.index(contact)
+            wrenches[:, i] = _smoothed(stream, first, times, window)[0]
         silent = np.flatnonzero(np.isfinite(values[:, :n]).sum(axis=0) < 0.5 * len(times))
         held = np.setdiff1d(silent, setup.sensing_joints)
         values[:, held] = np.nan_to_num(urdf_limits(setup.robot).middle)[held]
         values[:, n + held], slopes[:, held], bends[:, held] = 0.0, 0.0, 0.0
         sent = np.nan_to_num(wrenches)
-        scalar = bool(sent.any()) and not sent[:, :, [0, 1, 3, 4, 5]].any()
+        scalar = bool(streams.loads or (sent.any() and not sent[:, :, [0, 1, 3, 4, 5]].any()))
         signals = cls(
             *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
@@ -119,6 +120,7 @@ class Signals:
             axes=tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts),
             window_s=window,
             scalar=scalar,
+            shares=bool(streams.loads),
             held=tuple(setup.robot.joint_names[j] for j in held),
         )
         return replace(signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1))), whole=None)

@@ -1,7 +1,7 @@
 """The inputs of a robot as arrays: rows of a recording, of a running pipeline, or of aligned signals."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +62,7 @@ class RobotStreams:
     joints: StreamRows
     imu: StreamRows | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
     wrenches: Mapping[str, StreamRows]  # of each contact that has some [N, Nm], 6 columns
+    loads: Mapping[str, StreamRows] = field(default_factory=dict)  # of switches, numbers: z alone
     missing: tuple[str, ...] = ()  # joints of the model that no joint state has
     # topics that the parameter file expects and the recording lacks or has of another type
     absent: tuple[str, ...] = ()

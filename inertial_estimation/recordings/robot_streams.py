@@ -22,18 +22,30 @@ from inertial_estimation.errors import (
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds, OtherJointsError
-from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE, WRENCH_TYPES
+from inertial_estimation.inputs.messages import (
+    BOOL_TYPE,
+    CONVERSIONS,
+    JOINT_STATE_TYPE,
+    NUMBER_TYPES,
+    WRENCH_TYPES,
+)
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, StreamNotes, StreamRows, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import Ring, RowRange, Stream
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
-NONE, WRENCH = ContactSource.NONE, ContactSource.WRENCH
+NONE, WRENCH, SWITCH = ContactSource.NONE, ContactSource.WRENCH, ContactSource.SWITCH
+SOURCES = {  # by the type of the topic
+    **dict.fromkeys(WRENCH_TYPES, WRENCH),
+    **dict.fromkeys(NUMBER_TYPES, ContactSource.RAW_FORCE),
+    BOOL_TYPE: SWITCH,
+}
 STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
 
 
@@ -113,7 +125,7 @@ def _inputs(
 ) -> RobotInputs:
     """Return inputs that take everything; efforts only where the joint states have some.
 
-    Contacts whose topic has no wrenches (switches, numbers) have no forces that are judged.
+    Of contacts whose topic has switches or numbers only the shares of the load are judged.
     """
     first = _first_joint_states(recording, topics, config, begin_ns)
     kinds = {name: recording.topics.get(topics.of(f"{name}/wrench")) for name in setup.contact_names}
@@ -123,7 +135,7 @@ def _inputs(
         replace(config, inputs=replace(config.inputs, joint_velocity="auto")),
         Steps(JOINTS, STEP_HZ),
         JointNeeds(efforts=with_efforts, partial=True),
-        sources={n: NONE if kind and kind not in WRENCH_TYPES else WRENCH for n, kind in kinds.items()},
+        sources={name: SOURCES.get(kind, NONE) if kind else WRENCH for name, kind in kinds.items()},
     )
 
 
@@ -137,10 +149,17 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     whole, names, imu = streams[JOINTS], setup.robot.joint_names, found.get(IMU)
     if not whole.notes.received and imu is not None and _stiff(setup):
         names, whole = (), StreamRows(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
+    sources = {one: c.source for one, c in inputs.contacts.items() if f"{one}/wrench" in found}
+    pressed = {one: found[f"{one}/wrench"] for one, source in sources.items() if source is not WRENCH}
+    unit, upwards = STANDARD_GRAVITY * setup.robot.total_mass, np.eye(6)[2]  # of switches [N]
     return RobotStreams(
         joints=replace(whole, values=joint_rows(whole.values, joints.columns)),
         imu=imu,
-        wrenches={one: found[f"{one}/wrench"] for one in inputs.contacts if f"{one}/wrench" in found},
+        wrenches={one: found[f"{one}/wrench"] for one in sources if one not in pressed},
+        loads={
+            one: stream.with_values(stream.values * upwards * (unit if sources[one] is SWITCH else 1.0))
+            for one, stream in pressed.items()
+        },
         missing=tuple(name for j, name in enumerate(names) if j not in sent),
     )
 

@@ -420,6 +420,16 @@ def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
     assert ("contact wrench sign", "left_foot/wrench") in legs.failed(streams, config=config)
 
 
+def test_switches_show_over_which_foot_the_imu_turns(legs):
+    loads = {
+        name: stream.with_values(np.outer(stream.values[:, 2] > 50.0, 500.0 * np.eye(6)[2]))
+        for name, stream in legs.streams.wrenches.items()
+    }
+    streams = replace(legs.streams, wrenches={}, loads=loads)
+    assert legs.failed(streams) == []
+    assert ("gyroscope axes", "imu/data") in legs.failed(of_imu(np.eye(3), -np.eye(3))(streams))
+
+
 def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
     streams = of_joints(0, of_one(4, plus=2.0 * np.pi))(of_joints(2, of_one(3, -1.0))(panda.streams))
     config = build_config(RobotConfig, fixed_parameters(panda.diagnosis(streams).findings, panda.config))
