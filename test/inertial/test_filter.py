@@ -90,22 +90,6 @@ def test_every_estimate_is_possible_even_from_nonsense(convention):
         assert np.linalg.eigvalsh(filter_.posterior.P)[0] > 0.0
 
 
-def test_an_opened_body_forgets_itself_alone():
-    scene = ArmScene()
-    filter_ = learned(scene, [scene.block()[0] for _ in range(100)])
-    before = np.sqrt(filter_.posterior.P.diagonal())
-    filter_.admit_change(1, np.sqrt(np.diag([4.0] + 3 * [0.01] + 6 * [1e-3])))
-    filter_.solve()
-    after = np.sqrt(filter_.posterior.P.diagonal())
-    assert after[10] > 5.0 * before[10]
-    assert after[0] < 2.0 * before[0]
-    scene.add_payload(1, *PAYLOAD)
-    for _ in range(30):
-        filter_.learn(scene.block()[0])
-    assert filter_.posterior.at.pi_C[1, 0] == pytest.approx(scene.truth[1][0], rel=0.05)
-    assert filter_.posterior.at.pi_C[0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
-
-
 def test_without_data_the_past_is_forgotten():
     scene = ArmScene(links=("panda_link7",))
     scene.add_payload(0, *PAYLOAD)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, swing
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, message, parameters, swing
 
 from inertial_estimation.inputs.alignment import Continuity
 from inertial_estimation.inputs.clocks import EvenTimes, StreamClock
@@ -27,10 +27,6 @@ def play(robot, n, begin=0, imu_shift=0, joint_shift=0, arrival=0, latency=MS //
 
 def complete(samples):
     return [sample for sample in samples if not sample.missing]
-
-
-def message(robot, name, at):
-    return next(health.message for health in robot.health(at) if health.name == name)
 
 
 @pytest.mark.parametrize("stream", ["imu", "joints"])

@@ -1,7 +1,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.input_scenes import MS, START, imu, inputs, parameters, setup, wrench
+from support.input_scenes import MS, START, imu, inputs, message, parameters, setup, wrench
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE, ContactSource, SensorAxes, contact_sources
@@ -19,10 +19,6 @@ def robot_with(source, config=None, robot=None):
 def newest(robot, name):
     ring = robot.streams[name].ring
     return ring.rows[ring.end - 1]
-
-
-def message(robot, name):
-    return next(health.message for health in robot.health(START) if health.name == name)
 
 
 def test_sources_are_one_for_all_or_one_for_each():

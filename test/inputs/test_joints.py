@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, parameters, setup, swing
+from support.input_scenes import JOINTS_OF, MS, START, imu, inputs, joints, message, parameters, setup, swing
 
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.joints import JOINTS, JointNeeds
@@ -42,7 +42,7 @@ def parts(
 
 def said_of(robot, milliseconds):
     """What health says of the joint states at a time."""
-    return next(h.message for h in robot.health(START + milliseconds * MS) if h.name == JOINTS)
+    return message(robot, JOINTS, START + milliseconds * MS)
 
 
 def errors(robot, samples):
@@ -331,7 +331,7 @@ def test_a_position_that_jumps_is_dropped_and_believed_where_it_stays(lasting):
     assert dropped <= 40 if lasting == 400 else dropped == lasting  # 0.1 s there, and back
     ring = robot.streams[JOINTS].ring
     np.testing.assert_allclose(ring.rows[ring.end - 1, :4], at(0.005 * 599)[0], atol=1e-6)
-    said = " ".join(health.message for health in robot.health(START + 3000 * MS) if health.name == JOINTS)
+    said = said_of(robot, 3000)
     assert "position of L_knee is" in said
     assert "two publishers, or an encoder that slips?" in said
 

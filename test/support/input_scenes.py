@@ -67,6 +67,11 @@ def inputs(config=None, *, sources=None, spin="", robot=None, steps=STEPS, needs
     return RobotInputs(chosen, config or parameters(), steps, needs, sources=given, **options)
 
 
+def message(robot, name, at_ns=START):
+    """What health says of a stream at a time."""
+    return next(health.message for health in robot.health(at_ns) if health.name == name)
+
+
 def imu(stamp_ns, force=(0.0, 0.0, 9.81), rate=(0.0, 0.0, 0.0)):
     return ImuSample(stamp_ns, np.array(force), np.array(rate))
 

@@ -1,5 +1,6 @@
 """Properties of the tilt pipeline on exact motions: starts, faults, gaps, yaw, contacts, late imports."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -443,20 +444,15 @@ RUN = """
 import pickle, sys
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines
-from inertial_estimation.signals import ImuSample, JointReading
+from support.pipeline_inputs import push
 
 messages = pickle.load(sys.stdin.buffer)
 built = build_pipelines(load_config_file(sys.argv[1]))
 before = set(sys.modules)
 for topic, sample in messages:
     for pipeline in (built.tilt, built.inertial):
-        if isinstance(sample, ImuSample):
-            pipeline.push_imu(sample)
-        elif isinstance(sample, JointReading):
-            pipeline.push_joints(sample)
-            pipeline.tick(sample.stamp_ns)
-        else:
-            pipeline.push_wrench(topic.split("/")[1], sample)
+        push(pipeline, topic, sample)
+        pipeline.tick(sample.stamp_ns)
 for pipeline in (built.tilt, built.inertial):
     pipeline.health(messages[-1][1].stamp_ns)
 print(sorted(set(sys.modules) - before))
@@ -467,7 +463,8 @@ def test_a_running_pipeline_imports_nothing():
     """In a process of its own: the other tests have imported all of the package."""
     entries = [(entry.topic, entry.sample) for entry in recorded("talos", 2.5).recording.messages]
     messages = [entry for entry in entries if "ground_truth" not in entry[0]]
-    program = [sys.executable, "-c", RUN, str(TALOS)]
-    done = subprocess.run(program, input=pickle.dumps(messages), capture_output=True, check=False)
+    program, path = [sys.executable, "-c", RUN, str(TALOS)], os.pathsep.join(filter(None, sys.path))
+    given = {"input": pickle.dumps(messages), "env": {**os.environ, "PYTHONPATH": path}}
+    done = subprocess.run(program, **given, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().splitlines()[-1] == "[]"
