@@ -9,6 +9,7 @@ import pytest
 import yaml
 from support.arm_robot import URDF
 from support.recorded_robots import recorded
+from support.urdf import link_xml, robot_xml
 
 from inertial_estimation.inputs.messages import IMU_TYPE
 from inertial_estimation.models.bodies import BodyReference
@@ -112,9 +113,7 @@ def test_a_wrong_bag_gives_1_and_its_fix_makes_it_0(folder, ran):
 
 
 def test_an_imu_alone_on_a_body_without_joints_is_checked(tmp_path, ran):
-    inertia = "ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'"
-    body = f"<link name='base'><inertial><mass value='1'/><inertia {inertia}/></inertial></link>"
-    (tmp_path / "body.urdf").write_text(f"<robot name='body'>{body}</robot>", encoding="utf-8")
+    (tmp_path / "body.urdf").write_text(robot_xml(link_xml("base", 1)), encoding="utf-8")
     sent = {"urdf": str(tmp_path / "body.urdf"), "imu_frame": "base", "contacts": []}
     values = {"/**": {"ros__parameters": sent}, "/**/tilt_observer": {"ros__parameters": {}}}
     (tmp_path / "body.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")

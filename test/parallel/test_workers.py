@@ -21,16 +21,13 @@ def two() -> Workers:
 
 
 def same_bits(workers: Workers) -> None:
+    """Processes give the bits of this one."""
     calls = [partial(worker_calls.sums, seed) for seed in range(5)]
     here = Workers().results(calls)
     for (expected, column), (found, received) in zip(here, workers.results(calls), strict=True):
         assert found == expected
         np.testing.assert_array_equal(received, column)
         assert received.strides == column.strides  # later sums are made of it in the same order
-
-
-def test_processes_give_the_bits_of_this_process(two: Workers) -> None:
-    same_bits(two)
 
 
 def test_process_killed_in_the_middle_loses_nothing(two: Workers, tmp_path: Path) -> None:

@@ -234,7 +234,6 @@ def test_a_trajectory_is_read_back_exactly_and_from_a_bag_to_the_nanosecond(tmp_
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "and no rows"),
         ("a.position\n0\n", "no column 'time_from_start'"),
         ("time_from_start,a.position\n0,1\n", r"misses the columns a\.velocity, a\.acceleration"),
         (f"{COLUMNS}\n0,1,x,1\n", "'x' in column 'a.velocity'"),

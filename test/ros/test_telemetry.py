@@ -21,30 +21,23 @@ from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.telemetry import AGE
 
 
-class Publisher:
-    """Stands in for a publisher that somebody listens to, or nobody."""
+class Node:
+    """Stands in for a node, whose clock shows 12.5 s, and for its publisher that somebody, or nobody, hears."""
+
+    nanoseconds = 12_500_000_000
 
     def __init__(self, listeners):
         self.listeners, self.sent = listeners, []
+
+    def add_output(self, message_type, _topic):
+        self.message_type = message_type
+        return self
 
     def get_subscription_count(self):
         return self.listeners
 
     def publish(self, msg):
         self.sent.append(deserialize_message(serialize_message(msg), self.message_type))
-
-
-class Node:
-    """Stands in for a node, whose clock shows 12.5 s."""
-
-    nanoseconds = 12_500_000_000
-
-    def __init__(self, listeners):
-        self.publisher = Publisher(listeners)
-
-    def add_output(self, message_type, _topic):
-        self.publisher.message_type = message_type
-        return self.publisher
 
     def get_clock(self):
         return self
@@ -60,10 +53,10 @@ def test_nothing_is_computed_while_nobody_listens():
     telemetry = SimpleNamespace(names=("value [m]", AGE), values=values)
     output = TelemetryOutput(node, telemetry)
     output.send(1.0, 11_900_000_000)
-    assert node.publisher.sent == []
-    node.publisher.listeners, telemetry.values = 1, lambda estimate, age_s: [estimate, age_s]
+    assert node.sent == []
+    node.listeners, telemetry.values = 1, lambda estimate, age_s: [estimate, age_s]
     output.send(1.5, 12_000_000_000)
-    (msg,) = node.publisher.sent
+    (msg,) = node.sent
     assert stamp_from_msg(msg.header.stamp) == 12_000_000_000
     assert dict(zip(msg.name, msg.position, strict=True)) == {"value [m]": 1.5, AGE: 0.5}
     assert (len(msg.velocity), len(msg.effort)) == (0, 0)
@@ -75,10 +68,10 @@ def test_markers_come_ten_times_a_second_and_again_after_a_jump_back():
     stamps = [k * 2_000_000 for k in range(500)]  # a second at 500 Hz
     for stamp_ns in stamps:
         output.send(stamp_ns, lambda _new, stamp_ns=stamp_ns: [marker_at(stamp_ns)])
-    sent = [stamp_from_msg(msg.markers[0].header.stamp) for msg in node.publisher.sent]
+    sent = [stamp_from_msg(msg.markers[0].header.stamp) for msg in node.sent]
     assert sent == [k * 100_000_000 for k in range(10)]
     output.send(3, lambda _new: [marker_at(3)])
-    assert len(node.publisher.sent) == 11
+    assert len(node.sent) == 11
 
 
 def marker_at(stamp_ns):

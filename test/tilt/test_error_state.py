@@ -121,15 +121,6 @@ def measurement_matrix(arm):
     return H
 
 
-@pytest.mark.parametrize("variance", [0.01, 0.2])
-def test_measurements_never_enlarge_the_covariance(variance):
-    rng = np.random.default_rng(3)
-    state = random_state(rng)
-    end, _ = measured(state, rng.standard_normal(3), variance, 3.0, arms=rng.standard_normal(3))
-    assert np.linalg.eigvalsh(state.covariance - end.covariance).min() > -1e-8
-    assert np.linalg.eigvalsh(end.covariance).min() > 0.0
-
-
 def test_an_outlier_of_a_contact_moves_the_state_less_than_a_small_residual():
     state = TiltState(np.zeros(3), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), 1e-4 * np.eye(ERRORS))
     moves = [

@@ -12,6 +12,7 @@ import pinocchio as pin
 import pytest
 from support.leg_robot import CONFIG, URDF, Stance, push_stance, tilt_pipeline
 from support.recorded_robots import recorded
+from support.urdf import link_xml
 
 import inertial_estimation as ie
 from benchmarks.referee.gait_motion import FootMotion, gait_motion
@@ -295,15 +296,11 @@ def test_the_position_is_held_by_the_foot():
     assert np.linalg.norm(np.array(moved) - np.array(true), axis=1).max() < 0.03
 
 
-ROUND = """<link name="left_foot"><inertial><mass value="2"/>
-<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><origin xyz="0.02 0 -0.05"/><geometry><sphere radius="{}"/></geometry></collision></link>"""
+BALL = '<collision><origin xyz="0.02 0 -0.05"/><geometry><sphere radius="0.03"/></geometry></collision>'
 
 
 def test_the_radius_of_round_feet_is_that_of_their_collision_spheres():
-    start = URDF.index('<link name="left_foot">')
-    end = URDF.index("</link>", start) + len("</link>")
-    urdf = URDF[:start] + ROUND.format(0.03) + URDF[end:]
+    urdf = URDF.replace(link_xml("left_foot", 2), link_xml("left_foot", 2, more=BALL))
     one = {**CONFIG, "contacts": ("left",), "contact_frames": ("left_sole",)}
     setup = robot_from_config(RobotConfig(**one), urdf)
     assert foot_radius(setup, urdf) == 0.03
