@@ -22,7 +22,7 @@ from inertial_estimation.telemetry import AGE
 
 
 class Node:
-    """Stands in for a node, whose clock shows 12.5 s, and for its publisher that somebody, or nobody, hears."""
+    """Stands in for a node, whose clock shows 12.5 s, and its publisher, which may have listeners."""
 
     nanoseconds = 12_500_000_000
 
