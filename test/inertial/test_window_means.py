@@ -59,15 +59,6 @@ def fill(ring, count, begin_ms, seed=0):
     return times, rows[:, V]
 
 
-def test_without_presliding_the_mean_is_that_of_the_smoothed_signs_of_the_velocities():
-    ring, weights = Ring(6), np.full(5, 0.2)
-    _times, v = fill(ring, 20, 0)
-    signs = FrictionSigns(NominalFriction(smoothing_speed=0.5), ring, V, 0.1)
-    signs.follow()
-    expected = weights @ smooth_sign(v[8:13], 0.5)
-    np.testing.assert_allclose(signs.mean(40 * MS, 8 * MS, weights), expected)
-
-
 @pytest.mark.parametrize("every", [1, 3, 50])
 def test_with_presliding_every_row_is_integrated_once_however_often_they_are_followed(every):
     ring, weights, law = (

@@ -179,14 +179,6 @@ def test_a_force_on_a_point_changes_the_rows_by_its_columns(talos, motion, index
     np.testing.assert_allclose(along, 0.0, atol=1e-10)  # on the line of action
 
 
-def test_columns_of_chosen_rows_are_those_of_all_rows(talos, motion):
-    _model, q, v, a = motion
-    candidates, rows = CandidateColumns(talos, LINKS), np.array([0, 5, 7, 20])
-    chosen, whole = candidates.at(q, v, a, rows), candidates.at(q, v, a)
-    for name in ("loads", "weights", "wrenches"):
-        np.testing.assert_array_equal(getattr(chosen, name), getattr(whole, name)[:, rows])
-
-
 def test_weights_are_the_loads_of_a_robot_at_rest(talos, motion):
     _model, q, v, a = motion
     candidates = CandidateColumns(talos, LINKS)

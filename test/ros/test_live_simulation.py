@@ -103,11 +103,11 @@ def inertia_message(inertia, stamp_ns):
     return inertia_to_msg(StampedInertia(stamp_ns, inertia), InertiaStamped())
 
 
-def rest(world, *velocities):
-    """Let the joint states of the arm at rest be the sensors of the other end."""
+def rest(world, *more):
+    """Let the sensors be joint states of the arm at rest, with velocities and efforts or without."""
 
     def sense(stamp_ns, leave_out=()):
-        reading = JointReading(stamp_ns, JOINTS, [0, 0], *velocities)
+        reading = JointReading(stamp_ns, JOINTS, [0, 0], *more)
         world.publish("joint_states", joints_to_msg(reading, JointState()), 200)
 
     world.sense = sense

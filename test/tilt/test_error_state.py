@@ -42,13 +42,13 @@ def propagated(state, h, reading, origin=None, axes=None):
     return after
 
 
-def measured(state, innovations, variance, tail, *, points=1, arms=None, turns=None):
+def measured(state, innovations, variance, tail, *, arms=None, turns=None):
     """The state after measurements, and what they show of their noise."""
     after, innovations = copied(state), np.atleast_2d(innovations)
     arms = np.zeros_like(innovations) if arms is None else np.atleast_2d(arms)
     turns = no_turns() if turns is None else turns
     rows = MotionRows(innovations, arms, np.ones(len(innovations)))
-    return after, measure(rows, points, (variance, variance), tail, after, turns)
+    return after, measure(rows, 1, (variance, variance), tail, after, turns)
 
 
 def copied(state):
