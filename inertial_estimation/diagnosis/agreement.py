@@ -92,9 +92,7 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
     elif hangs(table):
         said += ": it hangs or lies"
     elif not 1.0 / COMMON < factor < COMMON:
-        remedy = (
-            "scale or zero of the sensors, masses, another robot's description, or does something hold it?"
-        )
+        remedy = "scale or zero of the sensors, masses, another robot, or does something hold it?"
         verdict = Verdict.WARN
     yield Finding("contact weight", WRENCHES, verdict, factor, "", said, remedy)
 

@@ -22,13 +22,7 @@ from inertial_estimation.errors import (
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds, OtherJointsError
-from inertial_estimation.inputs.messages import (
-    BOOL_TYPE,
-    CONVERSIONS,
-    JOINT_STATE_TYPE,
-    NUMBER_TYPES,
-    WRENCH_TYPES,
-)
+from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, StreamNotes, StreamRows, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
@@ -41,11 +35,8 @@ from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
 NONE, WRENCH, SWITCH = ContactSource.NONE, ContactSource.WRENCH, ContactSource.SWITCH
-SOURCES = {  # by the type of the topic
-    **dict.fromkeys(WRENCH_TYPES, WRENCH),
-    **dict.fromkeys(NUMBER_TYPES, ContactSource.RAW_FORCE),
-    BOOL_TYPE: SWITCH,
-}
+# By the type of the topic; numbers count as raw forces.
+SOURCES = {kind: one for one in (SWITCH, ContactSource.RAW_FORCE, WRENCH) for kind in one.types}
 STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
 
 
