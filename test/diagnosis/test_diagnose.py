@@ -201,7 +201,8 @@ def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject)
 
 
 @pytest.mark.parametrize(
-    ("size", "sigma", "verdict"), [(-0.7, 0.03, "WARN"), (-0.7, 0.2, "OK"), (0.2, 0.03, "OK")]
+    ("size", "sigma", "verdict"),
+    [(-0.7, 0.03, "WARN"), (-0.7, 0.2, "OK"), (0.2, 0.03, "OK"), (-1.01, 0.02, "OK")],
 )
 def test_masses_of_an_arm_that_are_far_off_together_are_not_ok(size, sigma, verdict):
     whole = SimpleNamespace(kind=WHOLE, size=size, sigma=sigma, is_wrong=abs(size) > WHOLE.wrong)
