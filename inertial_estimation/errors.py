@@ -67,13 +67,22 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
 
 
+def to_sigma(value: float, sigma: float | None) -> str:
+    """Return a number to the second digit of its standard deviation, or to four digits; "-" for none."""
+    if not math.isfinite(value):
+        return "-"
+    if sigma is None or not 0.0 < sigma < math.inf:
+        return f"{value:.4g}"
+    digits = max(0, 1 - math.floor(math.log10(sigma)))
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # no minus sign before zero
+
+
 def with_sigma(value: float, sigma: float | None, sign: str = "+-") -> str:
     """Return a number with its standard deviation, both to the second digit of that: 9.82 +- 0.11."""
+    text = to_sigma(value, sigma)
     if sigma is None or not 0.0 < sigma < math.inf or not math.isfinite(value):
-        return f"{value:.4g}" if math.isfinite(value) else "-"
-    digits = max(0, 1 - math.floor(math.log10(sigma)))
-    value = round(value, digits) + 0.0  # no minus sign before zero
-    return f"{value:.{digits}f} {sign} {sigma:.{digits}f}"
+        return text
+    return f"{text} {sign} {to_sigma(sigma, sigma)}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int = 12) -> str:

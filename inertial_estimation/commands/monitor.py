@@ -107,7 +107,7 @@ def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableTyp
     parts: list[RenderableType] = [Text(title, style="bold"), _nodes(record, now_s)]
     warnings = list(_warnings(record, now_s))
     parts += [*warnings, Text()] if warnings else []
-    for figure, render in (("tilt/roll [rad]", _tilt), ("nis", _gate), ("phase", _payload)):
+    for figure, render in (("tilt/roll [rad]", _tilt), ("nis", _learning), ("phase", _payload)):
         for name, node in record.with_figure(figure):
             parts += [Text(name, style="bold"), render(node.figures)]
     return Group(*parts, *(table for table in (_masses(record), _inputs(record, now_s)) if table.row_count))
@@ -165,7 +165,7 @@ def _tilt(f: Mapping[str, float]) -> Text:
     )
 
 
-def _gate(f: Mapping[str, float]) -> Text:
+def _learning(f: Mapping[str, float]) -> Text:
     decision = DECISIONS[int(f["learning/decision"])]
     return Text.assemble(
         (f"  measurement {decision.value}", "green" if f["learning/accepted"] else "yellow"),

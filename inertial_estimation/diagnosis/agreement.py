@@ -68,7 +68,7 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
     if size is not None:
         said = f"the specific force has {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g}"
         silent = lacks_gravity(table)
-        remedy = "sensor silent, or gravity subtracted? It must be the specific force" * silent
+        remedy = "sensor silent, or gravity subtracted? It must be the specific force" if silent else ""
         verdict = Verdict.WRONG if silent else Verdict.OK
         yield Finding("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
     if table.robot.n_base != 6 or table.loads is None or weighed or table.sent.shares:

@@ -131,8 +131,8 @@ def _weighed(fit: ForceFit, rows: ForceRows) -> Finding:
         return Finding(WHOLE.check, "description", Verdict.WARN, share * total, "kg", said, remedy)
     all_of_them = f"all masses together {amount}" if known else "their sum is not determined"
     said = f"no single change of the {total:.4g} kg explains the forces better; {all_of_them}"
-    weighed = known and not rows.n_base and share > 2.0 * sigma - 1.0  # an arm, by efforts that are not zero
-    far = weighed and whole.is_wrong  # nothing else weighs it
+    weighed = share > 2.0 * sigma - 1.0  # by efforts that are not zero
+    far = known and weighed and whole.is_wrong and not rows.n_base  # nothing else weighs an arm
     verdict, remedy = (Verdict.WARN, WHOLE.remedy) if far else (Verdict.OK, "")
     return Finding(WHOLE.check, "description", verdict, share if known else 0.0, "", said, remedy)
 

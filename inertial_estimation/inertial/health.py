@@ -58,9 +58,8 @@ def held_in_words(estimator: InertialEstimator) -> str:
         return f"no load and no push explains the data: {suspect}; published parameters are held"
     if located.cause is Cause.FAULT:
         return f"the data contradict the parameters: check {located.input}; published ones are held"
-    elsewhere = (
-        ", which is not among 'links'" if located.cause is Cause.LOAD and not located.is_ambiguous else ""
-    )
+    unlisted = located.cause is Cause.LOAD and not located.is_ambiguous
+    elsewhere = ", which is not among 'links'" if unlisted else ""
     return f"{located.sentence}{elsewhere}; published parameters are held"
 
 

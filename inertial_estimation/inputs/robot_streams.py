@@ -88,6 +88,7 @@ class RobotStreams:
             joints=change(JOINTS, self.joints),
             imu=None if self.imu is None else change(IMU, self.imu),
             wrenches={name: change(f"{name}/wrench", stream) for name, stream in self.wrenches.items()},
+            loads={name: change(f"{name}/wrench", stream) for name, stream in self.loads.items()},
         )
 
 

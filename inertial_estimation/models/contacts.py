@@ -41,7 +41,7 @@ from inertial_estimation.spatial import linear_algebra
 FORCE_JOINTS = 3  # of a limb of its own, which determine the force on its foot
 WRENCH_JOINTS = 6  # of one that can place a sole in any pose, which determine its moment as well
 LEAST_LEVER = (
-    0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched, 13 of a sole
+    0.03  # smallest over largest lever of a limb [1]: a knee within 9 deg of stretched, of a sole 13
 )
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
 FALLEN_RAD = 1.0  # tilt of a base that no longer stands on its feet
@@ -244,11 +244,11 @@ class ContactForces:
         for frame, limb in zip(self._frames, self.limbs, strict=True):
             pin.updateFramePlacement(model, data, frame)
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, n + limb]
-            lever = np.linalg.norm(J[:3]) / max(
-                float(np.linalg.norm(J[3:])), 1.0
-            )  # sliding joints turn nothing
-            J = np.vstack((J[:3], lever * J[3:])) if len(limb) >= WRENCH_JOINTS else J[:3]
-            wrench, shown = limb_wrench(J, residual[limb])
+            moving, turning = J[:3], J[3:]
+            if len(limb) >= WRENCH_JOINTS:
+                turns = max(float(np.linalg.norm(turning)), 1.0)  # sliding joints turn nothing
+                moving = np.vstack((moving, np.linalg.norm(moving) / turns * turning))
+            wrench, shown = limb_wrench(moving, residual[limb])
             found.append((wrench[:3], shown[:, :3]))
         return found
 

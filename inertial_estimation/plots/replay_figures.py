@@ -269,9 +269,7 @@ def figure_of_nis(results: ReplayResults) -> Figure:
         "Innovations and what became of them",
         [
             _panel(results.time, title, "NIS [-]", drawn, levels=levels, log=True),
-            _panel(
-                results.time, "What became of the measurements", "", list(_bars(t, named)), rows=list(named)
-            ),
+            _panel(results.time, "Decisions", "", list(_bars(t, named)), rows=list(named)),
         ],
     )
 

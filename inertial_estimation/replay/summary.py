@@ -7,7 +7,7 @@ from typing import Any
 
 from inertial_estimation.diagnosis.finding import NAME as DATA_CHECKS
 from inertial_estimation.diagnosis.finding import Finding, Verdict, in_words, severest_first
-from inertial_estimation.errors import RecordingError, listing, one_line, with_sigma
+from inertial_estimation.errors import RecordingError, listing, one_line, to_sigma, with_sigma
 from inertial_estimation.inertial.noise import noise_sentence
 from inertial_estimation.payload.estimate import Phase
 from inertial_estimation.replay.replay import ReplayRun
@@ -105,8 +105,9 @@ def _print_links(metrics: Mapping[str, Any]) -> None:
         true = truth.get(name)
         error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
         error += f" (error {round(true['mass_error_sigmas'], 1) + 0.0} sigma)" if true else ""
-        mass, load = (with_sigma(link[key], link["mass_sigma_kg"]) for key in ("mass_kg", "payload_kg"))
-        print(f"  {name:<{width}}  {mass:>15} kg  payload {load.split()[0]}{error}{uninformed}")
+        sigma = link["mass_sigma_kg"]
+        mass, load = with_sigma(link["mass_kg"], sigma), to_sigma(link["payload_kg"], sigma)
+        print(f"  {name:<{width}}  {mass:>15} kg  payload {load}{error}{uninformed}")
 
 
 def _print_innovations(metrics: Mapping[str, Any]) -> None:
@@ -128,8 +129,9 @@ def _print_trunk(metrics: Mapping[str, Any]) -> None:
     )
     true = metrics.get("truth", {}).get("trunk")
     error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
-    mass, load = (with_sigma(trunk[key], trunk["mass_sigma_kg"]) for key in ("mass_kg", "payload_kg"))
-    print(f"trunk [kg]            {mass}  payload {load.split()[0]}{error}")
+    sigma = trunk["mass_sigma_kg"]
+    mass, load = with_sigma(trunk["mass_kg"], sigma), to_sigma(trunk["payload_kg"], sigma)
+    print(f"trunk [kg]            {mass}  payload {load}{error}")
     print(f"trunk's com [mm]      {com}")
     for change in metrics["load_changes"]:
         print(f"  at {change['time_s']:8.3f} s       {change['message']}")

@@ -34,7 +34,7 @@ from inertial_estimation.simulation.robot_build import BuiltRobot
 
 MAX_SOLVES = 6
 DIRECTION_TOLERANCE = 1e-3  # change of the direction of slip below which the modes are converged [rad]
-TINY = 1e-12  # keeps the direction of a zero force finite [N]
+TINY = np.finfo(float).tiny  # keeps the direction of a zero force finite [N]
 Flags = NDArray[np.bool_]
 
 

@@ -133,6 +133,10 @@ def test_a_foot_of_a_slow_walk_whose_readings_stand_still_is_stuck_and_one_in_th
     assert failed(streams(**feet)) == []
     feet["rf"] = np.where(t[:, None] > t[600], [0.0, 0.0, dead, 0.0, 0.0, 0.0], feet["rf"])
     assert failed(streams(**feet)) == [("stuck", "rf/wrench")]
+    switches = replace(streams(), loads=streams(**feet).wrenches)
+    findings, cleaned = value_findings(switches, NAMES)
+    assert [(one.check, one.subject) for one in findings if one.failed] == [("stuck", "rf/wrench")]
+    assert np.isnan(cleaned.loads["rf"].values[700:]).all(), "what follows is not judged by it"
 
 
 def named(stream):
