@@ -74,17 +74,21 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
     if table.robot.n_base != 6 or table.loads is None or weighed or table.sent.shares:
         return
     needed, carried = table.force[:, :3], table.contact_force[:, :3]
+    factors = (needed * carried).sum(axis=1) / (needed**2).sum(axis=1)
+    if np.isnan(factors).all():
+        return
     contacts, z = table.robot.setup.contacts, table.rotations_BF[..., 2]  # which may point downwards
     down = (np.einsum("nki,ni->nk", z, needed) < 0.0) & [one.axes is WrenchAxes.SENSOR for one in contacts]
-    pushed = np.nanmedian(table.sent.wrenches[:, :, 2] * np.where(down, -1.0, 1.0), axis=0)
-    if table.sent.scalar and (pushed < 0.0).any():
+    upwards = table.sent.wrenches[:, :, 2] * np.where(down, -1.0, 1.0)
+    pushed = np.nanmedian(upwards, axis=0) if table.sent.scalar else np.zeros(0)
+    if (pushed < 0.0).any():
         names = [contacts[k].name for k in np.flatnonzero(pushed < 0.0)]
         said = f"the ground pulls at {listing(names)}: loads of {pushed.min():.3g} N in the median"
         subject = f"{names[0]}/wrench" if len(names) == 1 else WRENCHES
         remedy = "correct the sign in the driver, or name wrench_frames whose z points upwards"
         yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed.min()), "N", said, remedy)
         return
-    factor = float(np.nanmedian((needed * carried).sum(axis=1) / (needed**2).sum(axis=1)))
+    factor = float(np.nanmedian(factors))
     said = f"the contacts carry {factor:.3g} times the weight of the description"
     remedy, verdict = "", Verdict.OK
     if not np.nan_to_num(table.signals.wrenches).any():

@@ -439,6 +439,14 @@ def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
     assert config.joint_offsets.values[0] == pytest.approx(-2.0 * np.pi, abs=1e-5)
 
 
+def test_contacts_are_not_weighed_where_an_imu_sends_nan_now_and_then(legs):
+    values = legs.streams.imu.values.copy()
+    values[::20, :3] = np.nan
+    found = legs.diagnosis(replace(legs.streams, imu=legs.streams.imu.with_values(values))).findings
+    assert "contact weight" not in {one.check for one in found}
+    assert not any("nan" in one.sentence.split() for one in found)
+
+
 def test_what_cannot_be_told_is_said(legs):
     without = replace(legs.streams, imu=None, wrenches={}, absent=("/imu/data", "/left_foot/wrench"))
     findings = legs.diagnosis(without).findings
