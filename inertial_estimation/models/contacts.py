@@ -109,11 +109,7 @@ class ContactView:
         self.update(np.zeros(robot.n_joints))
 
     def update(self, q: Array) -> None:
-        """Compute all poses.
-
-        Args:
-            q: Joint positions in the robot's order [rad or m], shape (n_joints,).
-        """
+        """Compute all poses by joint positions in the robot's order [rad or m], shape (n_joints,)."""
         if self.imu_moves:
             self.update_imu(q)
         frames = self._chain.placements(q)
@@ -222,7 +218,6 @@ class ContactForces:
 
         Raises:
             ConfigurationError: If no joint moves a contact, or all that do move others, too.
-            ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
         self._robot, self._data = robot, robot.model.createData()
         self._frames = [robot.frame_id(contact.frame) for contact in contacts]
@@ -255,10 +250,7 @@ class ContactForces:
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
         """Return the force along a direction at each contact [N], NaN where the torques do not determine it.
 
-        Args:
-            q: As of `forces`.
-            residual: As of `forces`.
-            direction_B: Unit vector, axes of the base, shape (3,).
+        The direction is a unit vector, axes of the base; the other arguments are those of `forces`.
         """
         forces = np.full(len(self.limbs), np.nan)
         for i, (force, shown) in enumerate(self.forces(q, residual)):

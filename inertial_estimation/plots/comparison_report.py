@@ -29,12 +29,7 @@ Tables = dict[str, dict[str, Array]]  # of one file, by result
 
 
 def write_comparison_report(path: Path, comparison: Comparison) -> Path:
-    """Write the page.
-
-    Raises:
-        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
-        ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
-    """
+    """Write the page."""
     names, results = comparison.names, comparison.results
     differing: str | Table = (
         "Nothing: recordings, files, options, parameters, version and machine are the same."
@@ -100,11 +95,7 @@ def _difference(row: Row, place: int) -> str:
 
 
 def comparison_figures(comparison: Comparison) -> list[Figure]:
-    """Return the figures for which at least two results have data: tilt errors and masses over time.
-
-    Raises:
-        ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
-    """
+    """Return the figures for which at least two results have data: tilt errors and masses over time."""
     errors, inertial = (
         {result.name: result.table(file) for result in comparison.results}
         for file in (ERRORS_FILE, TELEMETRY_FILES[INERTIAL_NODE])

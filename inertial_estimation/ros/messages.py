@@ -176,11 +176,7 @@ def torque_command_to_msg(command: TorqueCommand) -> JointState:
 
 
 def torque_command_from_msg(msg: JointState) -> TorqueCommand:
-    """Inverse of `torque_command_to_msg`; positions and velocities are not read.
-
-    Raises:
-        MeasurementError: If there is not one effort per name.
-    """
+    """Inverse of `torque_command_to_msg`; positions and velocities are not read."""
     return TorqueCommand(stamp_from_msg(msg.header.stamp), tuple(msg.name), np.array(msg.effort))
 
 
