@@ -152,13 +152,9 @@ class Curve:
 
 
 def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.0) -> Precision:
-    """Compute the expected precision from the rows at given states.
+    """Compute the expected precision from the rows at states, each of which stands for some samples.
 
-    Args:
-        rows: Computes the rows of a state.
-        states: The states.
-        noise: Standard deviation of each row [Nm].
-        repeat: How many samples each state stands for.
+    The noise is the standard deviation of each row [Nm].
     """
     base, parameters = rows.base, rows.parameters
     A = rows.stacked(*states)
