@@ -95,10 +95,7 @@ class ClosedLoop:
         return list(self._spectators.values())
 
     def release(self, settle_s: float = HOIST_S) -> None:
-        """Let the estimators start on the hoist, then let the controller take over.
-
-        Args:
-            settle_s: Time on the hoist before the first torque is applied [s].
+        """Let the estimators start on the hoist for a time [s], then let the controller take over.
 
         Raises:
             ConfigurationError: If the controller gives no command within a bounded time.
@@ -118,11 +115,9 @@ class ClosedLoop:
                 )
 
     def run(self, duration_s: float, on_tick: Callable[["ClosedLoop"], None] | None = None) -> None:
-        """Run for a time, or until the robot has fallen.
+        """Run for a time [s], or until the robot has fallen.
 
-        Args:
-            duration_s: Simulated time [s].
-            on_tick: Called after every tick, with the command in force; may push references and record.
+        After every tick, with the command in force, a function may push references and record.
         """
         if self._released_ns is None:
             self.release()
@@ -139,10 +134,8 @@ class ClosedLoop:
     ) -> dict[str, Array]:
         """Run for a time [s], or until the robot has fallen, and return numbers of every tick.
 
-        Args:
-            duration_s: Simulated time [s].
-            look: Called after every tick; may push references. Returns numbers by name, always the same
-                names; none leaves the tick out.
+        A function, called after every tick, returns them by name, always the same names; none leaves the tick
+        out. It may push references.
 
         Returns:
             Columns by name, shape (n,) each, the ``time`` since the release first [s].
