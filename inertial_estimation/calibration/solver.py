@@ -101,7 +101,11 @@ def solve(
 
 
 def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Array, Array]:
-    """Fit only the local unknowns of samples, the common ones held; return residuals (K, m) and these."""
+    """Fit only the local unknowns of samples; the common ones are held.
+
+    Returns:
+        Residuals (K, m) and local unknowns.
+    """
     fit = _Fit(problem, x, np.ones(len(x), dtype=bool), robust=False)
     fit.run(sigma)
     return fit.linear.residual, fit.local

@@ -95,7 +95,10 @@ class ClosedLoop:
         return list(self._spectators.values())
 
     def release(self, settle_s: float = HOIST_S) -> None:
-        """Let the estimators start on the hoist for a time [s], then let the controller take over.
+        """Let the estimators start on the hoist, then let the controller take over.
+
+        Args:
+            settle_s: Time on the hoist before the first torque is applied [s].
 
         Raises:
             ConfigurationError: If the controller gives no command within a bounded time.
@@ -115,9 +118,11 @@ class ClosedLoop:
                 )
 
     def run(self, duration_s: float, on_tick: Callable[["ClosedLoop"], None] | None = None) -> None:
-        """Run for a time [s], or until the robot has fallen.
+        """Run for a time, or until the robot has fallen.
 
-        After every tick, with the command in force, a function may push references and record.
+        Args:
+            duration_s: Simulated time [s].
+            on_tick: Called after every tick, with the command in force; may push references and record.
         """
         if self._released_ns is None:
             self.release()
@@ -134,8 +139,10 @@ class ClosedLoop:
     ) -> dict[str, Array]:
         """Run for a time [s], or until the robot has fallen, and return numbers of every tick.
 
-        A function, called after every tick, returns them by name, always the same names; none leaves the tick
-        out. It may push references.
+        Args:
+            duration_s: Simulated time [s].
+            look: Called after every tick; may push references. Returns numbers by name, always the same
+                names; none leaves the tick out.
 
         Returns:
             Columns by name, shape (n,) each, the ``time`` since the release first [s].

@@ -129,9 +129,11 @@ class TrialRun:
 
 
 def try_robot(file: str, *, adaptation: bool = True) -> TrialRun:
-    """Let the robot of a parameter file hang on its hoist for a second, then stand for one.
+    """Let the robot of a parameter file hang on its hoist for a second, then stand on its estimates for one.
 
-    It stands on its estimates, or without adaptation on the inertias of the URDF.
+    Args:
+        file: The parameter file.
+        adaptation: Whether it stands with the estimated inertias or with those of the URDF.
     """
     loop = RobotLoop(file).build(adaptation=adaptation)
     simulation = loop.simulation

@@ -42,10 +42,14 @@ class RobotLoop:
     def __init__(
         self, robot: str | Sequence[str], overrides: Overrides | None = None, noise: SensorNoise | None = None
     ) -> None:
-        """Read a parameter file, or several, one over the other (offsets, friction), and values over them.
+        """Read the parameter file.
 
-        Overrides are values by node, then by dotted name. Without a noise the sensors are those of the file
-        and, where it says nothing of one, the realistic ones of a large robot.
+        Args:
+            robot: Path of a parameter file, or the name of one that comes with the package; several are read
+                one over the other (offsets, friction).
+            overrides: Values by node, then by dotted name, over the file's.
+            noise: Imperfections of the sensors; None: those of the file and, where it says nothing of one,
+                the realistic ones of a large robot.
         """
         names = [robot] if isinstance(robot, str) else robot
         file = load_configs(names)

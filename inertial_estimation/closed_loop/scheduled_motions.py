@@ -22,9 +22,12 @@ class ScheduledSwing:
     """
 
     def __init__(self, loop: ClosedLoop, reach: float, rng: Generator) -> None:
-        """Draw a motion about the posture the robot has now, before its release.
+        """Draw a motion about the posture the robot has now.
 
-        The reach is the largest distance of a joint from it [rad or m]; shorter near position limits.
+        Args:
+            loop: The loop, before its release.
+            reach: Largest distance of a joint from the posture [rad or m]; shorter near position limits.
+            rng: Source of frequencies and phases.
 
         Raises:
             ConfigurationError: If the base is free: a swing could make a legged robot fall.
@@ -51,7 +54,13 @@ class ScheduledWalk:
     """
 
     def __init__(self, walk: WalkCommand, begin_s: float, duration_s: float) -> None:
-        """Set what is commanded, when, and the length of the run; both since the release [s]."""
+        """Set what is commanded, and when.
+
+        Args:
+            walk: Number and length of the steps.
+            begin_s: Time of the command since the release [s].
+            duration_s: Length of the run, from the release on [s].
+        """
         self.duration_s = duration_s
         self._walk, self._begin_s = walk, begin_s
         self._commanded = False

@@ -38,6 +38,9 @@ def talk_apart() -> int:
 
     Where ``ROS_DOMAIN_ID`` is set it is used as it is; else a domain is claimed until the process ends, and
     the variable set. Returns the number of the domain.
+
+    Raises:
+        InertialEstimationError: If all domains are in use.
     """
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     if not os.environ.get("ROS_DOMAIN_ID"):

@@ -58,9 +58,12 @@ def progress_bar(title: str, total: float, unit: str = "") -> Iterator[Callable[
 
 
 def table_lines(rows: Sequence[Sequence[str]], *, left: bool = False, indent: int = 0) -> list[str]:
-    """Return rows of texts, the header first, as lines with columns of equal width.
+    """Return rows of texts as lines with columns of equal width, of which a text that is too wide is cut.
 
-    A text that is too wide is cut. All columns are aligned to the left, or the first alone.
+    Args:
+        rows: Texts, of the header first.
+        left: Whether all columns are aligned to the left, not the first alone.
+        indent: Blanks before each line.
     """
     cut = [
         [row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:])]

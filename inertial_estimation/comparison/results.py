@@ -47,7 +47,13 @@ class RunResult:
     provenance: Mapping[str, Any]  # where it came from
 
     def table(self, file: str) -> dict[str, Array]:
-        """Return a table of numbers, NaN where a field is empty, by its columns; none without the file.
+        """Return a table of numbers by the names of its columns.
+
+        Args:
+            file: Name of the file.
+
+        Returns:
+            Columns, shape (n,) each, NaN where a field is empty; no column if there is no such file.
 
         Raises:
             RecordingError: If the file is no table of numbers.

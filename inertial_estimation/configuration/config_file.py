@@ -71,8 +71,10 @@ class ConfigFile:
     def values(self, node: str, known: Collection[str]) -> dict[str, Any]:
         """Return the values for one node by dotted name, its own section over the shared one.
 
-        Shared values that are not known to the node are left out; what its own section holds is not, so that
-        a misspelt name is found when the config is built.
+        Args:
+            node: Name of the node.
+            known: Names of the parameters the node has. Shared values of other nodes are left out; what the
+                node's own section holds is not, so that a misspelt name is found when the config is built.
         """
         shared = {name: value for name, value in self.shared.items() if name in known}
         own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}

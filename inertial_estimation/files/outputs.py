@@ -63,9 +63,12 @@ def check_output_folder(
 
 
 def output_file(path: str | Path, suffix: str, what: str) -> Path:
-    """Check that a file of an ending can be written, and fix its place: links in its path are resolved now.
+    """Check that a file can be written, and fix its place: links in its path are resolved now.
 
-    An existing file is replaced later.
+    Args:
+        path: The file; an existing one is replaced later.
+        suffix: Ending that its name must have.
+        what: What names the file, for messages.
 
     Raises:
         ConfigurationError: If the ending is another one, or the file cannot be written.
@@ -82,7 +85,14 @@ def output_file(path: str | Path, suffix: str, what: str) -> Path:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a UTF-8 file whole or not at all: under another name in its folder, which is then changed."""
+    """Write a UTF-8 file whole or not at all: under another name in its folder, which is then changed.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigurationError: If it cannot be written; an existing file is unchanged then.
+    """
     partial = path.with_name(f"{PARTIAL}{secrets.token_hex(4)}")
     with _writing(f"'{one_line(path)}'"):
         try:
@@ -136,10 +146,16 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]
 
 @contextmanager
 def result_folder(folder: Path, own: Collection[str] = ()) -> Iterator[Path]:
-    """Yield a folder for results, whose content is moved into another one, made if missing, at the end.
+    """Yield a folder for results, whose content is moved into another one at the end.
 
-    An exception or interrupt within the context leaves nothing behind, and earlier results as they were. All
-    names of `own` that may be there of an earlier run and are not written anew are removed.
+    An exception or interrupt within the context leaves nothing behind, and earlier results as they were.
+
+    Args:
+        folder: Where the results go; made if it does not exist.
+        own: Names of all results that may be there of an earlier run; those not written anew are removed.
+
+    Raises:
+        ConfigurationError: If the folder cannot be written into.
     """
     with _writing(f"into '{one_line(folder)}'"):
         folder.mkdir(parents=True, exist_ok=True)

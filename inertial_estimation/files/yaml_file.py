@@ -130,7 +130,11 @@ def _refused(place: Any, why: str) -> ConstructorError:
 
 
 def packaged_files(folder: str) -> dict[str, Path]:
-    """Return the YAML files of a folder that comes with the package (``config/maps``), by name."""
+    """Return the YAML files of a folder that comes with the package, by name.
+
+    Args:
+        folder: Its path in the sources, and in the share folder of an installation (``config/maps``).
+    """
     package = Path(__file__).resolve().parents[1]
     shares = [prefix / "share" / package.name for prefix in (Path(get_path("data")), *package.parents)]
     roots = [package.parent, *shares]

@@ -179,7 +179,10 @@ def flat_feet_task(
 def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
     """Write the offsets that are identifiable as parameters ``joint_offsets`` of all nodes.
 
-    Known offsets [rad], on top of which they came, stay: the file replaces where they came from.
+    Args:
+        path: File to write.
+        report: The calibration.
+        known: Offsets it came on top of, by joint [rad]; they stay, the file replaces where they came from.
     """
     written = dict(known or {})
     for j in report.written:

@@ -220,7 +220,12 @@ def write_identification(
 ) -> list[Path]:
     """Write the files; the URDF and the friction only where there is a result for them.
 
-    The source (recordings, options) is for the reader of the JSON.
+    Args:
+        folder: Where to.
+        run: The identification.
+        config: The parameters it was found with.
+        robot: The robot.
+        source: Where it came from (recordings, options), for the reader of the JSON.
     """
     sigma = {p.name: p.sigma for p in run.result.parameters}
     found = {name: rounded(value, sigma[name]) for name, value in run.result.friction.items()}
@@ -239,7 +244,13 @@ def friction_parameters(
 ) -> dict[str, Any] | None:
     """Return the parameters ``nominal_friction`` of the nodes: identified values override known ones.
 
-    There are none, None, where there is no friction; a term without any value is left out.
+    Args:
+        identified: Values by ``joint/term``.
+        config: Parameters of the identification; its known friction is kept for joints without a result.
+        robot: The robot, for the order of the joints.
+
+    Returns:
+        Names and values, None where there is no friction; a term without any value is left out.
     """
     values = {**config.robot.nominal_friction.by_name(robot), **identified}
     if not values:

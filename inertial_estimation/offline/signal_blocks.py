@@ -91,7 +91,10 @@ class BlockStream:
         return [f"{name}: {text}" for name, one in streams for text in one.notes]
 
     def blocks(self, progress: Callable[[float], None] | None = None) -> Iterator[SignalBlock]:
-        """Yield the blocks; progress is called now and then with the seconds of the recording done.
+        """Yield the blocks.
+
+        Args:
+            progress: Called now and then with the seconds of the recording done.
 
         Raises:
             RecordingError: If there are no usable joint states, or no time at which all inputs are there.

@@ -148,7 +148,13 @@ FIGURES: dict[str, Callable[[Diagnosis], Iterator[Panel]]] = {
 
 
 def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, Any]) -> Path:
-    """Write the page of a diagnosis; its source has ``bag`` and ``config``."""
+    """Write the page.
+
+    Args:
+        path: File to write.
+        diagnosis: What was found.
+        source: Where it came from: ``bag`` and ``config``.
+    """
     findings = diagnosis.findings
     failed, sections = severest_first(findings), list[Section]()
     if failed:

@@ -45,10 +45,13 @@ Parts = Iterator[str | Table | Notes | Figure | Section]
 
 
 def write_identification_report(path: Path, run: IdentificationRun, source: Mapping[str, Any]) -> Path:
-    """Write the page of an identification.
+    """Write the page.
 
-    The source has ``robot``, ``bags``, ``validation_bags``, ``split_s``, ``config`` and ``settings`` (values
-    by parameter name).
+    Args:
+        path: File to write.
+        run: What was found.
+        source: Where it came from: ``robot``, ``bags``, ``validation_bags``, ``split_s``, ``config`` and
+            ``settings`` (values by parameter name).
     """
     title = f"Identification of {source.get('robot') or 'a robot'}"
     against = result_diagnostics(run.report)

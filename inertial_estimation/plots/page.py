@@ -86,7 +86,12 @@ class Page:
 
 
 def write_page(path: Path, page: Page) -> Path:
-    """Write a page."""
+    """Write a page.
+
+    Args:
+        path: File to write.
+        page: What it says.
+    """
     environment = Environment(
         loader=PackageLoader("inertial_estimation.plots"),
         autoescape=True,
@@ -134,7 +139,12 @@ def with_sigma(value: float, sigma: float | None) -> str:
 
 
 def sources(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> Section:
-    """Return where results come from: files with their hashes, command, version, machine, parameters."""
+    """Return where results come from: files with their hashes, command, version, machine.
+
+    Args:
+        provenance: Of the results.
+        settings: Parameters in effect by name.
+    """
     version, urdf, machine = (provenance[name] for name in ("version", "urdf", "machine"))
     commit = f", commit {version['commit'][:12]}" if "commit" in version else ""
     changes = " with changes" if version.get("modified") else ""

@@ -16,9 +16,16 @@ POINTS = 0.75  # of a pixel of `STYLES`
 
 
 def write_png(path: Path, title: str, panels: Sequence[Panel], *, columns: int = 1) -> Path:
-    """Draw one or more panels, row by row; those with the same abscissa share its limits.
+    """Draw panels; those with the same abscissa share its limits, and a label is explained once.
 
-    A label is explained once.
+    Args:
+        path: File to write.
+        title: Title of the figure.
+        panels: What it shows, row by row, at least one.
+        columns: Columns of panels.
+
+    Returns:
+        The path.
     """
     figure_of_panels(title, panels, columns=columns).savefig(path, dpi=130)
     return path

@@ -30,7 +30,11 @@ TIME_LABEL = "time since the start of the recording [s]"
 
 
 def replay_figures(results: ReplayResults) -> list[Figure]:
-    """Return the figures for which there are estimates."""
+    """Return the figures for which there are estimates.
+
+    Args:
+        results: Tables and metrics of the replay.
+    """
     found = []
     if BASE_FILE in results.tables:
         found += [figure_of_tilt(results), figure_of_base(results)]
@@ -205,7 +209,12 @@ def _figure_of_triples(
 ) -> Figure:
     """Draw three quantities of each body as changes from their first values.
 
-    Columns are those of each quantity and of its standard deviation; the true values have shape (3,).
+    Args:
+        title: Title of the figure.
+        results: Tables and metrics of the replay.
+        columns: Columns of each quantity and of its standard deviation.
+        unit: Its unit.
+        true_of: Returns the three true values of a body, shape (3,).
     """
     drawn, left, scale = [], [], 1e3 if unit == "mm" else 1.0
     for link, table in results.links.items():
@@ -269,6 +278,10 @@ def figure_of_torques(series: TorqueSeries, time: TimeAxis) -> Figure:
     """Draw rows as measured and as predicted; of rows that are no measured torque the residual alone.
 
     Of more than `MOST_ROWS` rows those with the largest innovations are drawn.
+
+    Args:
+        series: Rows of the measurement, low-passed without delay.
+        time: The time axis.
     """
     t, drawn = time.of(series.stamps_ns), []
     held = np.inf if time.hold_out_ns is None else time.hold_out_ns

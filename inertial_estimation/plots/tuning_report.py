@@ -32,7 +32,13 @@ from inertial_estimation.tuning.tuning import (
 
 
 def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance: Mapping[str, Any]) -> Path:
-    """Write the page of the results of some estimators, and of where they come from."""
+    """Write the page.
+
+    Args:
+        path: File to write.
+        results: Of the estimators.
+        provenance: Where they come from.
+    """
     names = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
     sections = [section for result in results for section in _sections(result)]
     tone = GOOD if any(result.changes for result in results) else CAUTION

@@ -75,10 +75,18 @@ def write_recording(
     overwrite: bool = False,
     further_files: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a recording as a rosbag2 folder, whole or not at all; as `new_bag`.
+    """Write a recording as a rosbag2 folder, whole or not at all; errors are those of `new_bag`.
 
-    Frames are the ``frame_id`` of the headers by topic, empty where not given; further files are texts to
-    write into the folder, by name.
+    Args:
+        recording: What to write.
+        path: Folder to make.
+        storage: ``mcap`` or ``sqlite3``.
+        frames: ``frame_id`` of the headers by topic; empty where not given.
+        overwrite: Whether a rosbag2 folder at that place is replaced.
+        further_files: Texts of other files to write into the folder, by name.
+
+    Raises:
+        RecordingError: If a message type is not supported.
     """
     for topic, kind in recording.topics.items():
         if kind not in CONVERSIONS:
@@ -94,9 +102,14 @@ def write_recording(
 
 
 def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
-    """Check, before its contents are computed, that a rosbag2 folder can be written; return it.
+    """Check that a rosbag2 folder can be written, before its contents are computed.
 
-    Overwriting, an existing rosbag2 folder may be replaced; other files are never replaced.
+    Args:
+        path: Folder to make.
+        overwrite: Whether an existing rosbag2 folder may be replaced; other files are never replaced.
+
+    Returns:
+        The folder.
     """
     message_types()
     is_bag = (resolved_path(path) / "metadata.yaml").is_file()
@@ -110,6 +123,10 @@ def empty_message(typestore: Any, message_type: str) -> Any:
     """Return a message of rosbags with every number zero and every text and sequence empty.
 
     Its classes have no defaults, unlike those of rclpy; in the layout of ROS 1 zeros are such a message.
+
+    Args:
+        typestore: Types of rosbags.
+        message_type: Type of the message, ``package/msg/Name``.
     """
     known = typestore.get_msgdef(message_type)
     message, _size = known.deserialize_ros1(bytearray(LARGEST_EMPTY), 0, known.cls, typestore)

@@ -98,7 +98,16 @@ def link_markers(
 
     They are an ellipsoid of two standard deviations at the centre of mass, a text with the mass, and a sphere
     of the payload's mass (orange: heavier than nominal, blue: lighter) at the payload's centre of mass, where
-    the payload is more than two standard deviations. The index of the link is part of the marker ids.
+    the payload is more than two standard deviations.
+
+    Args:
+        new: Makes empty messages.
+        number: Index of the link, which is part of the marker ids.
+        stamp_ns: Stamp of the measurement [ns].
+        estimate: The estimate.
+        payload: Estimate minus nominal.
+        mass_sigma: Standard deviation of the mass [kg].
+        com_sigma: Standard deviations of the centre of mass along the axes of the link [m].
     """
     marker, com = partial(_marker, new, estimate.link, stamp_ns), estimate.com_L
     size = 2.0 * np.clip(SIGMAS_DRAWN * np.asarray(com_sigma), *COM_RADII)

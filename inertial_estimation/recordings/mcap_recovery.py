@@ -20,7 +20,11 @@ UNKNOWN_HASH = "RIHS01_" + 64 * "0"
 
 
 def recover(path: Path, folder: Path) -> tuple[Path, int]:
-    """Copy the whole messages of an mcap file into a new bag in an empty folder.
+    """Copy the whole messages of an mcap file into a new bag.
+
+    Args:
+        path: The file.
+        folder: An empty folder, in which the bag is made.
 
     Returns:
         The file of the new bag, and the number of records of which something cannot be read although the file

@@ -108,7 +108,11 @@ class BagFile:
         return self._open.enter_context(reader)
 
     def _recovered(self, error: Exception) -> Any:
-        """Open a copy of the whole messages, which are all where only their order was the matter."""
+        """Open a copy of the whole messages, which are all where only their order was the matter.
+
+        Raises:
+            RecordingError: If there are none, or the file is no mcap.
+        """
         cannot = f"'{self.path}' is truncated or damaged: {one_line(error)}"
         if self._repaired or self.path.suffix != ".mcap":
             remedy = {ROS1: "; 'rosbag reindex' may mend it", ".db3": "; 'sqlite3 FILE .recover' may mend it"}

@@ -22,7 +22,9 @@ FIELDS = ("position", "velocity", "acceleration")
 def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
     """Write a trajectory as CSV: time_from_start, then <joint>.position, .velocity, .acceleration.
 
-    Numbers are written so that they read back exactly.
+    Args:
+        path: File to write.
+        trajectory: Numbers are written so that they read back exactly.
     """
     header = [TIME, *(f"{name}.{field}" for name in trajectory.joint_names for field in FIELDS)]
     values = np.stack([trajectory.q, trajectory.v, trajectory.a], axis=2).reshape(len(trajectory.times_s), -1)
@@ -50,9 +52,13 @@ def read_trajectory_csv(path: str | Path) -> JointTrajectory:
 def write_trajectory_bag(
     path: str | Path, trajectory: JointTrajectory, *, stamp_ns: int = 0, overwrite: bool = False
 ) -> None:
-    """Write a trajectory as one message in a rosbag2 folder (mcap); as `new_bag`.
+    """Write a trajectory as one message in a rosbag2 folder (mcap); errors are those of `new_bag`.
 
-    A stamp of zero asks a controller to start at once.
+    Args:
+        path: Folder to make.
+        trajectory: The trajectory.
+        stamp_ns: Stamp of the message; zero asks a controller to start at once.
+        overwrite: Whether a rosbag2 folder at that place is replaced.
     """
     with new_bag(path, {TRAJECTORY_TOPIC: TRAJECTORY_TYPE}, overwrite=overwrite) as writer:
         message = writer.new(TRAJECTORY_TYPE)

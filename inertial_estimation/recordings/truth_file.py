@@ -60,7 +60,13 @@ def inertias_as_json(steps: Iterable[InertiaStep]) -> list[dict[str, Any]]:
 
 
 def read_truth(bag: Path) -> TrueInertias | None:
-    """Read the true inertias that were written with a bag, a folder or a file in it, or None.
+    """Read the true inertias that were written with a recording.
+
+    Args:
+        bag: Folder of the bag, or a file in it.
+
+    Returns:
+        The inertias; None if there is no such file, or it holds something else.
 
     Raises:
         RecordingError: If the file is damaged.

@@ -171,7 +171,10 @@ def tilt_errors(
 def true_tilt_errors(stamps_ns: NDArray[np.int64], tilts_B: Array, reference: ReplayReference) -> Array:
     """Return the angle between estimated and true vertical, without any alignment [rad], shape (k,).
 
-    Orientations outside the estimates, which are as of `tilt_errors`, are left out.
+    Args:
+        stamps_ns: Stamps of the estimates, ascending [ns], shape (n,).
+        tilts_B: Estimated vertical in the base frame, shape (n, 3).
+        reference: True orientations; those outside the estimates are left out.
     """
     t_ref, within = _within(reference.samples, stamps_ns, reference.settle_ns)
     true_B = verticals(np.array([reference.samples[k].quaternion_xyzw for k in within.tolist()]))

@@ -209,8 +209,14 @@ def _load_change(stamp_ns: int, event: Health, time: TimeAxis) -> dict[str, Any]
 def _truth_metrics(truth: TrueInertias | None, run: ReplayRun, tilt: Array | None) -> dict[str, Any]:
     """Return the errors of the last estimates; what is not known or not estimated is left out.
 
-    They are ``tilt_error_deg``, and ``links`` and ``trunk`` with the true mass and the errors of mass and
-    centre of mass, also in standard deviations of the estimate.
+    Args:
+        truth: True inertias over the recording.
+        run: The replay.
+        tilt: Angles between estimated and true vertical [rad].
+
+    Returns:
+        ``tilt_error_deg``, and ``links`` and ``trunk`` with the true mass and the errors of mass and centre
+        of mass, also in standard deviations of the estimate.
     """
     found: dict[str, Any] = {}
     if tilt is not None and len(tilt):
@@ -249,11 +255,16 @@ def _errors(truth: TrueInertias | None, estimate: LinkInertia, sigmas: Array) ->
 def innovation_metrics(learning: Sequence[InertialEstimate]) -> dict[str, Any]:
     """Return the NIS seen and expected, and the noise that the innovations show over the stated one.
 
-    They are ``nis`` and ``noise`` of `metrics.json`, of the estimates while the filter learned; nothing if it
-    never did. With a correct noise model the NIS of m rows follows a chi-square distribution with m degrees
-    of freedom (Bar-Shalom, Li and Kirubarajan 2001, 5.4). The verdict is by the median, which single pushes
-    do not move: consistent within `NOISE_BAND`; overconfident, the standard deviations of the estimates are
-    too small; cautious, too large.
+    With a correct noise model the NIS of m rows follows a chi-square distribution with m degrees of freedom
+    (Bar-Shalom, Li and Kirubarajan 2001, 5.4). The verdict is by the median, which single pushes do not
+    move: consistent within `NOISE_BAND`; overconfident, the standard deviations of the estimates are too
+    small; cautious, too large.
+
+    Args:
+        learning: Estimates of the inertial filter while it learned, in order.
+
+    Returns:
+        ``nis`` and ``noise`` of `metrics.json`; nothing if the filter never learned.
     """
     measured = [estimate for estimate in learning if estimate.measured]
     if not measured:
@@ -285,9 +296,13 @@ def nis_sentence(nis: Mapping[str, Any]) -> str:
 def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]:
     """Return the loads put on (positive mass) or taken off (negative mass), in order.
 
-    For each that became certain it is the stamp at which it was first reported, the links that the data
-    hardly tell apart (the most probable first), and mass, position in the first link's frame and probability
-    when it was last seen.
+    Args:
+        estimates: Of the inertial filter, in order.
+
+    Returns:
+        For each that became certain the stamp at which it was first reported, the links that the data hardly
+        tell apart (the most probable first), and mass, position in the first link's frame and probability
+        when it was last seen.
     """
     return [
         {
@@ -306,9 +321,13 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
 def external_wrenches(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]:
     """Return the pushes, in order.
 
-    For each these are the stamps at which it was certain first and last, the links that the data hardly
-    distinguish (the most probable first), the medians of force, moment about the origin and point of attack
-    in the first link's frame (null where the data do not determine the point), and the probability.
+    Args:
+        estimates: Of the inertial filter, in order.
+
+    Returns:
+        For each the stamps at which it was certain first and last, the links that the data hardly distinguish
+        (the most probable first), the medians of force, moment about the origin and point of attack in the
+        first link's frame (null where the data do not determine the point), and the probability.
     """
     rows = []
     for episode in _episodes(estimates, Cause.PUSH):
@@ -371,7 +390,12 @@ def _percentiles_us(durations_ns: Sequence[float]) -> dict[str, float]:
 
 
 def implausible_metrics(metrics: Mapping[str, Any], nominal_mass: float) -> dict[str, str]:
-    """Return why metrics are implausible, by their names; the mass is the sum of the description's [kg]."""
+    """Return why metrics are implausible, by their names.
+
+    Args:
+        metrics: Metrics of a replay.
+        nominal_mass: Sum of the masses of the description [kg].
+    """
     found = {}
     mass, links = metrics.get("total_mass_kg"), metrics.get("links", {}).values()
     unsure = CERTAIN * sum(link["mass_sigma_kg"] for link in links)  # of masses that nothing has measured

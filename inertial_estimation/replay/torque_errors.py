@@ -106,7 +106,14 @@ def torque_error(
 ) -> float | None:
     """Return the relative torque error after the hold-out: by the model of an arm, or by innovations.
 
-    It is the norm of measured minus predicted over the norm of measured torques; None without torques.
+    Args:
+        run: The replay.
+        pipelines: What was replayed.
+        torques: Rows of the measurement.
+        hold_out_ns: Stamp from which on the filter no longer learned [ns].
+
+    Returns:
+        Norm of measured minus predicted over norm of measured torques; None without torques.
     """
     values, inertial = pipelines.inertial_values, pipelines.inertial
     if inertial is None:

@@ -34,7 +34,14 @@ class JointActuators:
     def __init__(
         self, robot: RobotModel, config: ActuatorConfig, step: float, known: NominalFriction
     ) -> None:
-        """Read the limits of the URDF; friction is known, the step that of the integration [s]."""
+        """Read the limits of the URDF.
+
+        Args:
+            robot: The robot.
+            config: Parameters.
+            step: Step of the integration [s].
+            known: Friction and rotor inertia of the robot.
+        """
         terms = ("viscous", "coulomb", "offset", "armature")
         self._viscous, self._coulomb, self._offset, self._rotor = (
             known.of_joints(term, robot) for term in terms

@@ -72,10 +72,15 @@ def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -
 
 
 def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
-    """Project forces of springs and dampers to the friction cone.
+    """Project forces to the friction cone.
 
-    Normal forces of touching points are at least zero, forces across at most mu times that [N]; the others
-    have none.
+    Args:
+        trial: Forces of the springs and dampers [N], shape (m, 3).
+        touching: Points that touch the ground; the others have zero force, shape (m,).
+        mu: Coulomb friction coefficient.
+
+    Returns:
+        Normal forces of at least zero, forces across of at most mu times that [N], shape (m, 3).
     """
     f_n = np.maximum(trial[:, 2], 0.0) * touching
     size = np.hypot(trial[:, 0], trial[:, 1])

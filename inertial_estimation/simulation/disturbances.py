@@ -180,7 +180,11 @@ YAML_KEYS = {"point_L": "at"}  # keys of arguments that have another name in YAM
 def parse_disturbance(text: str) -> Disturbance:
     """Read one disturbance from a YAML mapping.
 
-    For instance ``{kind: ball, link: trunk, mass: 10, at: [-0.5, 0.2, 0], start: 5}``.
+    Args:
+        text: For instance ``{kind: ball, link: trunk, mass: 10, at: [-0.5, 0.2, 0], start: 5}``.
+
+    Returns:
+        The disturbance.
 
     Raises:
         ConfigurationError: If the text is not YAML, the kind or a key is unknown, a value is missing or has

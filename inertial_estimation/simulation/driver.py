@@ -173,10 +173,14 @@ class SimulationDriver:
         self.commands.push(command, self.simulation.stamp_ns)
 
     def poll(self, wall: float) -> list[SensorReadings]:
-        """Execute one tick if it is due at a time of a steady clock [s]; return the readings of the sensors.
+        """Execute one tick if it is due.
 
-        There are none if no tick is due. When the motion diverges the simulation stands still until a reset,
-        and health gives the reason.
+        Args:
+            wall: Time of a steady clock [s].
+
+        Returns:
+            The readings of the sensors; empty if no tick is due. When the motion diverges the simulation
+            stands still until a reset, and health gives the reason.
         """
         period = self.wall_period
         if self._paused or self._failure or not self.pace.is_due(wall, period):

@@ -67,9 +67,13 @@ class RoughGround(Terrain):
 
 
 def ground_axes(normals: Array) -> Array:
-    """Return the rotations from the world into axes of the ground at points, by their upward unit normals.
+    """Return axes of the ground at points: two tangents, the first along x seen from above, then the normal.
 
-    The axes are two tangents, the first along x seen from above, then the normal.
+    Args:
+        normals: Unit normals that point upwards, shape (n, 3).
+
+    Returns:
+        Rotations from the world into these axes, shape (n, 3, 3).
     """
     nx, _ny, nz = normals.T
     level = np.hypot(nx, nz)

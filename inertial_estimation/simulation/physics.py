@@ -137,9 +137,12 @@ class RobotPhysics:
         return acceleration
 
     def accelerate(self) -> Array:
-        """Compute accelerations and joint torques under the last commanded torques; return as `rest`.
+        """Compute the current accelerations and joint torques under the last commanded torques.
 
         `data.qacc`, `data.cacc` and `tau_link` are then those of the state.
+
+        Returns:
+            Forces of the ground on the contact points [N], world axes, shape (n, 3).
         """
         force = self.ground.forces(self.data)
         driving = self._driving_force() + force.ravel() @ self.ground.jacobian
@@ -176,7 +179,15 @@ class RobotPhysics:
 
 
 def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
-    """Reset the robot to rest in a posture [rad], with the soles where the ground carries its weight."""
+    """Reset the robot to rest in a posture, with the soles where the ground carries its weight.
+
+    Args:
+        physics: The robot.
+        q: Joint positions in the robot's order [rad], shape (n_joints,).
+
+    Raises:
+        ModelError: If the ground cannot carry the robot in this posture.
+    """
     mujoco.mj_resetData(physics.model, physics.data)
     physics.actuators.release()
     physics.clear_pushes()

@@ -97,7 +97,11 @@ class TrueReadings:
         return physics.q, physics.v, physics.actuators.tau if self._at_motor else physics.tau_link
 
     def wrenches(self, forces_W: Array) -> dict[str, Array]:
-        """Return the wrench at each contact, in its wrench frame, by the forces on the contact points [N]."""
+        """Return the wrench at each contact, in its wrench frame [N, Nm], shape (6,).
+
+        Args:
+            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
+        """
         found = {}
         xmat = self._physics.data.xmat
         for name, where, body, R_BF, resultant in self._contacts:
@@ -145,7 +149,8 @@ class SensorSuite:
     def begin(self, forces_W: Array) -> None:
         """Measure the robot at rest, for readings that arrive before the first delayed measurement.
 
-        Forces of the ground on the contact points are in world axes [N], shape (n, 3).
+        Args:
+            forces_W: Forces of the ground on the contact points [N], shape (n, 3).
         """
         for delay, measure, queue in self._queues:
             for arrival in range(self.period, delay + 1, self.period):
@@ -154,7 +159,10 @@ class SensorSuite:
     def measure(self, step: int, instant: Callable[[], Array]) -> None:
         """Measure with the sensors that are due at a step since the beginning.
 
-        The instant computes the accelerations of the current state, and returns the forces as of `begin`.
+        Args:
+            step: Steps since the beginning.
+            instant: Computes the accelerations of the current state, and returns the forces of the ground on
+                the contact points [N], shape (n, 3).
         """
         for delay, measure, queue in self._queues:
             if (step + delay) % self.period == 0:

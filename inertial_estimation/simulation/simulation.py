@@ -190,7 +190,10 @@ class Simulation:
         return bool(low or self._physics.R_WB[2, 2] < math.cos(FALLEN_RAD))
 
     def apply(self, tau: Array) -> None:
-        """Hold these joint torques [Nm] until the next call; the first call releases the robot.
+        """Hold these joint torques until the next call; the first call releases the robot.
+
+        Args:
+            tau: Torques in the model's joint order [Nm], shape (n_joints,).
 
         Raises:
             MeasurementError: If the shape is wrong or a number is not finite.
@@ -207,14 +210,23 @@ class Simulation:
         self._physics.actuators.command(torques)
 
     def brake(self, damping: float) -> None:
-        """Brake all joints by -damping v [Nms/rad] until the next `apply`; the motors give no torque."""
+        """Brake all joints until the next `apply`: the motors give no torque, the brakes -damping v.
+
+        Args:
+            damping: Damping of the brakes [Nms/rad].
+        """
         self._physics.actuators.command(np.zeros(self.robot.n_joints))
         self._set_brake(damping)
 
     def advance(self, duration_ns: int) -> list[SensorReadings]:
-        """Advance by a multiple of the step [ns]; return the readings that arrive, in order.
+        """Advance in time.
 
-        The stamp at the end is included, that at the beginning is not.
+        Args:
+            duration_ns: A multiple of the step [ns].
+
+        Returns:
+            The readings that arrive during this time, in order; the stamp at the end is included, that at
+            the beginning is not.
 
         Raises:
             ConfigurationError: If the duration is no multiple of the step.

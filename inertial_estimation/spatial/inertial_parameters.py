@@ -27,21 +27,41 @@ PSEUDO_INERTIA_BASIS = np.round(linear_algebra.pinv(TO_PSEUDO_INERTIA).T, 12).re
 
 
 def pseudo_inertia(pi: Array) -> Array:
-    """Return J = [[Sigma, h], [h', m]], (..., 4, 4), of parameters in Pinocchio's order, (..., 10)."""
+    """Return J = [[Sigma, h], [h', m]] of a parameter vector.
+
+    Args:
+        pi: Parameters in Pinocchio's order, shape (..., 10).
+
+    Returns:
+        Pseudo-inertia, symmetric, shape (..., 4, 4).
+    """
     J: Array = (pi @ TO_PSEUDO_INERTIA).reshape(*pi.shape[:-1], 4, 4)
     return J
 
 
 def parameters_from_pseudo_inertia(J: Array) -> Array:
-    """Return the parameters of symmetric pseudo-inertias, the inverse of `pseudo_inertia`."""
+    """Return the parameter vector of a pseudo-inertia, the inverse of `pseudo_inertia`.
+
+    Args:
+        J: Symmetric, shape (..., 4, 4).
+
+    Returns:
+        Parameters in Pinocchio's order, shape (..., 10).
+    """
     pi: Array = np.tensordot(J, PSEUDO_INERTIA_BASIS, axes=([-2, -1], [1, 2]))
     return pi
 
 
 def transfer_matrix(T_AB: pin.SE3) -> Array:
-    """Return X, (10, 10), with pi_A = X pi_B: the same body's parameters about another frame.
+    """Return X with pi_A = X pi_B: the same body's parameters about another frame's origin and axes.
 
     The pseudo-inertia transforms by congruence, J_A = T J_B T', T the 4x4 pose of B in A.
+
+    Args:
+        T_AB: Pose of frame B in frame A.
+
+    Returns:
+        Matrix of the linear map, shape (10, 10).
     """
     T = T_AB.homogeneous
     X: Array = parameters_from_pseudo_inertia(T @ TO_PSEUDO_INERTIA.reshape(10, 4, 4) @ T.T).T
@@ -85,10 +105,13 @@ class InertialParameters:
 
     @classmethod
     def from_vector(cls, pi: Array) -> "InertialParameters":
-        """Build from parameters about the frame's origin in Pinocchio's order, shape (10,).
+        """Build from a parameter vector in Pinocchio's order.
 
-        A mass of zero (a difference of two bodies of equal mass) leaves the centre of mass undefined; it is
-        then set to the origin.
+        A mass of zero (a difference of two bodies of equal mass) leaves the centre of mass undefined;
+        it is then set to the origin.
+
+        Args:
+            pi: Parameters about the frame's origin, shape (10,).
         """
         m, h = float(pi[0]), pi[1:4]
         com = h / m if m != 0.0 else np.zeros(3)
@@ -108,7 +131,11 @@ class InertialParameters:
         return parameters_from_pseudo_inertia(J)
 
     def expressed_in(self, T_AF: pin.SE3) -> "InertialParameters":
-        """Return the same body in another frame A, in which F has the pose T_AF."""
+        """Return the same body in another frame.
+
+        Args:
+            T_AF: Pose of this value's frame F in the new frame A.
+        """
         R = T_AF.rotation
         return InertialParameters(self.mass, T_AF.act(self.com_F), R @ self.inertia_Fcm @ R.T)
 
@@ -179,7 +206,14 @@ COVARIANCE_NAMES = tuple(
 
 
 def upper_triangle(covariance: Array) -> Array:
-    """Return the upper triangle, (55,), row by row, in the order of `COVARIANCE_NAMES`, of a (10, 10)."""
+    """Return the upper triangle row by row, in the order of `COVARIANCE_NAMES`.
+
+    Args:
+        covariance: Symmetric, of parameters in Pinocchio's order, shape (10, 10).
+
+    Returns:
+        Shape (55,).
+    """
     upper: Array = covariance[_ROWS, _COLUMNS]
     return upper
 

@@ -43,7 +43,14 @@ def rms(values: Array) -> float:
 
 
 def triangular_factor(A: Array) -> Array:
-    """Return the triangular factor R, shape (min(m, n), n), of A = Q R, with R'R = A'A."""
+    """Return the triangular factor R of A = Q R, with R'R = A'A.
+
+    Args:
+        A: Matrix, shape (m, n).
+
+    Returns:
+        Upper triangular matrix, shape (min(m, n), n).
+    """
     return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
 
 
@@ -53,10 +60,17 @@ def square_factor(factor: Array) -> Array:
 
 
 def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
-    """Return U, s (largest first) and V' of A = U diag(s) V'; U and V are square where matrices are full.
+    """Return the singular value decomposition A = U diag(s) V'.
+
+    Args:
+        A: Shape (..., m, n).
+        full_matrices: Whether U and V are square; otherwise they have min(m, n) columns.
+
+    Returns:
+        U, s (largest first) and V'.
 
     Raises:
-        NumericalError: If the decomposition fails, as in the functions below.
+        NumericalError: If the decomposition fails.
     """
     try:
         U, s, Vt = np.linalg.svd(A, full_matrices=full_matrices)
@@ -68,9 +82,17 @@ def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
 
 
 def lstsq(A: Array, b: Array) -> Array:
-    """Return the x of least norm among those of least ||A x - b||, shape (n,) or (n, k).
+    """Return the x of least norm among those of least ||A x - b||.
 
-    Singular values below eps max(m, n) times the largest count as zero.
+    Args:
+        A: Shape (m, n). Singular values below eps max(m, n) times the largest count as zero.
+        b: Shape (m,) or (m, k).
+
+    Returns:
+        Shape (n,) or (n, k).
+
+    Raises:
+        NumericalError: If the decomposition of A fails.
     """
     U, s, Vt = _range(A, EPSILON * max(A.shape))
     x: Array = Vt.T @ ((U.T @ b).T / s).T
@@ -78,14 +100,29 @@ def lstsq(A: Array, b: Array) -> Array:
 
 
 def pinv(A: Array, rcond: float = 1e-15) -> Array:
-    """Return the pseudo-inverse; singular values of a share of the largest, or less, count as zero."""
+    """Return the pseudo-inverse, shape (n, m).
+
+    Args:
+        A: Shape (m, n).
+        rcond: Singular values of this share of the largest, or less, count as zero.
+
+    Raises:
+        NumericalError: If the decomposition of A fails.
+    """
     U, s, Vt = _range(A, rcond)
     inverse: Array = (Vt.T / s) @ U.T
     return inverse
 
 
 def null_space(A: Array) -> Array:
-    """Return an orthonormal basis of the x of A x = 0, shape (n, n - rank); the rank is that of `lstsq`."""
+    """Return an orthonormal basis of the x of A x = 0, shape (n, n - rank).
+
+    Args:
+        A: Shape (m, n). Singular values below eps max(m, n) times the largest count as zero.
+
+    Raises:
+        NumericalError: If the decomposition of A fails.
+    """
     _U, s, Vt = svd(A)
     rank = int((s > EPSILON * max(A.shape) * s.max(initial=0.0)).sum())
     basis: Array = Vt[rank:].T

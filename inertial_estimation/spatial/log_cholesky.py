@@ -27,9 +27,14 @@ _COLUMNS = np.array([3, 0, 1, 2, 1, 2, 2, 3, 3, 3])
 
 
 def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Array:
-    """Return g(theta), the parameters in Pinocchio's order of coordinates, shape (10,) or (n, 10).
+    """Return g(theta), the parameter vectors of coordinates.
 
-    The convention, here and below, is "rucker" or "foster".
+    Args:
+        theta: Coordinates, shape (10,) or (n, 10).
+        convention: "rucker" or "foster".
+
+    Returns:
+        Parameters in Pinocchio's order, of theta's shape.
     """
     u, _slope = _entries(theta.reshape(-1, 10))
     pi: Array = _by_entries(u, convention) @ u[:, :, None]
@@ -37,11 +42,18 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
 
 
 def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[Array, Array]:
-    """Return g(theta), (n, 10), and G = dg/dtheta, (n, 10, 10), of n bodies, both in closed form.
+    """Return g(theta) and G = dg/dtheta, both in closed form.
 
     The parameters are linear in J and J is quadratic in the ten entries u of U: pi_a = u' Q_a u, Q_a
     symmetric and constant, so dpi_a = 2 u' Q_a du. Every entry depends on one coordinate in addition to
     alpha, which scales them all: dU/dalpha = U, hence dpi/dalpha = 2 pi.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+        convention: "rucker" or "foster".
+
+    Returns:
+        Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
     u, slope = _entries(theta)
     uQ = _by_entries(u, convention)
@@ -53,6 +65,13 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
 
 def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array:
     """Return the coordinates of a consistent body, the inverse of `parameters_from_log_cholesky`.
+
+    Args:
+        pi: Parameters in Pinocchio's order, shape (10,).
+        convention: "rucker" or "foster".
+
+    Returns:
+        Coordinates, shape (10,).
 
     Raises:
         InconsistentInertiaError: If the pseudo-inertia is not positive definite.

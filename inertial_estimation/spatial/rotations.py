@@ -33,7 +33,12 @@ def matrix(values: Any) -> Matrix:
 
 @inlined
 def vector_of(row: Sequence[float] | Any, first: int) -> Vector:
-    """Return three consecutive numbers of a row from an index on."""
+    """Return three consecutive numbers of a row.
+
+    Args:
+        row: Numbers.
+        first: Index of the first one.
+    """
     return row[first], row[first + 1], row[first + 2]
 
 
@@ -52,7 +57,13 @@ def block_of(table: Any, row: int, column: int) -> Matrix:
 
 @inlined
 def store(row: Any, first: int, a: Vector) -> None:
-    """Write a vector to three consecutive numbers of a row from an index on."""
+    """Write a vector to three consecutive numbers of a row.
+
+    Args:
+        row: Numbers.
+        first: Index of the first one.
+        a: The vector.
+    """
     row[first], row[first + 1], row[first + 2] = a
 
 
@@ -201,11 +212,18 @@ def left_jacobian_so3(phi: Array) -> Array:
 
 @inlined
 def with_vertical(first: Vector, third: Vector, up: Vector) -> Matrix:
-    """Turn a rotation, of which two rows are given, by the smallest angle such that its third row is up.
+    """Turn a rotation by the smallest angle such that its third row becomes a given direction.
 
     With R = R_WB and up = R_WB^T e_z this keeps the yaw of R and makes the tilt exact: among all rotations
-    with that tilt the result is the nearest to R, which is TRIAD's (B V-B). Its rows are orthonormal to
-    round-off even if those of R were slightly off.
+    with that tilt the result is the nearest to R, which is TRIAD's (B V-B).
+
+    Args:
+        first: First row of the rotation.
+        third: Its third row.
+        up: Unit vector, the desired third row.
+
+    Returns:
+        Rotation, its rows orthonormal to round-off even if those of R were slightly off.
     """
     scale = 1.0 + dot(third, up)
     if scale > OPPOSITE_TOLERANCE:  # first is orthogonal to third: the rotation third -> up moves it so

@@ -58,9 +58,14 @@ class IdealSensors:
         point_contacts: Sequence[str] = (),
         payloads: Sequence[LinkInertia] = (),
     ) -> None:
-        """Resolve the frames of a robot without payload and attach the payloads.
+        """Resolve the frames and attach the payloads.
 
-        Contacts carry a floating base; some of them, which are points, transmit no torque.
+        Args:
+            robot: The robot without payload.
+            imu: The IMU; None for a robot without one.
+            contact_frames: Frames of the contacts that carry a floating base.
+            point_contacts: Those of them that transmit no torque.
+            payloads: Bodies rigidly attached to their links.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a frame does not exist, or a floating base has no
@@ -80,11 +85,15 @@ class IdealSensors:
         self._scale = np.array([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers]).ravel()
 
     def read(self, state: MotionState, pushes: Sequence[PointForce] = ()) -> IdealReadings:
-        """Return the readings of ideal sensors, with forces of the environment beside those of the contacts.
+        """Return the readings of ideal sensors.
 
         Joints and contacts together produce the generalised force M a + c. Its base rows determine the sum
         of the contact wrenches, which is distributed over the contacts with the least squared norm (moments
         are divided by `CONTACT_LEVER`). The joint torques are the joint rows minus J' of the wrenches.
+
+        Args:
+            state: Configuration, velocity and acceleration.
+            pushes: Forces of the environment in addition to those of the contacts.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If the contacts cannot carry the motion (two points).
@@ -148,7 +157,10 @@ class ClosedStance:
     ) -> None:
         """Place the robot in a posture with its feet on the ground at z = 0 below a level base.
 
-        The posture has joint positions by name [rad]; the others are zero.
+        Args:
+            robot: Model with a floating base.
+            contact_frames: Frame of each foot.
+            posture: Joint positions by name [rad]; the others are zero.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a name does not exist, or two legs share a joint.

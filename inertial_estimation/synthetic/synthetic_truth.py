@@ -82,7 +82,8 @@ class Truth:
     def disturbed(self, disturbances: Sequence[Attachment | Push]) -> "Truth":
         """Return it with loads and pushes, whose effect joints and contacts carry without giving way.
 
-        Their times count from the first sample [s].
+        Args:
+            disturbances: Loads and pushes; their times count from the first sample [s].
 
         Raises:
             ConfigurationError: If it has a payload already, or a push is in axes of its link.
@@ -209,7 +210,17 @@ def stance_truth(
 ) -> Truth:
     """Move base and arms of a standing robot, its feet exactly fixed to the ground.
 
-    Contacts are frames by the names of the contacts.
+    Args:
+        robot: Model with a floating base.
+        timing: When things happen.
+        rng: Source of the motion.
+        contacts: Frame of each contact by the contact's name.
+        imu: The IMU; None for none.
+        motion: How it moves.
+        payload: Attached at its time.
+
+    Returns:
+        The truth.
     """
     motion = StanceMotion() if motion is None else motion
     stance = ClosedStance(robot, list(contacts.values()), motion.posture)

@@ -206,9 +206,15 @@ class BaseTrack:
         T_BI: Array,
         R_reference: Array | None,
     ) -> None:
-        """Advance by one step of h seconds; T_BI is the pose of the IMU in the base at its end, see `move`.
+        """Advance by one step of h seconds; see `move`.
 
-        Of the reference, an orientation of the base, the yaw is taken; None integrates.
+        Args:
+            h: Duration of the step [s].
+            imu: Velocity and vertical of the IMU at its end.
+            mean: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
+            now: The same at the end, shape (6,).
+            T_BI: Pose of the IMU in the base at the end, shape (4, 4).
+            R_reference: Orientation whose yaw is taken; None integrates.
         """
         before = T_BI if self._mounted is None else self._mounted
         R_yaw = INTEGRATED if R_reference is None else R_reference
@@ -228,7 +234,12 @@ class BaseTrack:
         return _parts(numbers)
 
     def stand(self, points_B: Array, shares: Array) -> None:
-        """Let the contacts in use hold the position, each by its share of the weight."""
+        """Let the contacts in use hold the position.
+
+        Args:
+            points_B: Contact points in the base frame [m], shape (n, 3).
+            shares: Share of each in the weight, of sum one or zero, shape (n,).
+        """
         motion, carrying = self.motion, {k: share for k, share in enumerate(shares.tolist()) if share > 0.0}
         anchors = {k: anchor for k, anchor in self._anchors.items() if k in carrying}
         levers = points_B @ motion.R_WB.T
@@ -302,7 +313,14 @@ class BaseEstimator:
     def __init__(
         self, config: TiltPipelineConfig, setup: RobotSetup, urdf: str, sources: Mapping[str, ContactSource]
     ) -> None:
-        """Build the parts; the URDF has the radius of round feet."""
+        """Build the parts.
+
+        Args:
+            config: All parameters.
+            setup: The robot, its contacts and its IMU.
+            urdf: Text of its URDF, for the radius of round feet.
+            sources: Where each contact's force comes from.
+        """
         self.config, self.feet = config, FeetSensing(setup, sources, config.robot.inputs.timeout)
         self.track, self.readings = BaseTrack(), ImuReadings()
         radius = config.contact.radius

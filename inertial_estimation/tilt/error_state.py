@@ -253,6 +253,10 @@ def tilt_covariance(P: Table, factor: float) -> Matrix:
 
     It is A + factor (P_aa - A) with A = P_ac P_cc^-1 P_ca, what the offset of the accelerometer explains: its
     covariance does not follow from noise.
+
+    Args:
+        P: Covariance of all errors, shape (12, 12).
+        factor: Variance of the noise over the stated one.
     """
     P_ac = block_of(P, 3, 9)
     of_offset = product(product(P_ac, inverse(block_of(P, 9, 9), LEAST_VARIANCE)), transposed(P_ac))

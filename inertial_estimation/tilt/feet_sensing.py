@@ -66,7 +66,13 @@ class ContactShares:
     """
 
     def __init__(self, setup: RobotSetup, sources: Mapping[str, ContactSource], timeout: float) -> None:
-        """Begin without a reading; a planner's wish is old beyond an age of the timeout [s]."""
+        """Begin without a reading.
+
+        Args:
+            setup: The robot.
+            sources: Where each contact's force comes from.
+            timeout: Age beyond which a planner's wish is old [s].
+        """
         self.names, self._sources = setup.contact_names, dict(sources)
         self._weight, self._timeout = STANDARD_GRAVITY * setup.robot.total_mass, timeout
         self.reset()
@@ -153,7 +159,12 @@ class TorqueForces:
     """
 
     def __init__(self, setup: RobotSetup, longest: float) -> None:
-        """Prepare the model of the limbs; beyond the longest time between joint states [s] it begins anew."""
+        """Prepare the model of the limbs.
+
+        Args:
+            setup: Robot and contacts.
+            longest: Time between joint states beyond which the observer begins anew [s].
+        """
         robot = setup.robot
         self._joints = np.array(robot.joints_to(*(contact.frame for contact in setup.contacts)), dtype=int)
         names = robot.joint_names
@@ -209,7 +220,13 @@ class FeetSensing:
     """
 
     def __init__(self, setup: RobotSetup, sources: Mapping[str, ContactSource], timeout: float) -> None:
-        """Build the parts; beyond an age of the timeout [s] an input is lost."""
+        """Build the parts.
+
+        Args:
+            setup: The robot, its contacts and its IMU.
+            sources: Where each contact's force comes from.
+            timeout: Age beyond which an input is lost [s].
+        """
         self.view = ContactView(setup.robot, setup.contacts, setup.imu)
         self.shares = ContactShares(setup, sources, timeout)
         self._torques = TorqueForces(setup, timeout) if self.shares.by_torques else None
@@ -238,7 +255,8 @@ class FeetSensing:
         Args:
             sample: IMU reading and contact sensors, aligned.
             h: Duration of the step [s].
-            joints: As of `BaseEstimator.step`.
+            joints: Positions, velocities and, where needed, torques, in the model's order; None where
+                missing.
             inputs: The inputs, for the axes of wrenches.
             up_I: The vertical in the IMU frame, shape (3,).
             looks: Whether the contacts are needed.
@@ -277,6 +295,10 @@ def foot_radius(setup: RobotSetup, urdf: str) -> float:
     """Return the mean radius of the collision spheres centred at the contact frames [m]; zero without any.
 
     A contact frame on the surface of a foot, or on a flat one, has no such sphere.
+
+    Args:
+        setup: The robot and its contacts.
+        urdf: Text of its URDF.
     """
     spheres = _spheres(urdf)
     radii = [_radius(setup.robot, contact.frame, spheres) for contact in setup.contacts]

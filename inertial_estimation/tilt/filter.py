@@ -121,7 +121,12 @@ class TiltFilter(TiltObserver):
     interval = CONTACT_INTERVAL
 
     def __init__(self, config: FilterConfig, radius: float = 0.0) -> None:
-        """Begin with the alignment of the start; contact points lie a radius below their frames [m]."""
+        """Begin with the alignment of the start.
+
+        Args:
+            config: Parameters.
+            radius: Of round feet: the contact points lie so far below the contact frames [m].
+        """
         self.config, self._radius = config, radius
         self.reset()
 

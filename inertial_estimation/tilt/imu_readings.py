@@ -136,9 +136,13 @@ class ImuReadings:
         self.seen = ImuStatistics(0.0, np.zeros(3), 0.0, 0.0, 0.0, False, np.zeros(3))
 
     def add(self, h: float, reading: Array) -> Array:
-        """Take a reading h seconds after the one before; return the mean over that step, shape (6,).
+        """Take a reading; return the mean over the step before it, shape (6,).
 
         A reading far from the one before is replaced by that one; a second one as far is believed.
+
+        Args:
+            h: Time since the one before [s].
+            reading: Specific force then angular rate [m/s^2, rad/s], shape (6,).
         """
         last = self.now
         if last is None:
@@ -160,7 +164,11 @@ class ImuReadings:
         self._largest, self._near = change, float(change.min()) ** 2
 
     def look(self, bias: Array) -> ImuStatistics:
-        """Return the statistics with a bias of the gyroscope [rad/s] removed, and begin a new block."""
+        """Return the statistics, and begin a new block.
+
+        Args:
+            bias: Of the gyroscope [rad/s], shape (3,).
+        """
         rows, time, n, mean, memory = np.array(self._rows), self._time, self._new, np.empty(6), self._memory
         self._rows, self._time, self._new = self._rows[-KEPT:], 0.0, 0
         take_block(rows, n, time, mean, memory)

@@ -39,14 +39,25 @@ class InitialAlignment:
         self._right = np.zeros((2, 3))
 
     def propagate(self, h: float, rate: Array, force: Array) -> None:
-        """Take mean angular rate, bias removed [rad/s], and specific force [m/s^2] over a step [s]."""
+        """Take the mean readings over a step.
+
+        Args:
+            h: Duration of the step [s].
+            rate: Angular rate, bias removed [rad/s], shape (3,).
+            force: Specific force [m/s^2], shape (3,).
+        """
         middle = self._R @ exp_so3(0.5 * h * rate)
         self._F = self._F + h * (middle @ force)
         self._R = self._R @ exp_so3(h * rate)
         self.time += h
 
     def add_velocity(self, interval: float, velocity: Array) -> None:
-        """Take the mean velocity that contacts show over an interval [s] until now, present frame [m/s]."""
+        """Take the mean velocity that contacts show over the last interval.
+
+        Args:
+            interval: Its length [s].
+            velocity: In the present frame [m/s], shape (3,).
+        """
         t = self.time - 0.5 * interval
         row = np.array([1.0, -t]) / CONTACT_SIGMA
         value = (self._R @ velocity - self._F * (t / max(self.time, 1e-9))) / CONTACT_SIGMA

@@ -152,7 +152,13 @@ class TiltObserver(ABC):
 
     @abstractmethod
     def step(self, h: float, reading: Array, look: Look | None) -> None:
-        """Advance by h seconds: mean specific force and angular rate, and what is seen at the end."""
+        """Advance by one step.
+
+        Args:
+            h: Its duration [s].
+            reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
+            look: What is seen at its end; None within an interval.
+        """
 
     @abstractmethod
     def inflate_bias(self) -> None:

@@ -35,7 +35,13 @@ WIDE = np.radians(3.0)  # standard deviation of a tilt that a controller should 
 
 
 def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: str) -> Health:
-    """Return the state of the estimator, with the missing inputs and what failed steps have to say."""
+    """Return the state of the estimator.
+
+    Args:
+        estimator: The estimator.
+        missing: Inputs that never arrived or are lost.
+        failed: What failed steps have to say; empty: none did.
+    """
     observer = estimator.observer
     found, level = [failed] if failed else [], HealthLevel.WARN if failed else HealthLevel.OK
     if observer.without_gravity:
@@ -110,7 +116,11 @@ class TiltPipeline(TakesReadings):
     """
 
     def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
-        """Build the model from the text of a URDF and check every name.
+        """Build the model and check every name.
+
+        Args:
+            config: All parameters.
+            urdf: Text of the URDF.
 
         Raises:
             ConfigurationError: If the robot has no floating base or no IMU, or a parameter does not fit it.
@@ -158,14 +168,22 @@ class TiltPipeline(TakesReadings):
         self.inputs.push(YAW_REFERENCE, sample)
 
     def tick(self, now_ns: int) -> list[BaseEstimate]:
-        """Process all readings that have arrived; return an estimate per completed step, in order.
+        """Process all readings that have arrived.
 
-        The caller's time on the clock of the stamps [ns] is used only to withhold what is old.
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns]; used only to withhold what is old.
+
+        Returns:
+            One estimate per completed step, in order.
         """
         return self._stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
-        """Report the health of every input and of the estimator."""
+        """Report the health of every input and of the estimator.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+        """
         aligner, failed = self.inputs.aligner, self._stepper.health_note(now_ns)
         missing = aligner.missing(now_ns) or list(aligner.late())
         checked = [] if self.checks is None else [self.checks.health()]
@@ -187,7 +205,11 @@ class TiltPipeline(TakesReadings):
         self.estimator.reset()
 
     def set_parameter(self, name: str, value: object) -> None:
-        """Change one parameter, by its dotted name, while running.
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
 
         Raises:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.

@@ -128,7 +128,12 @@ class TwoStageObserver(TiltObserver):
     residual, since_bias_step, contact_noise = np.zeros(3), math.inf, CONTACT_NOISE
 
     def __init__(self, config: TwoStageConfig, radius: float = 0.0) -> None:
-        """Begin with the alignment of the start; the radius is that of round feet [m]."""
+        """Begin with the alignment of the start.
+
+        Args:
+            config: Gains.
+            radius: Of round feet [m].
+        """
         self.config, self._radius = config, radius
         self.reset()
 

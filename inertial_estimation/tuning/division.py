@@ -44,7 +44,15 @@ class Division:
         return np.where((number >= 0) & (number < count), number, -1)
 
     def means(self, stamps_ns: NDArray[np.int64], values: Array) -> Array:
-        """Return the mean of the known values in each block, (parts * blocks,); NaN of too few."""
+        """Return the mean of values in each block; values that are NaN do not count.
+
+        Args:
+            stamps_ns: Stamps [ns], shape (n,).
+            values: Shape (n,).
+
+        Returns:
+            Shape (parts * blocks,); NaN where a block has too few values.
+        """
         count = self.parts * self.blocks
         number = self.blocks_at(stamps_ns)
         known = np.isfinite(values) & (number >= 0)
@@ -74,10 +82,14 @@ class Comparison:
 
 
 def compared(first: Array, second: Array) -> Comparison:
-    """Compare scores of the same blocks, NaN where a block has none.
+    """Compare scores of the same blocks.
 
     Blocks are taken as correlated with their neighbours alone: the variance of the mean is that of a block
     and twice the covariance of neighbours, where it is positive, over the number of blocks.
+
+    Args:
+        first: Scores, shape (n,); NaN where a block has none.
+        second: Scores, shape (n,).
     """
     d = first - second
     d = d[np.isfinite(d)]

@@ -44,7 +44,14 @@ class RecordedRun:
         remappings: Mapping[str, str] | None = None,
         start_s: float = 0.0,
     ) -> None:
-        """Read the messages after a time from the start [s]; the URDF and topics may be other ones.
+        """Read the messages.
+
+        Args:
+            recording: The recording.
+            config: The parameter files.
+            urdf: Where the robot description comes from, in place of the parameter ``urdf``.
+            remappings: New topic by old one.
+            start_s: Where to begin, after the start of the recording [s].
 
         Raises:
             RecordingError: If a topic is missing, of the wrong type or without a message.
@@ -83,7 +90,12 @@ class RecordedRun:
         return other
 
     def pipelines(self, overrides: Overrides = (), *, only: Sequence[str] = ()) -> Pipelines:
-        """Build the pipelines of some nodes, or of all that have a section, with other parameters."""
+        """Build the pipelines.
+
+        Args:
+            overrides: Parameters that differ from those of the files.
+            only: Nodes to build; empty: all that have a section.
+        """
         return build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
 
     def topics(self, pipelines: Pipelines) -> RecordedTopics:
@@ -106,8 +118,12 @@ class RecordedRun:
     ) -> Iterator[tuple[int, StepOutcome]]:
         """Replay the recording, and yield what the inertial filter makes of it while it is replayed.
 
-        It is the stamp [ns] of every measurement and the outcome of its update; adapting, the filter may
-        scale the stated noise.
+        Args:
+            overrides: Parameters that differ from those of the files.
+            adapting: Whether the filter may scale the stated noise.
+
+        Yields:
+            Stamp [ns] of every measurement, and the outcome of its update.
         """
         pipelines = self.pipelines(overrides)
         inertial = pipelines.inertial

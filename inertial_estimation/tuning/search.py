@@ -41,7 +41,14 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
 def searched(
     variations: Sequence[Variation], count: int, seed: int, run: Callable[[Sequence[Values]], Sequence[Trial]]
 ) -> list[Trial]:
-    """Run a number of trials, the values in effect first, as far as they are in range."""
+    """Run a number of trials, the values in effect first, as far as they are in range.
+
+    Args:
+        variations: The parameters.
+        count: Number of trials.
+        seed: Of the sequence.
+        run: Runs trials with some values.
+    """
     sequence, done = qmc.Halton(len(variations), seed=seed), list[Trial]()
     centre, reach = np.full(len(variations), 0.5), 0.5
     while len(done) < count:

@@ -66,7 +66,11 @@ class TiltTrials(Trials):
         return self.judged(*self.tilts(values, until_ns), until_ns)
 
     def tilts(self, gains: Values, until_ns: int) -> tuple[NDArray[np.int64], Array]:
-        """Run the observer with other gains; return stamps up to one [ns], and base-frame verticals."""
+        """Run the observer until a stamp [ns] with other gains.
+
+        Returns:
+            Stamps [ns], shape (n,), and verticals in the base frame, shape (n, 3), of its estimates.
+        """
         config = build_config(TiltPipelineConfig, {**self._parameters, **gains})
         observer = tilt_observer(config, self.radius)
         count = int(np.searchsorted(self._stamps_ns, until_ns, side="right"))
@@ -86,7 +90,13 @@ class TiltTrials(Trials):
     def judged(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:
         """Return the mean square error of each block [deg^2], shape (parts * blocks,).
 
-        Tilts are verticals in the base frame; of those after a stamp, and of blocks with too few, it is NaN.
+        Args:
+            stamps_ns: Stamps of the estimates [ns], shape (n,).
+            tilts_B: Estimated vertical in the base frame, shape (n, 3).
+            until_ns: Stamp after which nothing is compared [ns].
+
+        Returns:
+            NaN in blocks that have too few samples or are not compared.
         """
 
 
@@ -101,10 +111,14 @@ class Intervals(NamedTuple):
 
 
 def later_verticals(readings: Intervals, window_s: float = WINDOW_S) -> Array:
-    """Return the vertical in the IMU frame at the end of each interval, by a window of later readings [s].
+    """Return the vertical in the IMU frame at the end of each interval, by later readings alone.
 
-    These are unit vectors, shape (K, 3); NaN where the window ends after the readings or has too little
-    contact.
+    Args:
+        readings: Readings without a break.
+        window_s: Length of the window that determines the vertical [s].
+
+    Returns:
+        Unit vectors, shape (K, 3); NaN where the window ends after the readings or has too little contact.
     """
     ends = np.cumsum(readings.h)
     turned = _accumulated(readings)
@@ -182,7 +196,9 @@ class LaterReadings(TiltTrials):
 def verticals_of(steps: Sequence[ObserverStep], radius: float) -> tuple[NDArray[np.int64], Array]:
     """Return the verticals by later readings in the base frame, shape (n, 3), and their stamps [ns].
 
-    A step of no time begins anew; the radius is that of round feet [m].
+    Args:
+        steps: What the observer takes at every step; a step of no time begins anew.
+        radius: Of round feet [m].
     """
     stamps, verticals = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
     for a, b in pairwise([*(k for k, step in enumerate(steps) if step.h <= 0.0), len(steps)]):

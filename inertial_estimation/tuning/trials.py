@@ -47,7 +47,11 @@ class Trials(ABC):
 
     @abstractmethod
     def scores(self, values: Values, parts: int) -> Array:
-        """Score the estimator with other parameters on the first parts of the recording.
+        """Score the estimator with other parameters.
+
+        Args:
+            values: The parameters that differ, by dotted name.
+            parts: How many of the recording's parts are run, from the first one.
 
         Returns:
             Score of each block, small is good, shape (blocks,); NaN where a block has none.
@@ -85,7 +89,11 @@ def negative_log_likelihood(update: StepOutcome) -> float:
 
         -log[(1 - e) exp(-NIS/2) + e c^-m exp(-NIS/(2 c^2))] + (log det S + m log 2 pi) / 2
 
-    It is NaN for a measurement that was not compared.
+    Args:
+        update: Outcome of an update.
+
+    Returns:
+        NaN for a measurement that was not compared.
     """
     if update.decision in NO_INNOVATION or not math.isfinite(update.log_det):
         return math.nan

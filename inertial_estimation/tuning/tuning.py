@@ -102,9 +102,14 @@ def sensitivity(
 ) -> Sensitivity:
     """Vary one parameter about the tuned values.
 
-    One parameter may stand in for another one, as two noises of the same innovation do. The interval with the
-    others fixed is then too narrow, so that it is widened to the values of all trials that score as well
-    within noise.
+    One parameter may stand in for another one, as two noises of the same innovation do. The interval with
+    the others fixed is then too narrow, so that it is widened to the values of all trials that score as well.
+
+    Args:
+        problem: The estimator and its recordings.
+        variation: The parameter and its range.
+        changes: The tuned values.
+        equals: Values of the trials that score as well as the tuned ones within noise.
     """
     tuned = float(changes.get(variation.name, variation.shipped))
     grid = {variation.value_at(k / (POINTS - 1)) for k in range(POINTS)}
@@ -209,6 +214,12 @@ def concluded(
     Those that differ move to the best of their ranges, and all return where the held-out part, which no value
     was chosen by, is not better beyond noise.
 
+    Args:
+        objective: What was minimised.
+        problem: The estimator and its recordings.
+        variations: The parameters.
+        trials: The trials.
+
     Raises:
         MeasurementError: If no trial ran with any values.
     """
@@ -279,9 +290,16 @@ def tuned(
     settle_s: float,
     workers: Workers,
 ) -> TuningResult:
-    """Search for better values of one estimator, of some trials; the first seconds are not scored.
+    """Search for better values of one estimator.
 
-    The tilt is judged by the reference of each recording; where that has no samples, by later readings.
+    Args:
+        runs: The recordings.
+        references: By what the tilt is judged in each; without samples, by later readings.
+        variations: What is varied, of one node.
+        trials: Number of trials.
+        seed: Of the search.
+        settle_s: Time at the begin of a recording that is not scored [s].
+        workers: What runs the trials.
     """
     pairs = zip(runs, references, strict=True)
     over = [trials_over(run, reference, variations, settle_s) for run, reference in pairs]
@@ -309,7 +327,15 @@ def trials_over(
 
 
 def tuned_text(results: Sequence[TuningResult], source: str) -> str:
-    """Return a parameter file with what has changed, to be read after the robot's own, and its source."""
+    """Return the content of a parameter file with what has changed.
+
+    Args:
+        results: Of one or several estimators.
+        source: What it was tuned on, for the comment at the top.
+
+    Returns:
+        YAML text to be read after the robot's own file.
+    """
     lines = _comment(f"Written by `inertial-estimation tune` from {source}. Load it after the robot's file.")
     for result in results:
         objective = result.objective

@@ -51,9 +51,14 @@ PANELS = {  # entity below `SERIES` and title of each panel, from the top
 
 @contextmanager
 def rerun_file(path: Path, name: str) -> Iterator[rr.RecordingStream]:
-    """Yield a stream to a file, which grows, of a name; after an error or an interrupt there is none.
+    """Open a recording that is written to a file as it grows; after an error or an interrupt there is none.
 
-    An existing file is replaced.
+    Args:
+        path: The file; an existing one is replaced.
+        name: Name of the recording in the viewer.
+
+    Yields:
+        The stream to log to.
     """
     stream = rr.RecordingStream("inertial_estimation")
     stream.set_log_time_enabled(False)  # the only time line is that of the data
@@ -78,9 +83,16 @@ def write_view(
     errors: ReferenceErrors | None = None,
     truth: TrueInertias | None = None,
 ) -> None:
-    """Write the moments of a replay, with the tilt of a reference and true masses where there are any.
+    """Write the moments of a replay.
 
-    The origin is the stamp that is zero on the time line [ns].
+    Args:
+        path: The file.
+        robot: Model of the robot.
+        urdf: Text of its description.
+        origin_ns: Stamp that is zero on the time line [ns].
+        moments: The moments.
+        errors: Tilt of a reference, and errors; None where there is none.
+        truth: True masses; None where they are not known.
     """
     with rerun_file(path, robot.model.name) as stream:
         view = RobotView(stream, robot, urdf, origin_ns)
@@ -96,7 +108,14 @@ class RobotView:
     """Writes the robot, what is drawn at it, and the time series in the panels next to it."""
 
     def __init__(self, stream: rr.RecordingStream, robot: RobotModel, urdf: str, origin_ns: int) -> None:
-        """Log the shapes of the links, which do not change; the origin is as of `write_view`."""
+        """Log the shapes of the links, which do not change.
+
+        Args:
+            stream: The recording.
+            robot: Model of the robot.
+            urdf: Text of its description.
+            origin_ns: Stamp that is zero on the time line [ns].
+        """
         self._stream, self._robot, self._origin_ns = stream, robot, origin_ns
         self._series: dict[str, list[str]] = {}  # names of the curves of each panel
         self._places: Array = np.zeros((1, 3))  # of the base in the world [m], shape (n, 3)
@@ -132,8 +151,10 @@ class RobotView:
     def show_truth(self, stamps_ns: Stamps, up_B: Array, errors: Array) -> None:
         """Write the true tilt, which an aligned reference shows only afterwards.
 
-        These are n stamps, ascending [ns], true verticals in the base frame and angles from them to the
-        estimates [rad].
+        Args:
+            stamps_ns: Stamps, ascending [ns], shape (n,).
+            up_B: True vertical in the base frame, shape (n, 3).
+            errors: Angle between the estimated and the true vertical [rad], shape (n,).
         """
         self._draw_gravity("true", stamps_ns, up_B, TRUE)
         for name, angles in _roll_and_pitch(up_B).items():
@@ -143,9 +164,14 @@ class RobotView:
     def curve(
         self, panel: str, name: str, stamps_ns: Stamps, values: Any, *, colour: Colour | None = None
     ) -> None:
-        """Add a series to one of `PANELS`; values that are not finite are left out.
+        """Add a time series; values that are not finite are left out.
 
-        Without a colour of the line it is the next of the panel.
+        Args:
+            panel: One of `PANELS`.
+            name: Name of the series.
+            stamps_ns: Stamps [ns], shape (n,).
+            values: The values, shape (n,).
+            colour: Of the line; None: the next of the panel.
         """
         numbers = np.asarray(values, dtype=np.float64)
         known = np.isfinite(numbers)
@@ -304,8 +330,11 @@ class RobotView:
 def _eye(robot: RobotModel, places: Array) -> rrb.EyeControls3D:
     """Return where the robot is seen from: a distance that fits its size.
 
-    A base, at some places [m], that travels farther than its size is followed; the viewer then chooses the
-    distance itself.
+    A base that travels farther than its size is followed; the viewer then chooses the distance itself.
+
+    Args:
+        robot: The robot.
+        places: Of its base [m], shape (n, 3).
     """
     bodies = BodyPlacements(robot)
     reach = max(float(np.linalg.norm(bodies.frame_B(link)[1])) for link in robot.link_names)

@@ -25,10 +25,14 @@ POLYGONS = (
 def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
     """Return a URDF whose links have only shapes that exist, translucent.
 
-    Paths of meshes, searched in folders, become absolute; those of formats that Rerun does not read are
-    converted into the folder `scratch`. A link without a usable visual shape shows its collision shapes. A
-    link whose meshes are missing, and every link of a robot without any shape, gets bones: cylinders from its
+    Paths of meshes become absolute. A link without a usable visual shape shows its collision shapes. A link
+    whose meshes are missing, and every link of a robot without any shape, gets bones: cylinders from its
     origin to those of its child joints.
+
+    Args:
+        text: The URDF.
+        folders: Folders in which ``package://`` and relative paths are searched.
+        scratch: Folder for meshes of formats that Rerun does not read, which are converted.
     """
     root = parse_xml(text, "the robot description")
     meshes = cache(partial(_mesh_file, folders=folders, scratch=scratch))
@@ -67,9 +71,12 @@ def _usable(link: Element, meshes: Callable[[str], Path | None]) -> list[Element
 
 
 def _mesh_file(name: str, folders: Sequence[Path], scratch: Path) -> Path | None:
-    """Return the absolute path of a file that Rerun reads with the mesh of a name, or None.
+    """Return the absolute path of a file that Rerun reads with the mesh of a name; None if there is none.
 
-    The name is ``package://PACKAGE/FILE``, ``file://PATH`` or a path; folders are as of `shown_urdf`.
+    Args:
+        name: As in the description: ``package://PACKAGE/FILE``, ``file://PATH`` or a path.
+        folders: Folders in which ``package://`` and relative paths are searched.
+        scratch: Folder for converted files.
     """
     inside = name.partition("://")[2] if "://" in name else name
     candidates = [Path(inside), *(folder / inside for folder in folders)]

@@ -68,7 +68,7 @@ class CrawlPlan:
         self._on_line = centre + self._home @ np.array([[c, s], [-s, c]])
 
     def walk(self, places: Array, command: WalkCommand) -> None:
-        """Plan a walk, as far as every foot gets with its steps; places are those of `stand`."""
+        """Plan a walk from the places of the feet, as of `stand`, as far as every foot gets with its steps."""
         steps, n = command.steps, len(self._order)
         self._length = command.length
         reach = [
