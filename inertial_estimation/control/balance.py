@@ -78,11 +78,15 @@ class PressureSegment(NamedTuple):
 
 
 def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Array:
-    """Return the DCM at the beginning of a plan that begins now and ends at rest [m], shape (2,).
+    """Return the DCM at the beginning of a plan that ends at rest [m], shape (2,).
 
-    While p moves linearly from p0 to p1 within T, xi(t) = p(t) + p'/omega + (xi(0) - p0 - p'/omega) e^{omega
-    t}. It is unstable forwards and stable backwards: the plan ends at rest, xi(end) = p(end), and the
-    recursion runs back to now.
+    While p moves linearly from p0 to p1 within T, xi(t) = p(t) + p'/omega + (xi(0) - p0 - p'/omega)
+    e^{omega t}. It is unstable forwards and stable backwards: the plan ends at rest, xi(end) = p(end), and
+    the recursion runs back to now.
+
+    Args:
+        segments: The plan, from now on; at least one.
+        omega: Frequency of the pendulum [1/s].
     """
     xi = segments[-1].end
     for start, end, duration in reversed(segments):
@@ -141,7 +145,9 @@ def _chain(points: Iterable[Point]) -> list[Point]:
 def nearest_inside(hull: Sequence[Point], point: Point) -> Point:
     """Return the point of a convex polygon nearest to a point; the point itself if it is inside.
 
-    Its corners are counter-clockwise; a single one or two are a point or a segment.
+    Args:
+        hull: Corners, counter-clockwise; a single one or two are a point or a segment.
+        point: The point.
     """
     (x, y), outside, nearest, least = point, len(hull) < 3, hull[0], math.inf
     for (ax, ay), (bx, by) in zip(hull, (*hull[1:], hull[0]), strict=True):
@@ -168,15 +174,28 @@ def _edges(hull: Sequence[Point]) -> list[tuple[float, float, float]]:
 
 
 def edge_distance(feet: Sequence[Point], point: Point) -> float:
-    """Return how far a point lies within the polygon of three or more feet; negative outside [m]."""
+    """Return how far a point lies within the polygon of the feet; negative outside [m].
+
+    Args:
+        feet: Places of the feet that stand; at least three not in one line.
+        point: The point.
+    """
     return min(nx * point[0] + ny * point[1] - d for nx, ny, d in _edges(convex_hull(feet)))
 
 
 def nearest_within(polygons: Sequence[Sequence[Point]], margin: float, point: Point) -> Point | None:
-    """Return the point inside all polygons, a margin [m] from every edge, nearest to a point, or None.
+    """Return the point inside all polygons, a margin from every edge, that is nearest to a point.
 
     The least distance x to the half planes G x >= h follows from the residual r = E u - e of the non-negative
     least squares of E = [G'; h'] and the last unit vector e: x = -r_xy / r_z (Lawson and Hanson, 23.27).
+
+    Args:
+        polygons: Each the places of feet that stand.
+        margin: Distance from the edges [m].
+        point: The point; it is returned itself if it is inside.
+
+    Returns:
+        The nearest point; None if there is none inside.
     """
     edges = np.array([edge for feet in polygons for edge in _edges(convex_hull(feet))])
     G, h = edges[:, :2], edges[:, 2] + margin - edges[:, :2] @ point

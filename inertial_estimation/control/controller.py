@@ -135,7 +135,13 @@ class WholeBodyController:
     """
 
     def __init__(self, config: ControllerConfig, robot: RobotModel, frames: Sequence[ContactFrames]) -> None:
-        """Build model, contacts and program."""
+        """Build model, contacts and program.
+
+        Args:
+            config: All parameters.
+            robot: The robot.
+            frames: Its contacts.
+        """
         contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]
         rotors = config.robot.nominal_friction.of_joints("armature", robot)

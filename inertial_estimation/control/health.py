@@ -81,9 +81,13 @@ def controller_health(
 
 
 def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: bool) -> Health:
-    """Say which inertias are in force, and whether the controller computes with them.
+    """Say which inertias are in force.
 
-    From an age of the timeout [s] at the time now [ns] they have stopped.
+    Args:
+        intake: Takes the inertias.
+        timeout: Age from which they have stopped [s].
+        now_ns: Time now on the clock of the stamps [ns].
+        used: Whether the controller computes with them.
     """
     values = {"sets applied": str(intake.applied)}
     values |= {f"refused: {reason}": str(count) for reason, count in sorted(intake.refused.items())}

@@ -36,7 +36,12 @@ class InertiaIntake:
     """
 
     def __init__(self, nominal_masses: Mapping[str, float], total_mass: float) -> None:
-        """Begin with the nominal masses of the bodies of the expected links, and that of the robot [kg]."""
+        """Begin with the nominal inertias.
+
+        Args:
+            nominal_masses: Mass of the body of each expected link [kg].
+            total_mass: Mass of the robot [kg].
+        """
         self.links = tuple(nominal_masses)
         most = MOST_MASS * total_mass
         self._largest = {link: mass + most for link, mass in nominal_masses.items()}
@@ -82,7 +87,11 @@ class InertiaIntake:
                 self._refuse("link missing", "too many incomplete sets", now_ns)
 
     def pop(self) -> Mapping[str, LinkInertia] | None:
-        """Return the newest complete set by link, once, or None; older incomplete ones are refused."""
+        """Return the newest complete set, once; older incomplete ones are refused.
+
+        Returns:
+            Inertias by link; None if there is no new complete set.
+        """
         complete = [s for s, found in self._sets.items() if found and len(found) == len(self.links)]
         if not complete:
             return None
@@ -99,10 +108,12 @@ class InertiaIntake:
         return newest
 
     def to_come(self, stamp_ns: int, max_age: float, timeout: float) -> bool:
-        """Return whether inertias recent enough for a joint state of a stamp [ns] are still awaited.
+        """Return whether inertias recent enough for a joint state are still awaited.
 
-        At that stamp they may have an age of at most `max_age` [s], or any where it is 0; from an age of the
-        timeout [s] they have stopped.
+        Args:
+            stamp_ns: Stamp of the joint state [ns].
+            max_age: Largest age of the inertias at that stamp [s]; 0: any.
+            timeout: Age from which inertias have stopped [s].
         """
         return bool(max_age) and max_age < (stamp_ns - self._judged_ns) / NANOSECONDS <= timeout
 
@@ -162,7 +173,11 @@ class TorqueErrorIntake:
         self.refusal = ""
 
     def push(self, errors: Mapping[str, float]) -> None:
-        """Take errors by base row or joint, as read less those of the model [N, Nm]; others have none."""
+        """Take errors by row; rows that are not named have none.
+
+        Args:
+            errors: Force or torque as read less that of the model [N, Nm], by base row or joint.
+        """
         self.refusal = ""
         if any(name not in self._largest for name in errors):
             self.refusal = "unknown rows"

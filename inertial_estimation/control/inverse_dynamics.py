@@ -67,7 +67,13 @@ class Contact(NamedTuple):
 
 
 def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
-    """Build the contacts of a robot, with a coefficient of friction; points without rectangles of soles."""
+    """Build the contacts of a robot.
+
+    Args:
+        stance: Rectangles of the soles; without them every contact is a point.
+        names: Names of the contacts.
+        friction: Coefficient of friction of the ground.
+    """
     mu = friction / math.sqrt(2.0)  # the pyramid inside the cone
     pyramid = np.array([[-1.0, 0.0, mu], [1.0, 0.0, mu], [0.0, -1.0, mu], [0.0, 1.0, mu], [0.0, 0.0, 1.0]])
     contacts = []
@@ -133,7 +139,13 @@ class ProgramBuilder:
     """
 
     def __init__(self, contacts: Sequence[Contact], nv: int, tau_max: Array) -> None:
-        """Lay out unknowns and rows for nv velocities and the torque limits of the joints [Nm]."""
+        """Lay out unknowns and rows.
+
+        Args:
+            contacts: The contacts.
+            nv: Number of velocity coordinates.
+            tau_max: Torque limits of the joints [Nm], shape (n_joints,).
+        """
         self.contacts = tuple(contacts)
         ends = np.cumsum([nv, *(contact.dim for contact in contacts)]).tolist()
         self._places = [slice(*of_one) for of_one in pairwise(ends)]
@@ -158,7 +170,11 @@ class ProgramBuilder:
     ) -> QuadraticProgram:
         """Build the program at one instant.
 
-        Motions are those of the contacts in the axes of their forces, loads what each should carry.
+        Args:
+            state: Dynamics now.
+            tasks: What is wanted.
+            motions: Motion of each contact in the axes of its force.
+            loads: What each contact should carry.
         """
         (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[0]
         A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])

@@ -161,7 +161,11 @@ class ControllerPipeline(TakesReadings):
     """
 
     def __init__(self, config: ControllerConfig, urdf: str) -> None:
-        """Build the model from the text of a URDF and check every name.
+        """Build the model and check every name.
+
+        Args:
+            config: All parameters.
+            urdf: Text of the URDF.
 
         Raises:
             ConfigurationError: If a list has the wrong length, or a floating base has no contact.
@@ -221,11 +225,19 @@ class ControllerPipeline(TakesReadings):
             self.controller.references.refuse(str(error))
 
     def push_hold(self, held: bool) -> None:
-        """Ask to stand on all feet after the swing under way, or to go on with what is left of the walk."""
+        """Ask to stand on all feet, or to go on.
+
+        Args:
+            held: True: the swing under way ends, then it stands; what is left of the walk is kept. False: it
+                goes on with it.
+        """
         self.controller.gait.held = held
 
     def tick(self, now_ns: int) -> list[TorqueCommand]:
-        """Answer the joint states whose base state has arrived; the time now only decides what is stale.
+        """Answer the joint states whose base state has arrived.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
 
         Returns:
             One command for each answered joint state, in order; none while a required input is lost. While
@@ -244,7 +256,11 @@ class ControllerPipeline(TakesReadings):
         return commands
 
     def health(self, now_ns: int) -> list[Health]:
-        """Say how inputs, inertias and controller are."""
+        """Say how inputs, inertias and controller are.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+        """
         aligner, controller, used = self.inputs.aligner, self.controller, self.config.inertias.applied
         values = {
             "references refused": str(controller.references.refused),
@@ -269,7 +285,11 @@ class ControllerPipeline(TakesReadings):
         self._start_over()
 
     def set_parameter(self, name: str, value: object) -> None:
-        """Change one parameter, by its dotted name, while running.
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
 
         Raises:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.

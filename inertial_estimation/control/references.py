@@ -60,9 +60,13 @@ class SmoothReference:
     def set_target(
         self, target: Array, rate: Array | float = 0.0, which: Indices | slice = slice(None)
     ) -> None:
-        """Set where some or all numbers are to go, and the rates at which the targets themselves move.
+        """Set where some or all numbers are to go.
 
-        A target that is not renewed within `GAP_S` stands still.
+        Args:
+            target: Shape (k,).
+            rate: Rate at which the target itself moves, shape (k,). A target that is not renewed within
+                `GAP_S` stands still.
+            which: Places of the numbers.
         """
         age, limit = self._age[which], self._max_acceleration
         change = np.clip((rate - self._target_rate[which]) / np.maximum(age, 1e-9), -limit, limit)
@@ -118,7 +122,14 @@ class References:
     """
 
     def __init__(self, robot: RobotModel, limits: JointLimits, home: Array, home_height: float) -> None:
-        """Begin without a request, and with the home posture: joints [rad] and height of the base [m]."""
+        """Begin without a request.
+
+        Args:
+            robot: The robot.
+            limits: Limits of its joints in the URDF.
+            home: Joint positions of the home posture [rad], shape (n_joints,).
+            home_height: Height of the base above the support in the home posture [m].
+        """
         self._robot, self._limits = robot, limits
         self._home, self.home_height = home, home_height
         self.reset()
@@ -135,8 +146,14 @@ class References:
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
         """Let the references start from where the robot is; what was asked stays asked.
 
-        Unless a height above the support is asked for, it stays that of the first start [m]; where that was
-        not the home posture (a robot found crouched or stretched), it is the height of the home posture.
+        Unless a height is asked for, it stays that of the first start; where that was not the home posture
+        (a robot found crouched or stretched), it is the height of the home posture.
+
+        Args:
+            q: Joint positions [rad], shape (n_joints,).
+            height: Height of the base above the support [m].
+            roll: Roll of the base [rad].
+            pitch: Pitch of the base [rad].
         """
         self._start(q, height, roll, pitch)
         if self._first_height is None:

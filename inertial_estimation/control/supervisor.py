@@ -75,7 +75,12 @@ class ControlSupervisor:
     """
 
     def __init__(self, config: ControllerConfig, controller: WholeBodyController) -> None:
-        """Derive limits and damping of the joints."""
+        """Derive limits and damping of the joints.
+
+        Args:
+            config: All parameters.
+            controller: The controller of the robot.
+        """
         self.controller = controller
         dynamics, self._tau_max = controller.dynamics, controller.tau_max
         robot, speed = dynamics.robot, dynamics.limits.velocity
@@ -99,7 +104,17 @@ class ControlSupervisor:
     def step(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None] = ()
     ) -> ControlResult:
-        """Return the torques for one state, as `WholeBodyController.step`, finite and within their limits."""
+        """Return the torques for one state of the robot.
+
+        Args:
+            h: Time since the last step [s]; 0 at the first.
+            base: Motion of a floating base; None for a fixed one.
+            joints: Joint state in the model's order.
+            forces: Measured normal force of each contact [N]; None where there is none.
+
+        Returns:
+            Torques that are finite and within their limits.
+        """
         self.counts.steps += 1
         if h > GAP_S:  # meanwhile the drives did what they do without commands
             self.counts.gaps += 1
@@ -112,9 +127,12 @@ class ControlSupervisor:
         return result
 
     def refuse(self, stamp_ns: int, text: str, v: Array) -> ControlResult:
-        """Return torques that damp the joints, as a reading was impossible: when [ns], which, and why.
+        """Return torques that damp the joints, as a reading was impossible.
 
-        The velocities of the joints are given as far as they are known [rad/s], shape (n_joints,).
+        Args:
+            stamp_ns: Time of the reading [ns].
+            text: The input and what is wrong with it.
+            v: Velocities of the joints as far as they are known [rad/s], shape (n_joints,).
         """
         joints = JointSample(stamp_ns, np.zeros(len(v)), v)
         self.counts.steps += 1

@@ -72,7 +72,12 @@ def orientation_task(
 ) -> Task:
     """Return the task that turns the base to R_ref = Rz(yaw) Ry(pitch) Rx(roll).
 
-    Rate [rad/s] and acceleration [rad/s^2] are those of roll and pitch, shape (2,) each.
+    Args:
+        state: Dynamics now.
+        angles: Wanted roll, pitch and yaw [rad].
+        rate: Rates of roll and pitch [rad/s], shape (2,).
+        acceleration: Their derivatives [rad/s^2], shape (2,).
+        stiffness: Of the task [1/s^2].
     """
     R, yaw = rotation_from_roll_pitch_yaw(*angles), angles[2]
     axes = np.array([R[:, 0], (-math.sin(yaw), math.cos(yaw), 0.0)])  # of roll and pitch
@@ -91,7 +96,13 @@ def rest_task(motion: MotionRows) -> Task:
 
 
 def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:
-    """Return the task that moves a foot through the air; the orientation of a point foot is free."""
+    """Return the task that moves a foot through the air.
+
+    Args:
+        foot: The foot now.
+        wanted: Where it should be.
+        turn: Whether its orientation is controlled too; a point foot's is not.
+    """
     error = wanted.p_BF_W - foot.p_BF_W
     if not turn:
         reference = Reference(error, wanted.velocity, wanted.acceleration)

@@ -133,10 +133,16 @@ DRAWN = [TWO_STAGE, TWO_STAGE_PAPER, *OTHERS]  # in the figure: more colours can
 
 
 def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) -> Array:
-    """Run one of `ESTIMATORS` with the anchor at the centre of pressure and no bias estimated.
+    """Run one estimator over the record, with the anchor at the centre of pressure and no bias estimated.
 
-    It takes measured specific forces [m/s^2] and angular rates [rad/s], and returns the vertical in the IMU
-    frame, shape (n, 3) each.
+    Args:
+        name: One of `ESTIMATORS`.
+        record: Joints, wrenches and the true tilt at the beginning.
+        force_I: Measured specific force [m/s^2], shape (n, 3).
+        rate_I: Measured angular velocity [rad/s], shape (n, 3).
+
+    Returns:
+        The vertical in the IMU frame, shape (n, 3).
     """
     begin = exp_so3(np.array([INITIAL_ERROR, 0.0, 0.0])) @ record.tilt_I[0]
     gains, from_zero, _compared = ESTIMATORS[name]
@@ -234,7 +240,14 @@ def tilt_error(estimated: Array, true: Array) -> Array:
 
 
 def settling_time(time: Array, error: Array, threshold: float, until: float) -> float:
-    """Return when the error goes below the threshold for the last time; NaN where it is above at the end."""
+    """Return when the error goes below the threshold for the last time; NaN where it is above at the end.
+
+    Args:
+        time: [s], shape (n,).
+        error: Shape (n,).
+        threshold: In the unit of the error.
+        until: End of the evaluated time [s].
+    """
     before = time < until
     above = np.flatnonzero(error[before] > threshold)
     if len(above) == 0:

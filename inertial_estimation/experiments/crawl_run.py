@@ -210,9 +210,13 @@ def outcomes(runs: Sequence[CrawlRun]) -> dict[str, Array]:
 def trunk_panels(
     c: Mapping[str, Array], estimates: Mapping[str, tuple[str, str]], spans: Sequence[Span], seed: int
 ) -> list[Panel]:
-    """Return centre of mass and mass of the trunk over time, with shaded spans.
+    """Return centre of mass and mass of the trunk over time.
 
-    Estimates are, by label, the name of their columns ("hat", "used") and their style.
+    Args:
+        c: Columns of a run.
+        estimates: By label, which columns they are in ("hat", "used"), and their style.
+        spans: Shaded times.
+        seed: Of the run.
     """
     t, com = c["time"], list[tuple[object, ...]]()
     for i, axis in enumerate("xy"):

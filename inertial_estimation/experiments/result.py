@@ -184,9 +184,12 @@ def metric_rows(
     trials: Sequence[Mapping[tuple[str, str], float]],
     rules: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> list[TableRow]:
-    """Return the rows of what trials measured, by quantity and unit, mostly as their mean over the trials.
+    """Return the rows of what trials measured, as their mean over the trials where no rule says otherwise.
 
-    The name begins the quantities; rules are, by quantity, arguments of `row` for each row of it.
+    Args:
+        name: Begins the quantities.
+        trials: By quantity and unit, what each trial measured.
+        rules: By quantity, arguments of `row` for each row of it.
     """
     return [
         row(

@@ -115,7 +115,16 @@ def _one_seed(quick: bool, seed: int) -> SeedResult:
 def identified(
     rows: DesignRows, motion: EvaluatedMotion, held_out: States, noise: float, delay_s: float, rng: Generator
 ) -> Identified:
-    """Identify all base parameters from torques with noise [Nm], later than the positions by a delay [s]."""
+    """Identify all base parameters from torques with noise, late by a delay.
+
+    Args:
+        rows: Rows of the robot.
+        motion: What it does; its precision gives the expected standard deviations.
+        held_out: States of another motion.
+        noise: Standard deviation of the torques [Nm].
+        delay_s: How much later than the positions they are [s].
+        rng: Source of the noise.
+    """
     base = rows.base
     truth = base.coupling @ linear_algebra.lstsq(rows.parameters.E, rows.parameters.nominal)
     A = rows.rows(*motion.states)[:, :, base.columns]

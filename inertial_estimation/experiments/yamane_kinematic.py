@@ -64,7 +64,15 @@ class FlatFeetData(NamedTuple):
 def flat_feet_data(
     robot: RobotModel, frames: tuple[str, str], rng: Generator, *, duration_s: float, step_s: float
 ) -> FlatFeetData:
-    """Move TALOS slowly over its soles: eight sequences, each with its own stance, height and torso."""
+    """Move TALOS slowly over its feet: eight sequences, each with its own stance, height and torso motion.
+
+    Args:
+        robot: TALOS.
+        frames: Frames of the two soles.
+        rng: Source of stances and motions.
+        duration_s: Length of all sequences together.
+        step_s: Time between frames.
+    """
     times = step_s * np.arange(round(duration_s / step_s / FULL.sequences), dtype=np.float64)
     sequences: list[list[tuple[Array, Array]]] = []
     for _attempt in range(21 * FULL.sequences):
@@ -147,9 +155,13 @@ class KinematicTrial(NamedTuple):
 
 
 def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: float) -> float:
-    """Return 1/2 (L_k + C_k) of (2) and (5), the mean over the samples of a problem [m^2].
+    """Return 1/2 (L_k + C_k) of (2) and (5), the mean over the samples [m^2].
 
-    Local are base orientation and height of each sample, distance is d of the three points [m].
+    Args:
+        problem: Problem on the samples to judge.
+        x: Common unknowns.
+        local: Base orientation and height of each sample.
+        distance: d of the three points [m].
     """
     heights = problem.heights(x, local)
     total = float((heights**2).mean())

@@ -149,7 +149,12 @@ class Identifier:
         self._typical = typical_deviations(self.parameters, config.mass_deviation)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False, validation: bool = False) -> None:
-        """Add a segment of data, without the load that is identified, or to judge the fit, if it is so.
+        """Add a segment of data.
+
+        Args:
+            block: The signals.
+            unloaded: Whether the robot does not carry the load that is identified.
+            validation: Whether the data are not fitted, but judge the fit.
 
         Raises:
             ConfigurationError: If data without a load are given, but no load is identified.

@@ -222,7 +222,12 @@ class RowModel:
         return RowTiming.of_step(self._smoothing, step_s, self._effort_window)
 
     def rows(self, block: SignalBlock, *, unloaded: bool = False) -> Iterator[RowBlock]:
-        """Yield the rows of a segment, a bounded number at once; unloaded: without the load to identify."""
+        """Yield the rows of a segment, a bounded number at once.
+
+        Args:
+            block: The segment.
+            unloaded: Whether the robot does not carry the load that is among the unknowns.
+        """
         self.check(block)
         timing = self.timing(block.step_s)
         states = self._states(block, timing)

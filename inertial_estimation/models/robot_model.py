@@ -267,8 +267,7 @@ def with_marked_links(model: pin.Model) -> pin.Model:
 def matching(patterns: Sequence[str], names: Sequence[str], what: str, where: str = "") -> list[int]:
     """Return the positions of the names that match any shell pattern, increasing.
 
-    What is a name is no pattern, also where it has brackets. The last two arguments, kind of the names and
-    origin of the patterns, are for the message.
+    What is a name is no pattern, also where it has brackets. Kind of the names and origin of the patterns are for the message.
 
     Raises:
         ConfigurationError: If a pattern matches none; the message lists those that exist.

@@ -98,9 +98,11 @@ class BipedGait(Gait):
         return yaw_of(state.frames[foot].R_WF) - self.turns[foot]
 
     def landing(self, swing: int, left: int) -> Array:
-        """Return where a foot, 0 left, 1 right, lands, in the heading frame of the standing one [m], (3,).
+        """Return where a foot lands, in the heading frame of the foot that stands [m], shape (3,).
 
-        The last of the steps that are left, this one included, closes the feet.
+        Args:
+            swing: The foot in the air: 0 left, 1 right.
+            left: Steps left, this one included; the last one closes the feet.
         """
         return np.array([self.length if left > 1 else 0.0, self.width if swing == 0 else -self.width, 0.0])
 

@@ -245,10 +245,14 @@ class _Swing(_Phase):
     def __init__(
         self, gait: CrawlGait, path: SwingPath, landing: Array, caught_for: float | None = None
     ) -> None:
-        """Begin a swing along a path, to a place in the ground frame [m].
+        """Begin a swing.
 
-        Where `caught_for` is given, the foot is put down where it is, since the robot tips over, and this is
-        the time for which it has felt the ground [s].
+        Args:
+            gait: The crawl.
+            path: Path of the foot in the ground frame.
+            landing: Where it lands in the ground frame [m], shape (3,).
+            caught_for: None: a step. Else the foot is put down where it is, since the robot tips over, and
+                this is the time for which it has felt the ground [s].
         """
         super().__init__(gait)
         self.swing: int = gait.plan.foot

@@ -16,11 +16,15 @@ LEAST_MARGIN = 1e-3  # of a place that is inside a polygon by more than round-of
 def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: float) -> Point:
     """Return where the centre of mass should rest, as near as possible to a preferred place.
 
-    The feet that stand span a polygon (a triangle for a quadruped), given for the coming swing and those
-    after it. A robot at rest does not tip over while its centre of mass is above it; a margin off every edge
-    [m] is left for what is not known. The place is inside all polygons if there is one, else inside the first
-    ones: those of the swings to come first. A polygon too narrow for the margin has it halved until there is
-    a place; of feet in a line it is their middle.
+    The feet that stand span a polygon (a triangle for a quadruped). A robot at rest does not tip over while
+    its centre of mass is above it; a margin off every edge is left for what is not known. The place is inside
+    all polygons if there is one, else inside the first ones: those of the swings to come first. A polygon
+    too narrow for the margin has it halved until there is a place; of feet in a line it is their middle.
+
+    Args:
+        polygons: Feet that stand in the coming swing, and in the swings after it.
+        preferred: The place to be near to.
+        margin: Distance from the edges [m].
     """
     if margin < LEAST_MARGIN:
         x, y = np.mean(polygons[0], axis=0).tolist()
@@ -36,7 +40,9 @@ def foot_sequence(home: Array) -> list[int]:
     """Return the order in which the feet step: those of the left from the rear to the front, then the right.
 
     Two swings of one side share a region for the centre of mass, and a rear foot goes before the front one.
-    The places of the feet have x forwards, y to the left [m], shape (n, 2 or 3).
+
+    Args:
+        home: Places of the feet, x forwards, y to the left [m], shape (n, 2 or 3).
     """
     middle = float(home[:, 1].mean())
     return sorted(range(len(home)), key=lambda i: (home[i, 1] < middle, home[i, 0]))
@@ -58,7 +64,11 @@ class CrawlPlan:
         self._forward, self.heading, self._length, self._aim = np.zeros(2), 0.0, 0.0, 0.0
 
     def stand(self, places: Array) -> None:
-        """Lay the line through the feet as they are, in the ground frame [m], shape (n, 2 or 3)."""
+        """Lay the line through the feet as they are.
+
+        Args:
+            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
+        """
         centre = places[:, :2].mean(axis=0)
         if not self._order:
             self._home, self._order = places[:, :2] - centre, foot_sequence(places)
@@ -68,7 +78,12 @@ class CrawlPlan:
         self._on_line = centre + self._home @ np.array([[c, s], [-s, c]])
 
     def walk(self, places: Array, command: WalkCommand) -> None:
-        """Plan a walk from the places of the feet, as of `stand`, as far as every foot gets with its steps."""
+        """Plan a walk, as far as every foot gets with its steps.
+
+        Args:
+            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
+            command: Number and length of the swings.
+        """
         steps, n = command.steps, len(self._order)
         self._length = command.length
         reach = [
@@ -87,7 +102,12 @@ class CrawlPlan:
         return self._order[swings % len(self._order)]
 
     def landing(self, places: Array, foot: int) -> Array:
-        """Return where a foot lands in its coming swing, on the ground frame [m], shape (2,); as `walk`."""
+        """Return where a foot lands in its coming swing, on the ground frame [m], shape (2,).
+
+        Args:
+            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
+            foot: The foot.
+        """
         done, longest = self._advance(places, foot), abs(self._length)
         stride = max(-longest, min(longest, self._aim - done))
         place: Array = self._on_line[foot] + (done + stride) * self._forward
@@ -144,13 +164,25 @@ class BodyMotion:
         self._time += h
 
     def move_to(self, goal: Sequence[float] | Array, acceleration: float) -> None:
-        """Lay a path from the reference of now to a goal [m], with a largest acceleration [m/s^2]."""
+        """Lay a path from the reference of now.
+
+        Args:
+            goal: Where the centre of mass is to rest [m], shape (2,).
+            acceleration: Largest acceleration on the way [m/s^2].
+        """
         self._lay(*self.reference(), goal, acceleration)
 
     def follow(self, place: Array, velocity: Array, h: float, acceleration: float) -> bool:
-        """Take the measured place [m] and velocity [m/s] of the centre of mass, after a time [s].
+        """Take the measured centre of mass; a first one, or one that has leapt, is followed from there.
 
-        A first one, or one that has leapt, is followed from there: then it returns that the path begins anew.
+        Args:
+            place: Its place [m], shape (2,).
+            velocity: Its velocity [m/s], shape (2,).
+            h: Time since the last call [s].
+            acceleration: Largest acceleration on the way [m/s^2].
+
+        Returns:
+            Whether the path begins anew.
         """
         before, self._place = self._place, place
         if before is not None and float(np.abs(place - before - h * velocity).max()) < LEAP_M:

@@ -161,10 +161,10 @@ class SwingPath(NamedTuple):
     touchdown_speed: float  # downward speed at touchdown, kept until the ground is there [m/s]
 
     def reference(self, t: float, landing: Array, yaw: float, origin: Array) -> FootReference:
-        """Return where the foot should be at a time since lift-off [s]; after the duration it goes on down.
+        """Return where the foot should be.
 
         Args:
-            t: The time.
+            t: Time since lift-off [s]; after the duration the foot goes on down.
             landing: Where it lands, in the frame of the path [m], shape (3,).
             yaw: Heading of this frame [rad].
             origin: Its origin relative to the base origin, world axes [m], shape (3,).

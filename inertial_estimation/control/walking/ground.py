@@ -69,9 +69,11 @@ class WalkingGround:
     """
 
     def __init__(self, centres: Sequence[Array], yaw: float) -> None:
-        """Take the feet where they are; the ground frame lies below the base, in its heading [rad].
+        """Take the feet where they are; the ground frame lies below the base.
 
-        Here and below places of feet are relative to the base origin, world axes [m], shape (3,) each.
+        Args:
+            centres: Feet relative to the base origin, world axes [m], shape (3,) each.
+            yaw: Heading of the base [rad].
         """
         frame = GroundFrame.at(yaw, np.zeros(3))
         self.places = np.array([frame.to_ground(centre) for centre in centres])
@@ -89,7 +91,12 @@ class WalkingGround:
         self._since_landing += h
 
     def locate(self, centres: Sequence[Array], standing: Sequence[int]) -> GroundFrame:
-        """Return the pose of the ground frame that fits the feet best, two or more of which stand."""
+        """Return the pose of the ground frame that fits the standing feet best in least squares.
+
+        Args:
+            centres: Feet relative to the base origin, world axes [m], shape (3,) each.
+            standing: Indices of those on the ground; at least two.
+        """
         then, now = self.places[list(standing)], np.array([centres[i] for i in standing])
         then_mean, now_mean = then.mean(axis=0), now.mean(axis=0)
         frame = GroundFrame.at(turn_between(then - then_mean, now - now_mean), now_mean)
@@ -111,7 +118,13 @@ class WalkingGround:
         self.plane = self._fitted()
 
     def land(self, frame: GroundFrame, centre: Array, foot: int) -> None:
-        """Take the place of a foot that has landed; the plane moves to include it."""
+        """Take the place of a foot that has landed; the plane moves to include it.
+
+        Args:
+            frame: Pose of the ground frame.
+            centre: Its place relative to the base origin, world axes [m], shape (3,).
+            foot: Its index.
+        """
         self.places[foot] = frame.to_ground(centre)
         self._plane_before, self.plane = self.blended_plane(), self._fitted()
         self._since_landing = 0.0
@@ -124,6 +137,11 @@ class WalkingGround:
 
 
 def turn_between(then: Array, now: Array) -> float:
-    """Return the angle about z that turns points, relative to their mean, onto others best [rad]."""
+    """Return the angle about z that turns points onto others best in least squares [rad].
+
+    Args:
+        then: Points relative to their mean, shape (n, 2 or 3).
+        now: The points after the rotation.
+    """
     cross = float(then[:, 0] @ now[:, 1] - then[:, 1] @ now[:, 0])
     return math.atan2(cross, float(then[:, 0] @ now[:, 0] + then[:, 1] @ now[:, 1]))

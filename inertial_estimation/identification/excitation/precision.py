@@ -152,9 +152,13 @@ class Curve:
 
 
 def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.0) -> Precision:
-    """Compute the expected precision from the rows at states, each of which stands for some samples.
+    """Compute the expected precision from the rows at given states.
 
-    The noise is the standard deviation of each row [Nm].
+    Args:
+        rows: Computes the rows of a state.
+        states: The states.
+        noise: Standard deviation of each row [Nm].
+        repeat: How many samples each state stands for.
     """
     base, parameters = rows.base, rows.parameters
     A = rows.stacked(*states)
