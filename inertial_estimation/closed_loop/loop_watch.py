@@ -134,6 +134,10 @@ def try_robot(file: str, *, adaptation: bool = True) -> TrialRun:
     Args:
         file: The parameter file.
         adaptation: Whether it stands with the estimated inertias or with those of the URDF.
+
+    Raises:
+        ~inertial_estimation.errors.InertialEstimationError: If a node does not accept the file, or the
+            robot cannot stand in its stance.
     """
     loop = RobotLoop(file).build(adaptation=adaptation)
     simulation = loop.simulation
@@ -165,7 +169,11 @@ class LoopRecording:
         loop.on_readings = self._take
 
     def recording(self) -> MemoryRecording:
-        """Return the readings recorded so far, in the order of arrival."""
+        """Return the readings recorded so far, in the order of arrival.
+
+        Raises:
+            ~inertial_estimation.errors.RecordingError: If there are no readings.
+        """
         return recorded(self._samples, "simulated recording")
 
     def _take(self, readings: SensorReadings) -> None:

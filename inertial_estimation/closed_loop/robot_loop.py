@@ -50,6 +50,10 @@ class RobotLoop:
             overrides: Values by node, then by dotted name, over the file's.
             noise: Imperfections of the sensors; None: those of the file and, where it says nothing of one,
                 the realistic ones of a large robot.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the file or a parameter is wrong.
+            ~inertial_estimation.errors.ModelError: If there is no robot description.
         """
         names = [robot] if isinstance(robot, str) else robot
         file = load_configs(names)

@@ -111,6 +111,10 @@ class DemoRun(AbstractContextManager["DemoRun"]):
         """Take the messages that have arrived, and end the nodes when the run is over.
 
         It never waits for them: the queues of another run, which go on filling, hold a fraction of a second.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a node has ended, or the simulation did
+                not begin.
         """
         if self.over or self._processes is None:
             return

@@ -110,6 +110,7 @@ def _checked_rrd(path: Path | None) -> Path | None:
 
     Raises:
         MissingDependencyError: If the viewer's package is not installed.
+        ConfigurationError: If the file cannot be written.
     """
     if path is not None and importlib.util.find_spec("rerun") is None:
         needed = "--rrd needs the extra 'view': pip install 'inertial_estimation[view]'"

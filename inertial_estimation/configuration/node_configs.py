@@ -50,7 +50,11 @@ def all_parameters() -> frozenset[str]:
 
 
 def robot_config(file: ConfigFile) -> RobotConfig:
-    """Return the parameters of the robot, whichever node's section they are in."""
+    """Return the parameters of the robot, whichever node's section they are in.
+
+    Raises:
+        ConfigurationError: If a value is out of bounds, or a shared name is a parameter of no node.
+    """
     file.check_shared(all_parameters())
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
     return build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())

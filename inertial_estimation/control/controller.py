@@ -141,6 +141,9 @@ class WholeBodyController:
             config: All parameters.
             robot: The robot.
             frames: Its contacts.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a name or a size is wrong.
         """
         contacts = make_contacts(config.stance, [frame.name for frame in frames], config.contact.friction)
         contact_frames = [frame.frame for frame in frames]

@@ -73,6 +73,9 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
         stance: Rectangles of the soles; without them every contact is a point.
         names: Names of the contacts.
         friction: Coefficient of friction of the ground.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If a rectangle is wrong.
     """
     mu = friction / math.sqrt(2.0)  # the pyramid inside the cone
     pyramid = np.array([[-1.0, 0.0, mu], [1.0, 0.0, mu], [0.0, -1.0, mu], [0.0, 1.0, mu], [0.0, 0.0, 1.0]])

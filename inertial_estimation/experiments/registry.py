@@ -39,6 +39,7 @@ class Experiment:
         """Run it on `Trials` of these arguments.
 
         Raises:
+            ConfigurationError: If there is no seed.
             MissingDependencyError: If a package is not installed; says how to get it.
         """
         trials = Trials(seeds, quick=quick, workers=workers, progress=progress)

@@ -95,7 +95,11 @@ for _names, _construct in (
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
-    """Return the content of a YAML file, which should hold `what`; see `load_yaml`."""
+    """Return the content of a YAML file, which should hold `what`; see `load_yaml`.
+
+    Raises:
+        ConfigurationError: If it cannot be read, or `load_yaml` refuses it.
+    """
     return load_yaml(read_text(path, what), f"'{path}'")
 
 

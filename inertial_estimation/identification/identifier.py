@@ -64,7 +64,11 @@ class DataSet:
         self._q_range = np.full(n, np.inf), np.full(n, -np.inf)
 
     def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
-        """Take a segment of the robot with or without its load; samples that are not finite are left out."""
+        """Take a segment of the robot with or without its load; samples that are not finite are left out.
+
+        Raises:
+            ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
+        """
         self.unloaded |= unloaded
         self.shortest_s = self._model.timing(block.step_s).shortest_s
         self._model.check(block)

@@ -93,6 +93,8 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
     Raises:
         ConfigurationError: If a pattern matches no link or joint, mirrored links are no mirror images, or the
             name of the load is taken.
+        ~inertial_estimation.errors.ModelError: If there is no link of the load.
+        ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
     links, load = chosen_links(robot, config.links), config.payload
     if load and robot.link_body(load).joint_id not in [robot.link_body(link).joint_id for link in links]:
@@ -148,6 +150,7 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
     Patterns are names or shell patterns; none select all bodies that move.
 
     Raises:
+        ConfigurationError: If a pattern matches no link that moves.
         InconsistentInertiaError: If bodies have no mass; all are named.
     """
     links = robot.links_matching(patterns or ("*",), "'links'")

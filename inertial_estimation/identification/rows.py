@@ -126,7 +126,11 @@ class RowTiming:
 
     @classmethod
     def of_step(cls, smoothing: SmoothingConfig, step_s: float, effort_window: float) -> "RowTiming":
-        """Choose the grids."""
+        """Choose the grids.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
+        """
         signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
         kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
         strides = range(max(1, (2 * signals.half) // FEWEST_EVALUATIONS), 0, -1)
@@ -227,6 +231,9 @@ class RowModel:
         Args:
             block: The segment.
             unloaded: Whether the robot does not carry the load that is among the unknowns.
+
+        Raises:
+            MeasurementError: If the block lacks a signal, or has another shape than the model.
         """
         self.check(block)
         timing = self.timing(block.step_s)

@@ -53,7 +53,9 @@ class BodyReference:
         """Set up the reference of a link's body.
 
         Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
             ConfigurationError: If the link does not move.
+            ~inertial_estimation.errors.InconsistentInertiaError: If its nominal mass is not positive.
         """
         body = robot.link_body(link)
         if body.joint_id == 0:
@@ -182,7 +184,11 @@ class BodyPlacements:
         self.update(np.zeros(robot.n_joints))
 
     def update(self, q: Array) -> None:
-        """Place the bodies by joint positions in the model's order [rad or m], shape (n_joints,)."""
+        """Place the bodies.
+
+        Args:
+            q: Joint positions in the model's order [rad or m], shape (n_joints,).
+        """
         pin.forwardKinematics(self._robot.model, self._data, self._robot.configuration(q))
 
     @property
@@ -191,7 +197,11 @@ class BodyPlacements:
         return max(float(np.linalg.norm(T.translation)) for T in self._data.oMi)
 
     def frame_B(self, frame: str) -> tuple[Array, Array]:
-        """Return orientation and position [m] of a frame in the base, shapes (3, 3) and (3,)."""
+        """Return orientation and position [m] of a frame in the base, shapes (3, 3) and (3,).
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If it does not exist.
+        """
         placed = self._robot.model.frames[self._robot.frame_id(frame)]
         T_BF = self._data.oMi[placed.parentJoint] * placed.placement
         return T_BF.rotation, T_BF.translation
@@ -199,7 +209,11 @@ class BodyPlacements:
     def com_B(self, inertias: Iterable[LinkInertia] = ()) -> Array:
         """Return the centre of mass in the base frame [m], shape (3,); NaN for a robot without mass.
 
-        Inertias replace those of the description, each that of the whole body of its link.
+        Args:
+            inertias: Inertias that replace those of the description, each of the whole body of a link.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a link does not exist.
         """
         bodies = {
             j: (one.mass, one.lever) for j, one in enumerate(self._robot.model.inertias) if one.mass > 0.0

@@ -51,7 +51,11 @@ class CandidateColumns:
     """
 
     def __init__(self, robot: RobotModel, links: Sequence[str]) -> None:
-        """Prepare the model; no link is fixed to the world."""
+        """Prepare the model; no link is fixed to the world.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
+        """
         self.links = tuple(links)
         self._model = robot.model.copy()
         self._floating = robot.floating_base
@@ -96,8 +100,14 @@ class CandidateColumns:
     ) -> Array:
         """Return the columns of the first parameters of each body: mass, first and second moments.
 
-        Moments are about the nominal centre of mass, axes of the joint; shape (n, m, count). All other
-        arguments are those of `at`.
+        Moments are about the nominal centre of mass, axes of the joint; shape (n, m, count).
+
+        Args:
+            q: As of `at`.
+            v: As of `at`.
+            a: As of `at`.
+            rows: As of `at`.
+            count: Number of parameters of each body.
         """
         Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)  # of one row: a vector
         blocks = Y.reshape(self._model.nv, -1, 10)[rows][:, self._joints - 1]
@@ -113,9 +123,11 @@ class CandidateColumns:
         return still
 
     def load_in_link(self, index: int, amplitude: Array) -> tuple[float, Array]:
-        """Return mass [kg] and position in the link frame [m], shape (3,), of a load on the body of an index.
+        """Return mass [kg] and position in the link frame [m], shape (3,), of a load.
 
-        The amplitude is its mass, which is not zero, and first moment, as the columns count them, shape (4,).
+        Args:
+            index: Number of the body.
+            amplitude: Its mass and first moment, as the columns count them, shape (4,); the mass is not zero.
         """
         com_J = self._coms_J[index] + amplitude[1:] / amplitude[0]
         return float(amplitude[0]), np.array(self._T_JL[index].actInv(com_J))

@@ -48,6 +48,7 @@ class ChainKinematics:
             joints: Joints considered; None: those that move a frame relative to the reference.
 
         Raises:
+            ~inertial_estimation.errors.ModelError: If a name does not exist.
             ConfigurationError: If no joint moves a frame.
         """
         self.robot = robot
@@ -79,7 +80,15 @@ class ChainKinematics:
         return moved
 
     def poses(self, q: Array, offsets: Array) -> FramePoses:
-        """Return the poses at measured positions [rad or m], (K, n_joints), plus offsets of `joints`."""
+        """Return the poses at measured positions plus offsets.
+
+        Args:
+            q: Measured joint positions in the model's order [rad or m], shape (K, n_joints).
+            offsets: Added to the positions of `joints`, shape (n,).
+
+        Returns:
+            Poses and derivatives.
+        """
         model = self._model
         data = model.createData()
         ids = (*self._frame_ids, self._reference_id)

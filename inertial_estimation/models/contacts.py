@@ -109,7 +109,11 @@ class ContactView:
         self.update(np.zeros(robot.n_joints))
 
     def update(self, q: Array) -> None:
-        """Compute all poses by joint positions in the robot's order [rad or m], shape (n_joints,)."""
+        """Compute all poses.
+
+        Args:
+            q: Joint positions in the robot's order [rad or m], shape (n_joints,).
+        """
         if self.imu_moves:
             self.update_imu(q)
         frames = self._chain.placements(q)
@@ -218,6 +222,7 @@ class ContactForces:
 
         Raises:
             ConfigurationError: If no joint moves a contact, or all that do move others, too.
+            ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
         self._robot, self._data = robot, robot.model.createData()
         self._frames = [robot.frame_id(contact.frame) for contact in contacts]
@@ -250,7 +255,10 @@ class ContactForces:
     def along(self, q: Array, residual: Array, direction_B: Array) -> Array:
         """Return the force along a direction at each contact [N], NaN where the torques do not determine it.
 
-        The direction is a unit vector, axes of the base; the other arguments are those of `forces`.
+        Args:
+            q: As of `forces`.
+            residual: As of `forces`.
+            direction_B: Unit vector, axes of the base, shape (3,).
         """
         forces = np.full(len(self.limbs), np.nan)
         for i, (force, shown) in enumerate(self.forces(q, residual)):

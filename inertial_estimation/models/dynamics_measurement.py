@@ -203,6 +203,9 @@ class EquationTerms:
 
         Accelerations of the joints are sensed directly, and that of the base where there is no IMU. With one
         it is a_B = X_BI (a_I - J_I a): errors of the joints between base and IMU enter through the base, too.
+
+        Args:
+            inertia: Rows of the mass matrix, shape (m, nv).
         """
         if self._imu is None:
             return inertia
@@ -346,7 +349,10 @@ class DynamicsMeasurement:
     def _known(self, missing: NDArray[np.bool_], J_C: Array, N: Array | None) -> Array:
         """Return P = 1 - U U^+, with U the effect of missing readings on the rows, shape (m, m).
 
-        N is the projection of the picked rows, None for none.
+        Args:
+            missing: As in `MeasuredState`.
+            J_C: Contact Jacobians, shape (6 n_contacts, nv).
+            N: Projection of the picked rows; None for none.
         """
         n, nv = self._robot.n_joints, self._robot.model.nv
         wrenches = J_C[np.repeat(missing[n:], 6)[: len(J_C)]]
@@ -363,7 +369,13 @@ class DynamicsMeasurement:
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None
     ) -> BodyCauses:
-        """Return the columns of loads and external wrenches on some bodies, by N of the equation."""
+        """Return the columns of loads and external wrenches in the rows `row_names`.
+
+        Args:
+            candidates: The bodies they act on.
+            state: The measurements, all of one time.
+            projection: N of the equation at this state.
+        """
         causes = candidates.at(*self._generalized(state), self._rows.picked)
         if projection is None:
             return causes
@@ -374,7 +386,13 @@ class DynamicsMeasurement:
     def by_parameters(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None
     ) -> Array:
-        """Return the columns of masses and first moments of some bodies, shape (n, m, 4); as `causes`."""
+        """Return the columns of masses and first moments of bodies in the rows `row_names`, shape (n, m, 4).
+
+        Args:
+            candidates: The bodies.
+            state: The measurements, all of one time.
+            projection: N of the equation at this state.
+        """
         columns = candidates.parameters(*self._generalized(state), self._rows.picked, LOAD_COLUMNS)
         return columns if projection is None else projection.T @ columns
 
@@ -406,7 +424,11 @@ class DynamicsMeasurement:
     def _picked(self, A: Array, rest: Array, J_C: Array, state: MeasuredState) -> tuple[Array, Array, Array]:
         """Return regressor with friction, dtau and S' tau + sum J' lambda in the picked rows.
 
-        Of one or many states, with A and rest as of `EquationTerms.columns`; A is changed.
+        Args:
+            A: Columns of the bodies, then room for those of friction, shape (..., nv, n); changed.
+            rest: Torques of all other bodies, shape (..., nv).
+            J_C: Contact Jacobians, shape (..., 6 n_contacts, nv).
+            state: One or many measured states.
         """
         joints, load = slice(self._robot.n_base, None), None
         applied = np.zeros_like(rest)

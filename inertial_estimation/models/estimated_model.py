@@ -239,7 +239,11 @@ class EstimatedModel:
         return self.urdf_with(self.estimate)
 
     def urdf_with(self, parameters: Array) -> str:
-        """Return the description with other inertias, shape (n, 10)."""
+        """Return the description with other inertias, shape (n, 10).
+
+        Raises:
+            ModelError: If the description does not have the links.
+        """
         robot = RobotModel.from_urdf(
             self.urdf, floating_base=self.floating_base, locked_joints=self.locked_joints
         )

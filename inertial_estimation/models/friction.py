@@ -159,9 +159,13 @@ class CoulombDirection:
         self._z = None
 
     def after(self, v: Array, dt: float) -> Array:
-        """Return z after one step of dt [s], in (-1, 1), by the velocities at its end [rad/s], shape (n,).
+        """Return z after one step, in (-1, 1), shape (n,).
 
         The sign within the step is tanh(v / v_s) of its end, so that noise about rest does not turn it.
+
+        Args:
+            v: Joint velocities at the end of the step [rad/s], shape (n,).
+            dt: Length of the step [s].
         """
         sign = smooth_sign(v, self._smoothing_speed)
         if self._z is None or self._presliding == 0.0:
@@ -308,6 +312,9 @@ def friction_model(
     Returns:
         The estimated friction, None where no joint has any, and the known friction that is not estimated,
         None if there is none.
+
+    Raises:
+        ConfigurationError: If a pattern matches no joint, or the known values do not fit the joints.
     """
     known, speed, middles = nominal.by_name(robot), nominal.smoothing_speed, urdf_limits(robot).middle
     joints = [robot.joint_names[j] for j in robot.joints_matching(friction.joints, "friction.joints")]

@@ -23,7 +23,11 @@ class HandOver:
     """
 
     def __init__(self, nominal_C: Array) -> None:
-        """Start at nominal parameters in C, lengths in units of the gyration radius, shape (n, 10)."""
+        """Start at nominal.
+
+        Args:
+            nominal_C: Parameters in C, lengths in units of the gyration radius, shape (n, 10).
+        """
         self._nominal = nominal_C.copy()
         self.reset()
 
@@ -39,10 +43,12 @@ class HandOver:
         return bool(self._arrived.all())
 
     def advance(self, estimate_C: Array, limit: float, followed: Sequence[int] = ()) -> Array:
-        """Move towards estimates by a change [kg] at most; return the parameters to publish; in C, (n, 10).
+        """Move towards estimates; return the parameters to publish, in C, shape (n, 10).
 
-        Estimates of bodies that are followed, given by their numbers, are published at once after their
-        arrival.
+        Args:
+            estimate_C: Parameters in C, shape (n, 10).
+            limit: Largest change [kg].
+            followed: Numbers of the bodies that are followed.
         """
         change = estimate_C - self.published
         moments = np.abs(change @ TO_PSEUDO_INERTIA).max(axis=1)
@@ -62,7 +68,12 @@ def central_row(link: LinkInertia) -> Array:
 
 
 def published_defect(names: Sequence[str], published: Array) -> str:
-    """Name a published inertia, shape (n, 13), that is not finite, or that no body has; else empty."""
+    """Name a published inertia that is not finite, or that no body has; empty if there is none.
+
+    Args:
+        names: Names of n links.
+        published: Their inertias as `central_row` returns them, shape (n, 13).
+    """
     if not np.isfinite(published).all():
         return "a published inertia is not finite"
     mass, inertia = published[:, 0], published[:, 4:].reshape(-1, 3, 3)

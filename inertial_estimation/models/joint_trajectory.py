@@ -58,7 +58,11 @@ class SineMotion:
     end_s: float = math.inf  # end of the fade-out [s]; infinite for a motion without end
 
     def at(self, t: float | Array) -> tuple[Array, Array, Array]:
-        """Return position, velocity and acceleration at one time [s], shape (n,) each, or at m, (m, n)."""
+        """Return position, velocity and acceleration, of shape (n,), or (m, n).
+
+        Args:
+            t: One time, or several of shape (m,) [s].
+        """
         times = np.asarray(t, dtype=np.float64)[..., None]
         s, s1, s2 = self._share(times)
         omega = 2.0 * np.pi * self.frequencies
@@ -107,7 +111,11 @@ def random_sines(
 
 
 def minimum_jerk(u: ShareT) -> tuple[ShareT, ShareT, ShareT]:
-    """Return s(u) = 10 u^3 - 15 u^4 + 6 u^5, u in [0, 1], with its first and second derivative."""
+    """Return s(u) = 10 u^3 - 15 u^4 + 6 u^5 with its first and second derivative, zero at both ends.
+
+    Args:
+        u: Share of the duration in [0, 1], a number or an array.
+    """
     return (
         u**3 * (10.0 - 15.0 * u + 6.0 * u * u),
         30.0 * u * u * (1.0 - u) ** 2,

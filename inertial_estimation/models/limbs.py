@@ -76,7 +76,10 @@ def subtree_masses(robot: RobotModel) -> dict[str, float]:
 def rest_posture(robot: RobotModel, room: float = MARGIN, share: float = MARGIN_SHARE) -> Array:
     """Return the posture nearest to zero that keeps a margin from the position limits, shape (n_joints,).
 
-    The margin is a room [rad or m], but at most a share of the range of a joint.
+    Args:
+        robot: The robot.
+        room: Largest margin [rad or m].
+        share: Largest margin as share of a joint's range.
     """
     limits = urdf_limits(robot)
     margin = np.minimum(room, share * (limits.upper - limits.lower))

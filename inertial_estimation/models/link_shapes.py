@@ -193,7 +193,11 @@ class SelfCollision:
         return bool(self.pairs)
 
     def clearance(self, q: Array) -> float:
-        """Return the smallest distance of two links [m], negative inside, infinite if none is checked."""
+        """Return the smallest distance of two links [m], negative inside, infinite if none is checked.
+
+        Args:
+            q: Joint positions [rad], shape (n_joints,).
+        """
         return self._closest(q)[0]
 
     def closer_than(self, q: Array, distance: float) -> bool:

@@ -58,11 +58,13 @@ def window_weights(times: Array) -> WindowWeights:
 
 
 def end_slope_weights(times: Array) -> Array:
-    """Return the weights of the slope at the last of some times [s] of a least-squares parabola [1/s].
+    """Return the weights of the slope, at the last sample, of a least-squares parabola [1/s].
 
-    With polynomials orthogonal over three or more samples, p1 = t - mean and p2 = p1^2 - beta p1 -
-    mean(p1^2), the slope at the end is sum_i (p1_i / |p1|^2 + p2'(t_n) p2_i / |p2|^2) q_i, p2'(t_n) = 2 p1_n
-    - beta.
+    With polynomials orthogonal over the samples, p1 = t - mean and p2 = p1^2 - beta p1 - mean(p1^2), the
+    slope at the end is sum_i (p1_i / |p1|^2 + p2'(t_n) p2_i / |p2|^2) q_i, p2'(t_n) = 2 p1_n - beta.
+
+    Args:
+        times: Times of the samples, increasing [s], shape (n,), n >= 3.
     """
     n = len(times)
     p1 = times - np.add.reduce(times) / n
@@ -96,7 +98,11 @@ class ZeroPhaseSmoother:
 
     @classmethod
     def of_window(cls, window_s: float, step_s: float, order: int) -> "ZeroPhaseSmoother":
-        """Return the smoother of polynomials of a degree whose window [s] comes nearest to a length."""
+        """Return the smoother of polynomials of a degree whose window [s] comes nearest to a length.
+
+        Raises:
+            ConfigurationError: If the window holds too few samples for the degree.
+        """
         return cls(step_s, round(0.5 * window_s / step_s), order)
 
     def weights(self, derivative: int = 0) -> Array:

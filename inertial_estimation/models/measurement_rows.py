@@ -49,7 +49,11 @@ class RowsConfig:
         return ContactMode(self.contact_wrenches)
 
     def torque_joints(self, robot: RobotModel) -> tuple[int, ...]:
-        """Return the indices of the joints whose measured torque is used."""
+        """Return the indices of the joints whose measured torque is used.
+
+        Raises:
+            ConfigurationError: If a name matches no joint.
+        """
         return robot.joints_matching(self.torque_rows, "the torque rows")
 
     def resolved(self, robot: RobotModel, contacts: Sequence[ContactFrames]) -> "ResolvedRows":
@@ -93,7 +97,11 @@ class ResolvedRows:
         return bool(len(self.unknown))
 
     def projection(self, J_C: Array) -> Array:
-        """Return an orthonormal N, (m, names), with N' J_C' = 0 in picked rows and unknown components."""
+        """Return an orthonormal N, (m, names), with N' J_C' = 0 in picked rows and unknown components.
+
+        Args:
+            J_C: Contact Jacobians, shape (6 n_contacts, nv).
+        """
         return unmoved(J_C[self.unknown][:, self.picked].T)
 
 

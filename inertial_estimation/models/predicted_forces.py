@@ -48,7 +48,11 @@ class PredictedForces:
     """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames] = ()) -> None:
-        """Find the wrench frames of a robot's contacts."""
+        """Find the wrench frames of a robot's contacts.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a frame does not exist.
+        """
         self._robot, self._data = robot, robot.model.createData()
         self._has_mass = robot.total_mass > 0.0
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
@@ -119,6 +123,10 @@ def gravity_columns(robot: RobotModel, q: Array) -> Array:
     """Return the joint torques of gravity of 1 m/s^2 along each axis of a fixed base, shape (n_joints, 3).
 
     The centre of mass moves with J q', so that gravity g takes the torques -m J'g.
+
+    Args:
+        robot: A robot with a fixed base.
+        q: Joint positions [rad], shape (n_joints,).
     """
     data = robot.model.createData()
     J = pin.jacobianCenterOfMass(robot.model, data, robot.configuration(q)).reshape(3, -1)

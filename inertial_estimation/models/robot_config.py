@@ -56,6 +56,7 @@ def joint_corrections(offsets: JointOffsets, gains: DriveGains, robot: RobotMode
 
     Raises:
         ConfigurationError: If there are not as many values as joints, or a gain is zero.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
     offset = values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)
     gain = values_by_joint("drive_gains", gains.joints, gains.values, robot, 1.0)
@@ -79,6 +80,7 @@ def values_by_joint(
 
     Raises:
         ConfigurationError: If the numbers differ, a value is no number, or a joint is named twice.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
     if len(joints) != len(values):
         raise ConfigurationError(
@@ -116,7 +118,12 @@ class StanceConfig:
 
 
 def stance_positions(config: StanceConfig, robot: RobotModel) -> Array:
-    """Return the home posture in the model's joint order [rad], shape (n_joints,)."""
+    """Return the home posture in the model's joint order [rad], shape (n_joints,).
+
+    Raises:
+        ConfigurationError: If there are not as many positions as joints.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
+    """
     return values_by_joint("stance", config.joints, config.positions, robot, 0.0)
 
 
@@ -263,6 +270,7 @@ def robot_from_config(config: RobotDescriptionConfig, urdf: str) -> RobotSetup:
 
     Raises:
         ConfigurationError: If the lists of contacts and frames differ in length, or have a contact twice.
+        ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
     """
     robot = RobotModel.from_urdf(urdf, floating_base=config.floating_base, locked_joints=config.locked_joints)
     robot = with_frames(robot, config.frames)

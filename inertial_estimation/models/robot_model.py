@@ -110,7 +110,11 @@ class RobotModel:
         return float(sum(inertia.mass for inertia in self.model.inertias))
 
     def configuration(self, q: Array) -> Array:
-        """Return Pinocchio's configuration of joint positions, shape (nq,), the base at the origin."""
+        """Return Pinocchio's configuration with the base at the origin, shape (nq,).
+
+        Args:
+            q: Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
+        """
         configuration: Array = self._q_neutral.copy()
         if not len(self.continuous_joints):
             configuration[len(configuration) - len(q) :] = q  # in the order of the joints
@@ -140,7 +144,11 @@ class RobotModel:
             raise ModelError(f"no joint '{name}'{hint}") from None
 
     def joints_matching(self, patterns: Sequence[str], where: str) -> tuple[int, ...]:
-        """Return the joints that match any shell pattern, as `matching`."""
+        """Return the joints that match any shell pattern, by increasing positions in `joint_names`.
+
+        Raises:
+            ConfigurationError: If a pattern matches no joint; the message lists those that exist.
+        """
         return tuple(matching(patterns, self.joint_names, "joint", where))
 
     def links_matching(self, patterns: Sequence[str], where: str) -> tuple[str, ...]:
@@ -197,6 +205,7 @@ class RobotModel:
         """Return the bodies of several links, by link.
 
         Raises:
+            ModelError: If there is no such link.
             ConfigurationError: If two of them belong to one body.
         """
         bodies = {link: self.link_body(link) for link in links}
@@ -209,7 +218,11 @@ class RobotModel:
         return bodies
 
     def joints_to(self, *frames: str) -> list[int]:
-        """Return the joints from the base to any of some frames, by increasing positions in `joint_names`."""
+        """Return the joints from the base to any of some frames, by increasing positions in `joint_names`.
+
+        Raises:
+            ModelError: If there is no such frame.
+        """
         carriers = [self.model.frames[self.frame_id(frame)].parentJoint for frame in frames]
         supports = {int(j) for carrier in carriers for j in self.model.supports[carrier]}
         return sorted(j - self._first for j in supports if j >= self._first)
@@ -267,7 +280,11 @@ def with_marked_links(model: pin.Model) -> pin.Model:
 def matching(patterns: Sequence[str], names: Sequence[str], what: str, where: str = "") -> list[int]:
     """Return the positions of the names that match any shell pattern, increasing.
 
-    What is a name is no pattern, also where it has brackets. Kind of the names and origin of the patterns are for the message.
+    Args:
+        patterns: Names or shell patterns; what is a name is none, also where it has brackets.
+        names: What there is.
+        what: Kind of the names, for the message.
+        where: Origin of the patterns, for the message.
 
     Raises:
         ConfigurationError: If a pattern matches none; the message lists those that exist.

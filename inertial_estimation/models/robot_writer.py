@@ -22,7 +22,11 @@ COM_TOLERANCE = 5e-3  # of its centre of mass [m]
 
 
 def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) -> str:
-    """Return an MJCF in which bodies, by name, have other inertias about their frames.
+    """Return a model in which bodies have other inertias.
+
+    Args:
+        mjcf: XML text.
+        inertias: Inertia about the body's frame, by body.
 
     Raises:
         ModelError: If there is no such body.
@@ -53,7 +57,11 @@ class FusedLinks:
 
     @classmethod
     def of(cls, urdf: str, kept: Collection[str]) -> "FusedLinks":
-        """Assign every link of a URDF to itself, or to the nearest kept link that it is fixed to.
+        """Assign every link to itself, or to the nearest kept link that it is fixed to.
+
+        Args:
+            urdf: XML text.
+            kept: Names of the links of the other model.
 
         Raises:
             ModelError: If a link with a mass is not kept and not fixed to one that is.
@@ -81,7 +89,8 @@ class FusedLinks:
     def inertias(self, urdf: str) -> dict[str, InertialParameters]:
         """Return the inertia of every owner about its frame, with all that belongs to it.
 
-        The URDF has the links and joints of the one that was assigned; links may be missing.
+        Args:
+            urdf: XML text, of the links and joints of the one that was assigned; links may be missing.
         """
         sums: dict[str, Array] = {name: np.zeros(10) for name in self.owner.values()}
         parameters = link_parameters(urdf)
@@ -100,7 +109,11 @@ class RobotWriter:
     """
 
     def __init__(self, model: EstimatedModel, base: Path | None = None) -> None:
-        """Write a URDF, or, into an MJCF of the robot, only its inertias.
+        """Prepare.
+
+        Args:
+            model: The estimated robot.
+            base: An MJCF of the robot, whose inertias are replaced; None writes a URDF, the robot's own.
 
         Raises:
             ModelError: If the model cannot be read, or lacks links that have been estimated.
@@ -118,7 +131,11 @@ class RobotWriter:
         self.warnings = _unlike(base, bodies, self._nominal)
 
     def text(self, parameters: Array) -> str:
-        """Return the robot with inertias as `EstimatedModel.estimate` has them, shape (n, 10)."""
+        """Return the robot with inertias.
+
+        Args:
+            parameters: As `EstimatedModel.estimate`, shape (n, 10).
+        """
         urdf = self._model.urdf_with(parameters)
         if not self._base:
             return urdf

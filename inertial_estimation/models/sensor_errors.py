@@ -126,8 +126,13 @@ class SensorErrors:
     def of_rows(self, errors: Array, P: Array, tau: Array) -> tuple[Array, Array]:
         """Return what each of `rows` takes more than its model, and its standard deviation [N, Nm].
 
-        For the base it is u, for a joint g tau + o: at a constant torque as read, offset and gain of a joint
-        are hardly distinguished, but their sum is known. P is the covariance of the errors.
+        For the base it is u, for a joint g tau + o: at a constant torque, offset and gain of a joint are
+        hardly distinguished, but their sum is known.
+
+        Args:
+            errors: The errors, shape (size,).
+            P: Their covariance, shape (size, size).
+            tau: Torques as read [Nm], shape (n_joints,).
         """
         T, (rows, joints) = self._constant.copy(), self._gains
         T[rows, self._of_gains] = tau[joints]

@@ -75,7 +75,13 @@ def origin_of(element: Element) -> pin.SE3:
 
 
 def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters) -> str:
-    """Return a URDF with a load as a link of its own, fixed by ``<name>_joint`` to another in its frame.
+    """Return a URDF with a load as a link of its own, fixed to another link in the same frame.
+
+    Args:
+        urdf: XML text.
+        link: The link that carries the load.
+        name: Name of the new link; its joint is called ``<name>_joint``.
+        inertia: Inertia of the load in the frame of `link`.
 
     Raises:
         ModelError: If there is no link to carry it, or there is one of the load's name.

@@ -69,9 +69,15 @@ class WholeBodyDynamics:
     """
 
     def __init__(self, robot: RobotModel, frames: Sequence[str], *, armature: Array | float = 0.0) -> None:
-        """Copy the model and find the frames whose motion is computed.
+        """Copy the model and find the frames.
 
-        The armature is the rotor inertia seen at the joints, shape (n_joints,) or one for all [kg m^2].
+        Args:
+            robot: The robot.
+            frames: Frames whose motion is computed.
+            armature: Rotor inertia seen at the joints, shape (n_joints,) or one for all [kg m^2].
+
+        Raises:
+            ModelError: If a frame does not exist.
         """
         self.robot, self.limits = robot, urdf_limits(robot)
         self._model = robot.model.copy()
@@ -90,9 +96,14 @@ class WholeBodyDynamics:
         return int(self._model.nv)
 
     def set_inertias(self, inertias: Mapping[str, LinkInertia]) -> None:
-        """Replace the inertias of bodies, each by one of its links; those not named keep theirs.
+        """Replace the inertias of bodies; those not named keep theirs.
 
-        They are taken as given: the intake has checked them.
+        Args:
+            inertias: By link: inertia of the whole body the link belongs to, in the link's frame. They
+                are taken as given: the intake has checked them.
+
+        Raises:
+            ModelError: If a link does not exist.
         """
         model = self._model
         for link, inertia in inertias.items():
@@ -102,7 +113,11 @@ class WholeBodyDynamics:
         self._mass = float(sum(one.mass for one in model.inertias))
 
     def set_torque_errors(self, errors: Array) -> None:
-        """Add constants to the forces that a motion takes: what is read less that of the model, (nv,)."""
+        """Add constants to the forces that a motion takes: a row needs what its model says and this.
+
+        Args:
+            errors: Generalised force as read less that of the model [N, Nm], shape (nv,).
+        """
         self._torque_errors = errors
 
     def reset_inertias(self) -> None:
@@ -112,7 +127,13 @@ class WholeBodyDynamics:
         self._mass = self.robot.total_mass
 
     def compute(self, base: BaseMotion | None, q: Array, v: Array) -> DynamicsState:
-        """Compute all terms by joint positions [rad] and velocities, and the motion of a floating base."""
+        """Compute all terms.
+
+        Args:
+            base: Motion of a floating base; None for a fixed one.
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+            v: Joint velocities [rad/s], shape (n_joints,).
+        """
         model, data = self._model, self._data
         configuration, velocity = self.robot.configuration(q), v
         if base is not None:
@@ -143,7 +164,11 @@ class WholeBodyDynamics:
         )
 
     def at_rest(self, q: Array) -> DynamicsState:
-        """Compute all terms at rest at joint positions [rad], a floating base upright."""
+        """Compute all terms at rest, a floating base upright.
+
+        Args:
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+        """
         base = None
         if self.robot.floating_base:
             base = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))

@@ -167,6 +167,9 @@ def flat_feet_task(
         patterns: Joints to calibrate; none: all between soles and IMUs.
         use_yaw: Whether the IMUs share one yaw reference.
         source: Name of the postures in messages.
+
+    Raises:
+        ConfigurationError: If the robot has not two contacts.
     """
     setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imu_links]
@@ -183,6 +186,9 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
         path: File to write.
         report: The calibration.
         known: Offsets it came on top of, by joint [rad]; they stay, the file replaces where they came from.
+
+    Raises:
+        ConfigurationError: If it cannot be written.
     """
     written = dict(known or {})
     for j in report.written:

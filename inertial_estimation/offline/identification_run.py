@@ -226,6 +226,9 @@ def write_identification(
         config: The parameters it was found with.
         robot: The robot.
         source: Where it came from (recordings, options), for the reader of the JSON.
+
+    Raises:
+        ConfigurationError: If the folder cannot be written into.
     """
     sigma = {p.name: p.sigma for p in run.result.parameters}
     found = {name: rounded(value, sigma[name]) for name, value in run.result.friction.items()}

@@ -59,6 +59,9 @@ def load_identification(
 
     Files are named by path or robot, overrides are texts of ``--param``, links replace those of the files.
     Returns the parameters, and the folder relative to which the description is given.
+
+    Raises:
+        ConfigurationError: If a file, a text or a value is wrong.
     """
     file = load_configs(names).overridden(checked_overrides(overrides, (IDENTIFICATION, INERTIAL_NODE)))
     config = identification_config(file)

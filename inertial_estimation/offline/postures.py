@@ -71,6 +71,7 @@ def read_postures(
 
     Raises:
         RecordingError: If the file cannot be read, misses columns or has no complete row.
+        MeasurementError: If positions are far beyond the joints' limits, as degrees are.
     """
     columns = {name: column.cells for name, column in read_table(path).whole().columns.items()}
     missing = [name for name in joints if name not in columns]

@@ -61,6 +61,9 @@ class BlockStream:
             config: Parameters of the robot: delays, limits, corrections.
             needs: What blocks hold of the joints besides positions.
             max_gap_s: Widest gap that is interpolated over [s]; None: that of `config`.
+
+        Raises:
+            RecordingError: If a topic is missing or of another type.
         """
         self.name, self.samples = recording.name, 0
         self._recording, self._setup = recording, setup

@@ -100,6 +100,7 @@ class TrunkStatics:
         Raises:
             ConfigurationError: If the base is fixed; the trunk is no part of the base;
                 a limb has fewer than three joints of its own, or those of a sole (`estimated`).
+            ~inertial_estimation.errors.ModelError: If a frame or link does not exist.
         """
         self.contacts = tuple(contacts)
         self.estimates_forces = ground_forces == "estimated"

@@ -154,6 +154,9 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
         path: File to write.
         diagnosis: What was found.
         source: Where it came from: ``bag`` and ``config``.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     findings = diagnosis.findings
     failed, sections = severest_first(findings), list[Section]()

@@ -29,7 +29,12 @@ Tables = dict[str, dict[str, Array]]  # of one file, by result
 
 
 def write_comparison_report(path: Path, comparison: Comparison) -> Path:
-    """Write the page."""
+    """Write the page.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
+        ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
+    """
     names, results = comparison.names, comparison.results
     differing: str | Table = (
         "Nothing: recordings, files, options, parameters, version and machine are the same."
@@ -95,7 +100,11 @@ def _difference(row: Row, place: int) -> str:
 
 
 def comparison_figures(comparison: Comparison) -> list[Figure]:
-    """Return the figures for which at least two results have data: tilt errors and masses over time."""
+    """Return the figures for which at least two results have data: tilt errors and masses over time.
+
+    Raises:
+        ~inertial_estimation.errors.RecordingError: If a table of a result is damaged.
+    """
     errors, inertial = (
         {result.name: result.table(file) for result in comparison.results}
         for file in (ERRORS_FILE, TELEMETRY_FILES[INERTIAL_NODE])

@@ -52,6 +52,9 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
         run: What was found.
         source: Where it came from: ``robot``, ``bags``, ``validation_bags``, ``split_s``, ``config`` and
             ``settings`` (values by parameter name).
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     title = f"Identification of {source.get('robot') or 'a robot'}"
     against = result_diagnostics(run.report)

@@ -91,6 +91,9 @@ def write_page(path: Path, page: Page) -> Path:
     Args:
         path: File to write.
         page: What it says.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     environment = Environment(
         loader=PackageLoader("inertial_estimation.plots"),

@@ -28,7 +28,11 @@ Metrics = Mapping[str, Any]
 
 
 def write_replay_report(path: Path, results: ReplayResults) -> Path:
-    """Write the page of a replay whose metrics have their provenance."""
+    """Write the page of a replay whose metrics have their provenance.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
+    """
     metrics = results.metrics
     provenance = metrics["provenance"]
     settings = {

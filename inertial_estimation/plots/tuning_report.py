@@ -38,6 +38,9 @@ def write_tuning_report(path: Path, results: Sequence[TuningResult], provenance:
         path: File to write.
         results: Of the estimators.
         provenance: Where they come from.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the file cannot be written.
     """
     names = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
     sections = [section for result in results for section in _sections(result)]

@@ -54,6 +54,8 @@ def new_bag(
 
     Raises:
         RecordingError: If the storage is not supported.
+        ConfigurationError: If the folder cannot be written, or holds something.
+        MissingDependencyError: If `rosbags` is not installed.
     """
     target = check_bag_folder(path, overwrite=overwrite)
     if storage not in STORAGES:
@@ -110,6 +112,10 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
 
     Returns:
         The folder.
+
+    Raises:
+        ConfigurationError: If something else is there, or the folder cannot be written.
+        MissingDependencyError: If `rosbags` is not installed.
     """
     message_types()
     is_bag = (resolved_path(path) / "metadata.yaml").is_file()

@@ -32,6 +32,7 @@ def recover(path: Path, folder: Path) -> tuple[Path, int]:
 
     Raises:
         RecordingError: If it is no mcap file, or no message of it can be read.
+        OSError: If it cannot be read, or the copy cannot be written.
     """
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.rosbag2.storage_mcap import McapReader

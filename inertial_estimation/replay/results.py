@@ -97,6 +97,9 @@ def replay_results(
 
     Returns:
         The evaluation. A metric that needs what was not there is left out.
+
+    Raises:
+        ~inertial_estimation.errors.RecordingError: If reference and flags or stamps do not match.
     """
     known = reference or ReplayReference()
     time = TimeAxis(run.start_ns, run.begin_ns, run.end_ns, hold_out_ns)

@@ -176,7 +176,11 @@ def torque_command_to_msg(command: TorqueCommand) -> JointState:
 
 
 def torque_command_from_msg(msg: JointState) -> TorqueCommand:
-    """Inverse of `torque_command_to_msg`; positions and velocities are not read."""
+    """Inverse of `torque_command_to_msg`; positions and velocities are not read.
+
+    Raises:
+        MeasurementError: If there is not one effort per name.
+    """
     return TorqueCommand(stamp_from_msg(msg.header.stamp), tuple(msg.name), np.array(msg.effort))
 
 

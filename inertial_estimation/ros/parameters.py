@@ -63,6 +63,10 @@ class NodeParameters:
 
         Names `elsewhere` are of other nodes, and are ignored (in a section for all nodes, ``/**``). At every
         later change `on_change(name, value)` is called; an exception rejects the change.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message
+                names the nearest one), of the wrong type or out of bounds; all of them are listed.
         """
         self._specs = {spec.name: spec for spec in iterate_parameters(config_class)}
         self._listener = on_change

@@ -63,7 +63,8 @@ class ManagedNode(LifecycleNodeMixin, Node, ABC):
         """Load, check, and create publishers, services and inputs.
 
         Raises:
-            InertialEstimationError: If a name is wrong, or there is no robot description yet.
+            ~inertial_estimation.errors.InertialEstimationError: If a name is wrong, or there is no robot
+                description yet.
         """
 
     def clean_up(self) -> None:
@@ -176,7 +177,11 @@ class RobotNode(ManagedNode):
     works_inactive = True
 
     def __init__(self, **node_arguments: Any) -> None:
-        """Declare the parameters; start if the description is available and the node is not managed."""
+        """Declare the parameters; start if the description is available and the node is not managed.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
+        """
         super().__init__(self.name, **node_arguments)
         self._parameters_declared = NodeParameters(
             self, node_config(self.name), all_parameters(), self._on_parameter

@@ -244,6 +244,9 @@ def make_contact(
 
     Returns:
         The contact of all points, and for each contact which of them are its own.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If the stance and the contacts are inconsistent.
     """
     bodies: list[int] = []
     points_B: list[Array] = []

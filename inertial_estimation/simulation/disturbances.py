@@ -168,7 +168,11 @@ def ball(link: str, mass: float, com_L: Sequence[float] | Vector) -> LinkInertia
 def attached_ball(
     link: str, mass: float, point_L: Vector = (0.0, 0.0, 0.0), start: float = 0.0, stop: float = FOREVER
 ) -> Attachment:
-    """Return a solid steel ball that is attached to a link, its centre at a point, for a limited time."""
+    """Return a solid steel ball that is attached to a link, its centre at a point, for a limited time.
+
+    Raises:
+        ConfigurationError: If the mass is not positive, or it is removed before it is attached.
+    """
     return Attachment(ball(link, mass, point_L), start, stop)
 
 

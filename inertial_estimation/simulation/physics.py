@@ -37,7 +37,12 @@ class RobotPhysics:
     """
 
     def __init__(self, config: SimulationConfig, urdf: str) -> None:
-        """Build the robot with all joints at zero; `stand_at_rest` puts it on the ground."""
+        """Build the robot with all joints at zero; `stand_at_rest` puts it on the ground.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a name does not exist or a moving link has no inertia.
+            ~inertial_estimation.errors.ConfigurationError: If stance or contacts are inconsistent.
+        """
         setup = robot_from_config(config.robot, urdf)
         self.robot, self.imu = setup.robot, setup.imu
         self.built = build_robot(self.robot, config.step)

@@ -133,7 +133,11 @@ class SensorSuite:
         config: SimulationConfig,
         corrections: JointCorrections,
     ) -> None:
-        """Set rate, delays and errors, seeded by the configuration."""
+        """Set rate, delays and errors, seeded by the configuration.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If period or delays are no whole number of steps.
+        """
         noise = config.sensors.noise
         self._true, self._names, self._step_ns = true, joint_names, config.step_ns
         self._errors = SensorErrors(noise, corrections, default_rng(config.seed))

@@ -60,6 +60,7 @@ class DisturbedRobot:
         """Resolve the links; the step is that of the integration [s].
 
         Raises:
+            ~inertial_estimation.errors.ModelError: If a link does not exist.
             ConfigurationError: If the body of a link whose inertia changes does not move, or two waveforms
                 overlap on one body.
         """
@@ -103,7 +104,11 @@ class DisturbedRobot:
             self._physics.push(index, point_W, force_W)
 
     def link_inertia(self, link: str) -> LinkInertia:
-        """Return the present inertia of the body of a link, in the link's frame."""
+        """Return the present inertia of the body of a link, in the link's frame.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
+        """
         body = self._physics.robot.link_body(link)
         return self._inertia(body.joint_id).expressed_in(body.T_JL.inverse()).of_link(link)
 

@@ -29,7 +29,11 @@ def wrench_topic(contact: str) -> str:
 
 
 def recorded(samples: Iterable[tuple[str, Sample]], name: str) -> MemoryRecording:
-    """Return samples with their topics as a recording, by their stamps; equal ones as they come."""
+    """Return samples with their topics as a recording, in the order of their stamps; equal ones as they come.
+
+    Raises:
+        ~inertial_estimation.errors.RecordingError: If there are none.
+    """
     entries = [RecordingEntry(topic, sample.stamp_ns, sample) for topic, sample in samples]
     topics = {entry.topic: TYPES[type(entry.sample)] for entry in entries}
     return MemoryRecording(tuple(sorted(entries, key=lambda entry: entry.log_ns)), topics, name)

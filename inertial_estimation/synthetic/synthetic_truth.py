@@ -175,6 +175,7 @@ def followed_truth(
 
     Raises:
         ConfigurationError: If the base floats, or the trajectory does not rest at its ends.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
     if robot.floating_base:
         raise ConfigurationError("a trajectory is followed by a fixed base alone (floating_base: false)")
@@ -221,6 +222,9 @@ def stance_truth(
 
     Returns:
         The truth.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If a name does not exist or the feet cannot reach.
     """
     motion = StanceMotion() if motion is None else motion
     stance = ClosedStance(robot, list(contacts.values()), motion.posture)

@@ -320,6 +320,9 @@ class BaseEstimator:
             setup: The robot, its contacts and its IMU.
             urdf: Text of its URDF, for the radius of round feet.
             sources: Where each contact's force comes from.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
         self.config, self.feet = config, FeetSensing(setup, sources, config.robot.inputs.timeout)
         self.track, self.readings = BaseTrack(), ImuReadings()

@@ -164,6 +164,10 @@ class TorqueForces:
         Args:
             setup: Robot and contacts.
             longest: Time between joint states beyond which the observer begins anew [s].
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from
+            torques.
         """
         robot = setup.robot
         self._joints = np.array(robot.joints_to(*(contact.frame for contact in setup.contacts)), dtype=int)
@@ -226,6 +230,9 @@ class FeetSensing:
             setup: The robot, its contacts and its IMU.
             sources: Where each contact's force comes from.
             timeout: Age beyond which an input is lost [s].
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
         self.view = ContactView(setup.robot, setup.contacts, setup.imu)
         self.shares = ContactShares(setup, sources, timeout)

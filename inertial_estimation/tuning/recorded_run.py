@@ -55,6 +55,7 @@ class RecordedRun:
 
         Raises:
             RecordingError: If a topic is missing, of the wrong type or without a message.
+            ~inertial_estimation.errors.ConfigurationError: If parameters do not fit.
         """
         self._config, self._source, self._remappings = config, urdf, remappings or {}
         self.name = recording.name

@@ -55,6 +55,9 @@ class Trials(ABC):
 
         Returns:
             Score of each block, small is good, shape (blocks,); NaN where a block has none.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If the estimator cannot run with them.
         """
 
 

@@ -300,6 +300,10 @@ def tuned(
         seed: Of the search.
         settle_s: Time at the begin of a recording that is not scored [s].
         workers: What runs the trials.
+
+    Raises:
+        RecordingError: If a recording is too short.
+        MeasurementError: If no trial ran with any values.
     """
     pairs = zip(runs, references, strict=True)
     over = [trials_over(run, reference, variations, settle_s) for run, reference in pairs]

@@ -33,6 +33,9 @@ def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
         text: The URDF.
         folders: Folders in which ``package://`` and relative paths are searched.
         scratch: Folder for meshes of formats that Rerun does not read, which are converted.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If the text is not XML.
     """
     root = parse_xml(text, "the robot description")
     meshes = cache(partial(_mesh_file, folders=folders, scratch=scratch))

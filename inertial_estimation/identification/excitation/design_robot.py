@@ -66,6 +66,7 @@ def design_robot(config: IdentificationConfig, urdf: str, *, joints: Sequence[st
 
     Raises:
         ConfigurationError: If none are given for a floating robot, or a pattern matches no joint.
+        ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
     config, known = replace(config, payload=""), config.robot
     free = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=known.locked_joints)
@@ -134,6 +135,10 @@ class DesignRows:
             rng: Source of the states.
             static: Whether the robot rests in every state.
             acceleration: Spread of their accelerations [rad/s^2].
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the parameters or rows do not fit the robot,
+                or no parameter can be excited.
         """
         self.design = design
         config, robot, limits = design.config, design.robot, design.limits

@@ -112,6 +112,10 @@ def design_excitation(
 
     Returns:
         The motion, its expected precision, and notes on the design.
+
+    Raises:
+        ConfigurationError: If names, limits or settings do not fit.
+        ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
     structure, search, others = (default_rng(s) for s in SeedSequence(seed).spawn(3))
     design = design_robot(identification, urdf, joints=joints)
