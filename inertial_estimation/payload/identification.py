@@ -183,14 +183,10 @@ class Identification:
 
 
 class PhaseState(ABC):
-    """One phase of an identification.
+    """One phase of an identification."""
 
-    Attributes:
-        phase: Its name.
-        weighed_at: Tilt at which the centre of mass that is expected was measured; None: at any.
-    """
-
-    phase: Phase
+    phase: Phase  # its name
+    # tilt at which the centre of mass that is expected was measured; None: at any
     weighed_at: Tilt | None = None
 
     def __init__(self, run: Identification) -> None:

@@ -12,13 +12,9 @@ LATTICE_CELLS = 64  # number of cells after which the heights repeat
 
 
 class Terrain:
-    """A height field; of itself the plane z = 0.
+    """A height field; of itself the plane z = 0."""
 
-    Attributes:
-        level: Whether it is that plane.
-    """
-
-    level = True
+    level = True  # whether it is that plane
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
         """Return heights [m], shape (n,), and unit normals, shape (n, 3), at points [m], shape (n, 2)."""

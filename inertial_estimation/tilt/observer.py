@@ -31,15 +31,10 @@ LONGEST_INTERVAL = 0.1  # between two looks, beyond which a velocity does not fo
 
 
 class Look(NamedTuple):
-    """What is taken at the end of an interval, beyond the readings of each step.
+    """What is taken at the end of an interval, beyond the readings of each step."""
 
-    Attributes:
-        feet: The contacts; None where they are not known.
-        imu: What the readings of the interval show.
-    """
-
-    feet: Feet | None
-    imu: ImuStatistics
+    feet: Feet | None  # the contacts; None where they are not known
+    imu: ImuStatistics  # what the readings of the interval show
 
 
 @compiled

@@ -63,17 +63,11 @@ class TwoStageConfig:
 
 
 class TwoStageState(NamedTuple):
-    """State of the observer, in the frame of the IMU.
+    """State of the observer, in the frame of the IMU."""
 
-    Attributes:
-        velocity: x1 [m/s], shape (3,).
-        intermediate: x2', shape (3,).
-        vertical: x2, unit norm, shape (3,).
-    """
-
-    velocity: Array
-    intermediate: Array
-    vertical: Array
+    velocity: Array  # x1 [m/s], shape (3,)
+    intermediate: Array  # x2', shape (3,)
+    vertical: Array  # x2, unit norm, shape (3,)
 
 
 def two_stage_step(

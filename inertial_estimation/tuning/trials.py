@@ -35,15 +35,10 @@ class Objective:
 
 
 class Trials(ABC):
-    """Runs an estimator over one recording again and again; can be pickled.
+    """Runs an estimator over one recording again and again; can be pickled."""
 
-    Attributes:
-        objective: What its scores are.
-        division: Parts and blocks of the recording.
-    """
-
-    objective: Objective
-    division: Division
+    objective: Objective  # what its scores are
+    division: Division  # parts and blocks of the recording
 
     @abstractmethod
     def scores(self, values: Values, parts: int) -> Array:

@@ -62,15 +62,10 @@ class SupportTarget(NamedTuple):
 
 
 class Phase:
-    """One phase of a gait.
+    """One phase of a gait."""
 
-    Attributes:
-        kind: What it is.
-        elapsed: Time since it began [s].
-    """
-
-    kind: ClassVar[GaitPhase]
-    elapsed = 0.0
+    kind: ClassVar[GaitPhase]  # what it is
+    elapsed = 0.0  # time since it began [s]
 
 
 class Gait(ABC):
