@@ -51,9 +51,14 @@ MOST_NAMES = 8  # of one sentence that is about more than names
 
 
 def listing(names: Iterable[str], *, limit: int = 60) -> str:
-    """Return names that exist, separated by commas, for the end of a message; "none" without any.
+    """Render the names that exist, for the end of an error message.
 
-    Of more than the limit the rest is only counted.
+    Args:
+        names: Names in the order they should be read.
+        limit: How many to print before the rest is only counted.
+
+    Returns:
+        Comma-separated names, or "none".
     """
     known = list(names)
     if not known:
@@ -83,8 +88,13 @@ def with_sigma(value: float, sigma: float | None, sign: str = "+-") -> str:
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int = 12) -> str:
     """Return the end of a message about a name that does not exist: the nearest one, else some that do.
 
-    The nearest is the most similar name, else the shortest that has the given one in it. Where none is near,
-    the known names are listed after `otherwise`, for instance ``the model has``.
+    The nearest is the most similar name, else the shortest that has the given one in it.
+
+    Args:
+        name: The name that was given.
+        known: Names that exist, in the order they should be read.
+        otherwise: Put before the names where none is near, for instance ``the model has``.
+        limit: How many names to print then before the rest is only counted.
     """
     names = list(known)
     plain = {one.lower(): one for one in reversed(names)}
@@ -99,7 +109,9 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int 
 def one_line(said: object, *, limit: int = 500) -> str:
     """Return a text for an error message: on one line, without control characters, of bounded length.
 
-    It is said by anyone, also by a file, or is that of an exception.
+    Args:
+        said: Text, or an exception whose text is meant; it may hold anything that a file held.
+        limit: How many characters to show.
     """
     text = " ".join(str(said).split())
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit + 1])

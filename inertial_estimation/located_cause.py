@@ -20,25 +20,36 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocatedCause:
-    """The most probable cause of innovations that disagree."""
+    """The most probable cause of innovations that disagree.
 
-    cause: Cause  # its kind
-    probability: float  # of the cause, on any of its links
-    # whether a load is certain but for a push that presses down as much: it is reported, and parameters wait
+    Attributes:
+        cause: Its kind.
+        probability: Of the cause, on any of its links.
+        is_ambiguous: Whether a load is certain but for a push that presses down as much: it is reported, and
+            parameters wait.
+        links: Links that the data hardly distinguish, the most probable first; empty for noise and faults.
+        as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
+        mass: Of a load [kg], negative for one that has been taken off; zero otherwise.
+        com_L: Position of a load in the frame of the first link [m], shape (3,).
+        force_L: Force of a push, axes of the first link [N], shape (3,).
+        torque_L: Moment of a push about the origin of the first link, its axes [Nm], shape (3,).
+        point_L: Point of attack of a push in the frame of the first link [m], shape (3,); None where the data
+            do not determine it.
+        upright: Whether the force of a push is along gravity, as that of a load whose mass varies.
+        input: Name of the faulty input; empty otherwise.
+    """
+
+    cause: Cause
+    probability: float
     is_ambiguous: bool = False
-    # links that the data hardly distinguish, the most probable first; empty for noise and faults
     links: tuple[str, ...] = ()
-    mass: float = 0.0  # of a load [kg], negative for one that has been taken off; zero otherwise
-    com_L: Array | None = None  # position of a load in the frame of the first link [m], shape (3,)
-    force_L: Array | None = None  # force of a push, axes of the first link [N], shape (3,)
-    # moment of a push about the origin of the first link, its axes [Nm], shape (3,)
+    mass: float = 0.0
+    com_L: Array | None = None
+    force_L: Array | None = None
     torque_L: Array | None = None
-    # point of attack of a push in the frame of the first link [m], shape (3,); None where the data do not
-    # determine it
     point_L: Array | None = None
-    upright: bool = False  # whether the force of a push is along gravity, as that of a load whose mass varies
-    input: str = ""  # name of the faulty input; empty otherwise
-    # probability that what is taken for a load is a push that presses down as much; else zero
+    upright: bool = False
+    input: str = ""
     as_push: float = 0.0
 
     @property

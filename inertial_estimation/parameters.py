@@ -23,17 +23,28 @@ ConfigT = TypeVar("ConfigT")
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """The declaration of one parameter."""
+    """The declaration of one parameter.
 
-    name: str  # dotted name as in the YAML file; empty until the parameter is listed
-    default: Any  # default value (float, int, bool, str, or tuple of str or float)
-    description: str  # one or more sentences that stand alone, for the descriptor and the documentation
-    unit: str = ""  # unit of the value; empty for a pure number
-    lower: float | None = None  # smallest value allowed, inclusive
-    upper: float | None = None  # largest value allowed, inclusive
-    choices: tuple[str, ...] = ()  # for strings: the values allowed; empty for any
-    runtime: bool = False  # whether the value may change while the estimator runs
-    # for lists: whether the items are strings and not numbers, set when the parameter is listed
+    Attributes:
+        name: Dotted name as in the YAML file; empty until the parameter is listed.
+        default: Default value (float, int, bool, str, or tuple of str or float).
+        description: One or more sentences that stand alone, for the descriptor and the documentation.
+        unit: Unit of the value; empty for a pure number.
+        lower: Smallest value allowed, inclusive.
+        upper: Largest value allowed, inclusive.
+        choices: For strings: the values allowed; empty for any.
+        runtime: Whether the value may change while the estimator runs.
+        texts: For lists: whether the items are strings and not numbers, set when the parameter is listed.
+    """
+
+    name: str
+    default: Any
+    description: str
+    unit: str = ""
+    lower: float | None = None
+    upper: float | None = None
+    choices: tuple[str, ...] = ()
+    runtime: bool = False
     texts: bool = False
 
 
@@ -47,17 +58,26 @@ def parameter(
     choices: tuple[str, ...] = (),
     runtime: bool = False,
 ) -> Any:
-    """Declare one parameter as a dataclass field, whose metadata hold its `ParameterSpec`.
+    """Declare one parameter as a dataclass field.
 
-    The description is understood without those of others, bounds shut out singular values, and lists are
-    tuples.
+    Args:
+        default: Default value; lists are declared as tuples.
+        description: What the value means, in sentences that are understood without other descriptions.
+        unit: Unit of the value.
+        lower: Smallest value allowed, inclusive. Bounds shut out singular values.
+        upper: Largest value allowed, inclusive.
+        choices: For strings: the values allowed.
+        runtime: Whether it may be changed while running.
+
+    Returns:
+        A dataclass field that carries the declaration in its metadata.
     """
     spec = ParameterSpec("", default, description, unit, lower, upper, choices, runtime)
     return field(default=default, metadata={_SPEC: spec})
 
 
 def section(config_class: type, *, prefix: str | None = None, without: Collection[str] = ()) -> Any:
-    """Declare a nested config dataclass as a field, whose default has its defaults.
+    """Declare a nested config dataclass.
 
     Args:
         config_class: Dataclass whose fields are parameters.
@@ -65,13 +85,23 @@ def section(config_class: type, *, prefix: str | None = None, without: Collectio
             into the level above.
         without: Dotted names, within the section, of parameters that mean nothing here: they are not
             declared, their defaults hold.
+
+    Returns:
+        A dataclass field whose default is the nested dataclass with its defaults.
     """
     metadata = {_SECTION: prefix if prefix is not None else True, _WITHOUT: frozenset(without)}
     return field(default_factory=config_class, metadata=metadata)
 
 
 def iterate_parameters(config_class: type) -> Iterator[ParameterSpec]:
-    """Yield all parameters of a config dataclass in their order, nested ones under their dotted names."""
+    """List all parameters of a config dataclass, nested ones under their dotted names.
+
+    Args:
+        config_class: Dataclass declared with `parameter` and `section`.
+
+    Yields:
+        One `ParameterSpec` per parameter, in the order of declaration.
+    """
     for name, spec, _path in _walk(config_class):
         yield dataclasses.replace(spec, name=name)
 
@@ -117,7 +147,11 @@ def build_config(
 
 
 def check_value(spec: ParameterSpec, value: Any) -> Any:
-    """Check one value, as read from YAML or from ROS, against its declaration.
+    """Check one value against its declaration and return it in the declared type.
+
+    Args:
+        spec: The declaration.
+        value: The value, as read from YAML or from ROS.
 
     Returns:
         The value; lists become tuples, whole numbers become floats where a float is declared.
@@ -147,9 +181,15 @@ def check_value(spec: ParameterSpec, value: Any) -> Any:
 
 
 def unknown_name(name: str, known: Collection[str], *, where: str = "") -> str:
-    """Return a line about a parameter that does not exist: the closest name that does, else some.
+    """Return the text of the error about a parameter that does not exist.
 
-    Where the name was given is appended to it (`` in section ...``).
+    Args:
+        name: The name that was given.
+        known: The names that exist.
+        where: Where the name was given, appended to it (`` in section ...``).
+
+    Returns:
+        One line with the closest name that exists, else with some that do.
     """
     last_parts = {full.rpartition(".")[2]: full for full in known}
     close = difflib.get_close_matches(name, known, n=1) or [

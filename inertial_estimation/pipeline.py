@@ -113,9 +113,13 @@ class Stepper(Generic[ResultT]):
 
 
 class TakesReadings:
-    """Base of a pipeline whose readings are pushed as values; inputs that it does not need are ignored."""
+    """Base of a pipeline whose readings are pushed as values; inputs that it does not need are ignored.
 
-    inputs: RobotInputs  # what takes the readings, as values or as messages
+    Attributes:
+        inputs: What takes the readings, as values or as messages.
+    """
+
+    inputs: RobotInputs
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take a reading of the IMU."""

@@ -32,10 +32,15 @@ def sigma_across(P: Array, x: Array) -> float:
 
 
 def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
-    """Return values as a read-only array of floats: a copy, unless they are one already, aligned in memory.
+    """Return values as a read-only array of floats: a copy, unless they are one already.
+
+    Args:
+        name: Name of the quantity, for the error message.
+        values: Anything numpy can convert. A read-only array of floats, aligned in memory, is not copied.
+        shape: Expected shape; None accepts any.
 
     Raises:
-        MeasurementError: If the shape differs from the expected one; None expects any.
+        MeasurementError: If the shape differs from the expected one.
     """
     if type(values) is np.ndarray and values.dtype.char == "d" and values.flags.num & 0x501 == 0x101:
         array: Array = values  # contiguous and aligned, as compiled functions need it, and not writeable
@@ -121,12 +126,18 @@ class JointReading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointSample:
-    """Joint state in the model's joint order."""
+    """Joint state in the model's joint order.
 
-    stamp_ns: int  # time of measurement [ns]
-    q: Array  # positions [rad or m], shape (n_joints,)
-    v: Array  # velocities [rad/s or m/s], shape (n_joints,)
-    # measured torques or forces [Nm or N], shape (n_joints,), or None where not measured
+    Attributes:
+        stamp_ns: Time of measurement [ns].
+        q: Positions [rad or m], shape (n_joints,).
+        v: Velocities [rad/s or m/s], shape (n_joints,).
+        tau: Measured torques or forces [Nm or N], shape (n_joints,), or None where not measured.
+    """
+
+    stamp_ns: int
+    q: Array
+    v: Array
     tau: Array | None = None
 
     def __post_init__(self) -> None:
@@ -172,9 +183,12 @@ class OrientationSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseSample(OrientationSample):
-    """An orientation with the position of the same message."""
+    """An orientation with the position of the same message.
 
-    # position of the base in the world [m], shape (3,)
+    Attributes:
+        p_WB: Position of the base in the world [m], shape (3,).
+    """
+
     p_WB: Array = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
@@ -184,11 +198,15 @@ class PoseSample(OrientationSample):
 
 @dataclass(frozen=True, slots=True)
 class ContactSample:
-    """One number of a contact sensor."""
+    """One number of a contact sensor.
 
-    stamp_ns: int  # time of measurement [ns]; 0: not set
-    # vertical force of the ground [N], an integer without a unit that grows with it, or the probability of
-    # the contact (0 or 1 of a switch), as `contact.source` says
+    Attributes:
+        stamp_ns: Time of measurement [ns]; 0: not set.
+        value: Vertical force of the ground [N], an integer without a unit that grows with it, or the
+            probability of the contact (0 or 1 of a switch), as `contact.source` says.
+    """
+
+    stamp_ns: int
     value: float
 
 
@@ -217,13 +235,19 @@ class BaseState:
 
 @dataclass(frozen=True, slots=True)
 class ContactLoad:
-    """Contact point, ground reaction force and weight of one contact, in the base frame."""
+    """Contact point, ground reaction force and weight of one contact, in the base frame.
 
-    name: str  # name of the contact
-    # the point of the contact that is taken to be at rest, base frame [m]
+    Attributes:
+        name: Name of the contact.
+        point_B: The point of the contact that is taken to be at rest, base frame [m].
+        force_B: Force of the ground on the robot, base frame [N].
+        weight: Share of the contact in the weight; 0: not in use.
+    """
+
+    name: str
     point_B: tuple[float, float, float]
-    force_B: tuple[float, float, float]  # force of the ground on the robot, base frame [N]
-    weight: float  # share of the contact in the weight; 0: not in use
+    force_B: tuple[float, float, float]
+    weight: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,26 +341,41 @@ class LinkEstimate:
 
 
 class StampedInertia(NamedTuple):
-    """The inertia of a link at one time."""
+    """The inertia of a link at one time.
 
-    stamp_ns: int  # time of the measurement it follows from [ns]
-    inertia: LinkInertia  # the inertia
+    Attributes:
+        stamp_ns: Time of the measurement it follows from [ns].
+        inertia: The inertia.
+    """
+
+    stamp_ns: int
+    inertia: LinkInertia
 
 
 class Decision(Enum):
-    """What became of a measurement of the inertial filter; its value is displayed, its order is telemetry."""
+    """What became of a measurement of the inertial filter; its value is displayed, its order is telemetry.
 
-    # it came while the filter learns, and corrects the state unless later ones show an event
+    Attributes:
+        ACCEPTED: It came while the filter learns, and corrects the state unless later ones show an event.
+        REJECTED: The gate of a filter for comparison took it for an outlier.
+        REOPENED: It corrected the state of such a filter, whose covariance was enlarged for a lasting change.
+        DISABLED: Learning is switched off; only the innovation is reported.
+        WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
+        CALIBRATING: A calibration averages the residual.
+        CALIBRATED: The average has become the bias of the measured rows.
+        FROZEN: The supervisor holds: the data disagree, and no cause is certain.
+        PUSHED: The supervisor holds, and a push, a load or a fault of one input explains the data.
+    """
+
     ACCEPTED = "accepted"
-    REJECTED = "rejected"  # the gate of a filter for comparison took it for an outlier
-    # it corrected the state of such a filter, whose covariance was enlarged for a lasting change
+    REJECTED = "rejected"
     REOPENED = "reopened"
-    DISABLED = "disabled"  # learning is switched off; only the innovation is reported
-    WAITING_FOR_REST = "waiting for rest"  # a calibration of the residual waits until the robot is at rest
-    CALIBRATING = "calibrating"  # a calibration averages the residual
-    CALIBRATED = "calibrated"  # the average has become the bias of the measured rows
-    FROZEN = "frozen"  # the supervisor holds: the data disagree, and no cause is certain
-    PUSHED = "pushed"  # the supervisor holds, and a push, a load or a fault of one input explains the data
+    DISABLED = "disabled"
+    WAITING_FOR_REST = "waiting for rest"
+    CALIBRATING = "calibrating"
+    CALIBRATED = "calibrated"
+    FROZEN = "frozen"
+    PUSHED = "pushed"
     __hash__ = object.__hash__  # not of the name, as every step counts one
 
 

@@ -18,9 +18,13 @@ EstimateT = TypeVar("EstimateT", contravariant=True)
 
 
 class Telemetry(Protocol, Generic[EstimateT]):
-    """Converts one kind of estimate to named figures."""
+    """Converts one kind of estimate to named figures.
 
-    names: tuple[str, ...]  # of the figures
+    Attributes:
+        names: Of the figures.
+    """
+
+    names: tuple[str, ...]
 
     def values(self, estimate: EstimateT, age_s: float) -> list[float]:
         """Return the figures of an estimate, in the order of their names."""
@@ -35,7 +39,11 @@ class TiltTelemetry:
     """
 
     def __init__(self, contacts: Iterable[str]) -> None:
-        """Name them, with the robot's contacts."""
+        """Name them.
+
+        Args:
+            contacts: Names of the robot's contacts.
+        """
         self._contacts = tuple(contacts)
         self.names = (
             "tilt/roll [rad]",
@@ -57,7 +65,12 @@ class TiltTelemetry:
         )
 
     def values(self, estimate: BaseEstimate, age_s: float) -> list[float]:
-        """Return the figures of an estimate of an age [s], in the order of their names."""
+        """Return the figures of an estimate, in the order of their names.
+
+        Args:
+            estimate: Estimate of the tilt observer.
+            age_s: Its age [s].
+        """
         x, y, z = estimate.tilt_B.tolist()
         qx, qy, qz, qw = estimate.state.quaternion_xyzw.tolist()
         across, along = estimate.gyro_bias_variances
@@ -119,7 +132,12 @@ class InertialTelemetry:
         )
 
     def values(self, estimate: InertialEstimate, age_s: float) -> list[float]:
-        """Return the figures of an estimate of an age [s], in the order of their names."""
+        """Return the figures of an estimate, in the order of their names.
+
+        Args:
+            estimate: Estimate of the inertial filter.
+            age_s: Its age [s].
+        """
         figures: list[float] = []
         for link in estimate.links:
             variances = link.covariance.diagonal()[:4].tolist()
@@ -157,7 +175,11 @@ def mass_values(
 ) -> list[float]:
     """Return the figures of one link, in the order of `mass_names`.
 
-    The four standard deviations are of the mass [kg] and of the centre of mass [m].
+    Args:
+        estimate: The estimate itself.
+        published: Parameters for a controller.
+        payload: Estimate minus nominal.
+        sigmas: Standard deviations of the mass [kg] and of the centre of mass [m], four of them.
     """
     mass_sigma, *com_sigmas = sigmas
     masses = [estimate.mass, mass_sigma, published.mass, estimate.mass - payload.mass]

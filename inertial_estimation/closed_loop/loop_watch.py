@@ -26,7 +26,11 @@ LOOKS = 20  # at a robot that is tried for a second
 
 
 class LoopWatch:
-    """Looks at the estimates and the true state of a loop now and then."""
+    """Looks at the estimates and the true state of a loop now and then.
+
+    Attributes:
+        loop: The loop.
+    """
 
     def __init__(self, loop: ClosedLoop) -> None:
         """Begin with the present inertias of all links that move."""
@@ -153,6 +157,9 @@ class LoopRecording:
 
     The topics are those of `synthetic.synthetic_sensors.measure`: /imu/data, /joint_states,
     /<contact>/wrench, and /ground_truth/pose with the true pose of a floating base.
+
+    Attributes:
+        loop: The loop.
     """
 
     def __init__(self, loop: ClosedLoop) -> None:

@@ -47,7 +47,11 @@ class ScheduledSwing:
 
 
 class ScheduledWalk:
-    """Walk forward once; the robot stands before and after."""
+    """Walk forward once; the robot stands before and after.
+
+    Attributes:
+        duration_s: Length of the run, from the release on [s].
+    """
 
     def __init__(self, walk: WalkCommand, begin_s: float, duration_s: float) -> None:
         """Set what is commanded, and when.

@@ -63,11 +63,15 @@ class ControllerStepCounts:
 
 
 class ControlSupervisor:
-    """Steps a controller on plausible states, bounds what is sent, and counts what became of the states.
+    """Steps a controller on plausible states, and bounds what is sent.
 
     A state that is not plausible, a computation that fails or torques that are not finite are never an
     exception: the joints are damped, or for a moment the last torques are kept, and the cause is counted.
     When control returns, its references begin where the robot is.
+
+    Attributes:
+        controller: The controller.
+        counts: What became of the joint states.
     """
 
     def __init__(self, config: ControllerConfig, controller: WholeBodyController) -> None:

@@ -12,15 +12,21 @@ from inertial_estimation.telemetry import AGE, mass_names, mass_values
 
 
 class Phase(Enum):
-    """What the identification is doing; in all phases but the first the robot is requested to stand still."""
+    """What the identification is doing; in all phases but the first the robot is requested to stand still.
 
-    # nothing is identified; mass and centre of mass are checked whenever the robot is at rest, the mass in
-    # motion too. A request or a load change ends it.
+    Attributes:
+        WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest,
+            the mass in motion too. A request or a load change ends it.
+        SETTLING: The robot is not yet at rest.
+        MASS: The mass is averaged; if rest is lost, SETTLING again.
+        COM: The centre of mass is identified by the chosen method, at the tilts that it requests.
+        RETURNING: Done, or given up; what was published moves to the result, the base back to its posture.
+    """
+
     WATCHING = "watching"
-    SETTLING = "settling"  # the robot is not yet at rest
-    MASS = "mass"  # the mass is averaged; if rest is lost, SETTLING again
-    COM = "com"  # the centre of mass is identified by the chosen method, at the tilts that it requests
-    # done, or given up; what was published moves to the result, the base back to its posture
+    SETTLING = "settling"
+    MASS = "mass"
+    COM = "com"
     RETURNING = "returning"
 
     @property

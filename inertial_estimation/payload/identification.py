@@ -183,10 +183,14 @@ class Identification:
 
 
 class PhaseState(ABC):
-    """One phase of an identification."""
+    """One phase of an identification.
 
-    phase: Phase  # its name
-    # tilt at which the centre of mass that is expected was measured; None: at any
+    Attributes:
+        phase: Its name.
+        weighed_at: Tilt at which the centre of mass that is expected was measured; None: at any.
+    """
+
+    phase: Phase
     weighed_at: Tilt | None = None
 
     def __init__(self, run: Identification) -> None:

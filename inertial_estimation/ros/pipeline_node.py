@@ -41,9 +41,11 @@ class PipelineNode(RobotNode):
 
     The pipeline ticks after every message, as in a replay: a step whose wait for an input expires then does
     so at the same message, regardless of the number of messages read at once.
+
+    Attributes:
+        pipeline: The pipeline, once the node is configured.
     """
 
-    # the pipeline, once the node is configured
     pipeline: Any  # TiltPipeline, InertialPipeline, TrunkPayloadPipeline or ControllerPipeline
 
     @abstractmethod

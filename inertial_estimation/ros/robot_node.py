@@ -166,10 +166,14 @@ class RobotNode(ManagedNode):
     otherwise from the topic `robot_description`. A node starts as soon as it has the description, and is
     always active. With the parameter `managed` it follows the transitions of its lifecycle: a configured node
     has checked all names and reads its inputs; an active node publishes.
+
+    Attributes:
+        name: Default name of the node.
+        works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
+            activation.
     """
 
-    name: str  # default name of the node
-    # whether it continues to estimate while inactive, so that its state is up to date on activation
+    name: str
     works_inactive = True
 
     def __init__(self, **node_arguments: Any) -> None:

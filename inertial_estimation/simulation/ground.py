@@ -12,9 +12,13 @@ LATTICE_CELLS = 64  # number of cells after which the heights repeat
 
 
 class Terrain:
-    """A height field; of itself the plane z = 0."""
+    """A height field; of itself the plane z = 0.
 
-    level = True  # whether it is that plane
+    Attributes:
+        level: Whether it is that plane.
+    """
+
+    level = True
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
         """Return heights [m], shape (n,), and unit normals, shape (n, 3), at points [m], shape (n, 2)."""

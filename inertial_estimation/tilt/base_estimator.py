@@ -53,23 +53,39 @@ from inertial_estimation.tilt.two_stage import TwoStageObserver
 
 
 class BaseMotion(NamedTuple):
-    """Pose and twist of the base, changed in place."""
+    """Pose and twist of the base, changed in place.
 
-    R_WB: MutableTable  # its orientation, shape (3, 3)
-    quaternion: MutableColumn  # the same, x y z w, shape (4,)
-    p_WB: MutableColumn  # its position [m], shape (3,)
-    v_WB_B: MutableColumn  # its velocity, in its frame [m/s], shape (3,)
-    w_WB_B: MutableColumn  # its angular velocity, in its frame [rad/s], shape (3,)
-    up_B: MutableColumn  # the vertical in its frame, shape (3,)
+    Attributes:
+        R_WB: Its orientation, shape (3, 3).
+        quaternion: The same, x y z w, shape (4,).
+        p_WB: Its position [m], shape (3,).
+        v_WB_B: Its velocity, in its frame [m/s], shape (3,).
+        w_WB_B: Its angular velocity, in its frame [rad/s], shape (3,).
+        up_B: The vertical in its frame, shape (3,).
+    """
+
+    R_WB: MutableTable
+    quaternion: MutableColumn
+    p_WB: MutableColumn
+    v_WB_B: MutableColumn
+    w_WB_B: MutableColumn
+    up_B: MutableColumn
 
 
 class BaseUncertainty(NamedTuple):
-    """Covariances of the errors of the base, in its frame."""
+    """Covariances of the errors of the base, in its frame.
 
-    rotation: Array  # of small rotations [rad^2], shape (3, 3)
-    velocity: Array  # [m^2/s^2], shape (3, 3)
-    bias: tuple[float, float]  # variances of the gyroscope's bias, across and along the vertical [rad^2/s^2]
-    speed: float  # standard deviation of the velocity, of one axis [m/s]
+    Attributes:
+        rotation: Of small rotations [rad^2], shape (3, 3).
+        velocity: [m^2/s^2], shape (3, 3).
+        bias: Variances of the gyroscope's bias, across and along the vertical [rad^2/s^2].
+        speed: Standard deviation of the velocity, of one axis [m/s].
+    """
+
+    rotation: Array
+    velocity: Array
+    bias: tuple[float, float]
+    speed: float
 
 
 @compiled
@@ -251,15 +267,25 @@ _base_state, _base_estimate = unchecked(BaseState), unchecked(BaseEstimate)
 
 
 class ObserverStep(NamedTuple):
-    """What the observer takes at one step."""
+    """What the observer takes at one step.
 
-    stamp_ns: int  # stamp of the step [ns]
-    h: float  # its duration [s]; zero where the observer begins, at first and after a gap
-    reading: Array  # mean specific force and angular rate over it [m/s^2, rad/s], shape (6,)
-    look: Look | None  # what is seen at its end; None within an interval
-    vertical: Array  # as it is estimated before, in the IMU frame, shape (3,)
-    bias: Array  # of the gyroscope, likewise [rad/s], shape (3,)
-    R_BI: Array  # orientation of the IMU in the base, shape (3, 3)
+    Attributes:
+        stamp_ns: Stamp of the step [ns].
+        h: Its duration [s]; zero where the observer begins, at first and after a gap.
+        reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
+        look: What is seen at its end; None within an interval.
+        vertical: As it is estimated before, in the IMU frame, shape (3,).
+        bias: Of the gyroscope, likewise [rad/s], shape (3,).
+        R_BI: Orientation of the IMU in the base, shape (3, 3).
+    """
+
+    stamp_ns: int
+    h: float
+    reading: Array
+    look: Look | None
+    vertical: Array
+    bias: Array
+    R_BI: Array
 
 
 def tilt_observer(config: TiltPipelineConfig, radius: float) -> TiltObserver:

@@ -49,29 +49,49 @@ SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # of a gyroscope; the time for which a tu
 
 
 class TiltState(NamedTuple):
-    """State and covariance of the filter, changed in place."""
+    """State and covariance of the filter, changed in place.
 
-    velocity: MutableColumn  # v, of the IMU [m/s], shape (3,)
-    vertical: MutableColumn  # z, unit norm, shape (3,)
-    bias: MutableColumn  # b, of the gyroscope [rad/s], shape (3,)
-    offset: MutableColumn  # c, of the accelerometer [m/s^2], shape (3,)
-    covariance: MutableTable  # of dv, a, db, dc, shape (12, 12)
+    Attributes:
+        velocity: v, of the IMU [m/s], shape (3,).
+        vertical: z, unit norm, shape (3,).
+        bias: b, of the gyroscope [rad/s], shape (3,).
+        offset: c, of the accelerometer [m/s^2], shape (3,).
+        covariance: Of dv, a, db, dc, shape (12, 12).
+    """
+
+    velocity: MutableColumn
+    vertical: MutableColumn
+    bias: MutableColumn
+    offset: MutableColumn
+    covariance: MutableTable
 
 
 class ProcessNoise(NamedTuple):
-    """Densities of what drives the errors, of one axis."""
+    """Densities of what drives the errors, of one axis.
 
-    velocity: float  # of the accelerometer's noise and of velocity errors that wander [m^2/s^3]
-    rotation: float  # of the gyroscope's noise [rad^2/s]
-    bias: float  # of the drift of its bias [rad^2/s^3]
-    offset: float  # of the drift of the accelerometer's offset [m^2/s^5]
+    Attributes:
+        velocity: Of the accelerometer's noise and of velocity errors that wander [m^2/s^3].
+        rotation: Of the gyroscope's noise [rad^2/s].
+        bias: Of the drift of its bias [rad^2/s^3].
+        offset: Of the drift of the accelerometer's offset [m^2/s^5].
+    """
+
+    velocity: float
+    rotation: float
+    bias: float
+    offset: float
 
 
 class Turns(NamedTuple):
-    """Recent corrections of the vertical, changed in place."""
+    """Recent corrections of the vertical, changed in place.
 
-    sum: MutableColumn  # in the frame of the IMU [rad], shape (3,)
-    covariance: MutableTable  # of that sum, if the corrections are due to noise alone [rad^2], shape (3, 3)
+    Attributes:
+        sum: In the frame of the IMU [rad], shape (3,).
+        covariance: Of that sum, if the corrections are due to noise alone [rad^2], shape (3, 3).
+    """
+
+    sum: MutableColumn
+    covariance: MutableTable
 
 
 @compiled
@@ -147,13 +167,17 @@ def inverse(A: Matrix, added: float) -> Matrix:
 
 
 class MotionRows(NamedTuple):
-    """Measured motion at one time: of points that stand, then of bodies that do not turn."""
+    """Measured motion at one time: of points that stand, then of bodies that do not turn.
 
-    # velocity of the IMU beyond the expected one [m/s], or its rate beyond that of the gyroscope [rad/s],
-    # shape (n, 3)
+    Attributes:
+        innovations: Velocity of the IMU beyond the expected one [m/s], or its rate beyond that of the
+            gyroscope [rad/s], shape (n, 3).
+        arms: Points, from the IMU [m]; of no meaning for bodies that do not turn, shape (n, 3).
+        shares: Variance of the noise of a whole contact over that of each; zero: not measured, shape (n,).
+    """
+
     innovations: MutableTable
-    arms: MutableTable  # points, from the IMU [m]; of no meaning for bodies that do not turn, shape (n, 3)
-    # variance of the noise of a whole contact over that of each; zero: not measured, shape (n,)
+    arms: MutableTable
     shares: MutableColumn
 
 

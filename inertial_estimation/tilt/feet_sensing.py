@@ -24,21 +24,34 @@ GAIN = 100.0  # of the momentum observer: a force is followed to 63 % within its
 
 
 class Feet(NamedTuple):
-    """The contacts as joints and forces show them at one time."""
+    """The contacts as joints and forces show them at one time.
 
-    points: MutableTable  # contact points in the IMU frame [m], shape (n, 3)
-    rotations: MutableTables  # IMU frame from the frame of each contact, shape (n, 3, 3)
-    # share of each contact in the weight, zero where it is not in use, of sum one or zero, shape (n,)
+    Attributes:
+        points: Contact points in the IMU frame [m], shape (n, 3).
+        rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
+        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
+            (n,).
+        soles: One for each contact that is a sole, which stands flat, else zero, shape (n,).
+    """
+
+    points: MutableTable
+    rotations: MutableTables
     shares: MutableColumn
-    soles: MutableColumn  # one for each contact that is a sole, which stands flat, else zero, shape (n,)
+    soles: MutableColumn
 
 
 class ContactUse(NamedTuple):
-    """The contacts at the last update, as the estimates carry them."""
+    """The contacts at the last update, as the estimates carry them.
 
-    names: tuple[str, ...]  # of those that carry the robot
-    forces: tuple[float, ...]  # vertical force at each, pushing up positive [N]; NaN: not known
-    shares: tuple[float, ...]  # share of each in the weight
+    Attributes:
+        names: Of those that carry the robot.
+        forces: Vertical force at each, pushing up positive [N]; NaN: not known.
+        shares: Share of each in the weight.
+    """
+
+    names: tuple[str, ...]
+    forces: tuple[float, ...]
+    shares: tuple[float, ...]
 
 
 class ContactShares:

@@ -30,26 +30,42 @@ KEPT = 5  # readings before a block, for its differences
 
 
 class ImuStatistics(NamedTuple):
-    """What the readings since the last look, and those before, show."""
+    """What the readings since the last look, and those before, show.
 
-    time: float  # since the last look [s]
-    rate: Array  # mean reading of the gyroscope over it [rad/s], shape (3,)
-    rate_noise: float  # density of the gyroscope's noise, mean over its axes [rad^2/s]
-    force_noise: float  # density of the accelerometer's noise, the same [m^2/s^3]
-    rest_variance: float  # of the rate over the last quarter of a second, of one axis [rad^2/s^2]
-    at_rest: bool  # whether the readings have been quiet for as long as rest is believed
-    # for how much of the time the gyroscope was at the end of its range, by axis [s], shape (3,)
+    Attributes:
+        time: Since the last look [s].
+        rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
+        rate_noise: Density of the gyroscope's noise, mean over its axes [rad^2/s].
+        force_noise: Density of the accelerometer's noise, the same [m^2/s^3].
+        rest_variance: Of the rate over the last quarter of a second, of one axis [rad^2/s^2].
+        at_rest: Whether the readings have been quiet for as long as rest is believed.
+        clipped: For how much of the time the gyroscope was at the end of its range, by axis [s], shape (3,).
+    """
+
+    time: float
+    rate: Array
+    rate_noise: float
+    force_noise: float
+    rest_variance: float
+    at_rest: bool
     clipped: Array
 
 
 class ImuMemory(NamedTuple):
-    """Statistics of readings, forgotten over time, of each axis; changed in place."""
+    """Statistics of readings, forgotten over time, of each axis; changed in place.
 
-    change: MutableColumn  # mean square of the change from one reading to the next, shape (6,)
-    mean: MutableColumn  # mean, shape (6,)
-    variance: MutableColumn  # variance, shape (6,)
-    noise: MutableColumn  # density of the noise, shape (6,)
-    # readings of the last block at the end of the range, share of its time, shape (6,)
+    Attributes:
+        change: Mean square of the change from one reading to the next, shape (6,).
+        mean: Mean, shape (6,).
+        variance: Variance, shape (6,).
+        noise: Density of the noise, shape (6,).
+        clipped: Readings of the last block at the end of the range, share of its time, shape (6,).
+    """
+
+    change: MutableColumn
+    mean: MutableColumn
+    variance: MutableColumn
+    noise: MutableColumn
     clipped: MutableColumn
 
 

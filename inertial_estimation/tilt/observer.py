@@ -31,10 +31,15 @@ LONGEST_INTERVAL = 0.1  # between two looks, beyond which a velocity does not fo
 
 
 class Look(NamedTuple):
-    """What is taken at the end of an interval, beyond the readings of each step."""
+    """What is taken at the end of an interval, beyond the readings of each step.
 
-    feet: Feet | None  # the contacts; None where they are not known
-    imu: ImuStatistics  # what the readings of the interval show
+    Attributes:
+        feet: The contacts; None where they are not known.
+        imu: What the readings of the interval show.
+    """
+
+    feet: Feet | None
+    imu: ImuStatistics
 
 
 @compiled

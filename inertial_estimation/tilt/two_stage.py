@@ -63,11 +63,17 @@ class TwoStageConfig:
 
 
 class TwoStageState(NamedTuple):
-    """State of the observer, in the frame of the IMU."""
+    """State of the observer, in the frame of the IMU.
 
-    velocity: Array  # x1 [m/s], shape (3,)
-    intermediate: Array  # x2', shape (3,)
-    vertical: Array  # x2, unit norm, shape (3,)
+    Attributes:
+        velocity: x1 [m/s], shape (3,).
+        intermediate: x2', shape (3,).
+        vertical: x2, unit norm, shape (3,).
+    """
+
+    velocity: Array
+    intermediate: Array
+    vertical: Array
 
 
 def two_stage_step(

@@ -35,10 +35,15 @@ class Objective:
 
 
 class Trials(ABC):
-    """Runs an estimator over one recording again and again; can be pickled."""
+    """Runs an estimator over one recording again and again; can be pickled.
 
-    objective: Objective  # what its scores are
-    division: Division  # parts and blocks of the recording
+    Attributes:
+        objective: What its scores are.
+        division: Parts and blocks of the recording.
+    """
+
+    objective: Objective
+    division: Division
 
     @abstractmethod
     def scores(self, values: Values, parts: int) -> Array:

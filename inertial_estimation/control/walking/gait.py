@@ -62,10 +62,15 @@ class SupportTarget(NamedTuple):
 
 
 class Phase:
-    """One phase of a gait."""
+    """One phase of a gait.
 
-    kind: ClassVar[GaitPhase]  # what it is
-    elapsed = 0.0  # time since it began [s]
+    Attributes:
+        kind: What it is.
+        elapsed: Time since it began [s].
+    """
+
+    kind: ClassVar[GaitPhase]
+    elapsed = 0.0
 
 
 class Gait(ABC):

@@ -157,7 +157,12 @@ def no_tick(_steps: int) -> None:
 
 
 class TrajectoryProblem:
-    """The objective of one kind of trajectory of one robot."""
+    """The objective of one kind of trajectory of one robot.
+
+    Attributes:
+        family: The family of trajectories.
+        space: The robot, its rows and its collisions.
+    """
 
     def __init__(self, family: MotionFamily, space: DesignSpace) -> None:
         self.family, self.space = family, space
