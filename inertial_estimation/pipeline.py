@@ -1,7 +1,7 @@
 """What the pipelines have in common: steps on the samples of their inputs, and readings pushed as values."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from inertial_estimation.errors import InertialEstimationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.inputs.alignment import AlignedSample, Continuity
@@ -9,6 +9,7 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.inputs.stream import REPORTED_NS
+from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample, seconds
 
 ResultT = TypeVar("ResultT")
@@ -116,9 +117,11 @@ class TakesReadings:
     """Base of a pipeline whose readings are pushed as values; inputs that it does not need are ignored.
 
     Attributes:
+        config: The parameters in force.
         inputs: What takes the readings, as values or as messages.
     """
 
+    config: Any
     inputs: RobotInputs
 
     def push_imu(self, sample: ImuSample) -> None:
@@ -140,3 +143,19 @@ class TakesReadings:
             raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, names, 'there are')}")
         if contact in self.inputs.contacts:
             self.inputs.push(self.inputs.contacts[contact].stream.spec.name, sample)
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
+
+        Raises:
+            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
+        """
+        self._take_config(replace_runtime_value(self.config, name, value))
+
+    def _take_config(self, config: Any) -> None:
+        """Take parameters of which one has changed; each pipeline hands them to its parts."""
+        self.config = config

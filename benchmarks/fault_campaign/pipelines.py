@@ -59,10 +59,15 @@ def _inertia(what: str, inertia: LinkInertia) -> Content:
 
 
 class Adapter(ABC):
-    """One pipeline with its data and their truth."""
+    """One pipeline with its data and their truth.
 
-    wrong: float  # error from which on an estimate is wrong
-    right: float  # error below which it has recovered
+    Attributes:
+        wrong: Error from which on an estimate is wrong.
+        right: Error below which it has recovered.
+    """
+
+    wrong: float
+    right: float
 
     def __init__(self, pipeline: Any, data: Recorded, urdf: str = "") -> None:
         self.pipeline, self.data, self.urdf = pipeline, data, urdf

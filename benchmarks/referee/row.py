@@ -19,14 +19,23 @@ class Better(str, Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """One figure."""
+    """One figure.
 
-    key: str  # its name, the same in every run
-    value: float  # the figure; NaN where there is none, which `note` explains
-    unit: str = ""  # its unit
-    better: Better = Better.LOWER  # which values are good
-    spread: float = 0.0  # difference that means nothing: the range over seeds or runs, or a stated tolerance
-    note: str = ""  # what has to be known of it; empty: nothing
+    Attributes:
+        key: Its name, the same in every run.
+        value: The figure; NaN where there is none, which `note` explains.
+        unit: Its unit.
+        better: Which values are good.
+        spread: Difference that means nothing: the range over seeds or runs, or a stated tolerance.
+        note: What has to be known of it; empty: nothing.
+    """
+
+    key: str
+    value: float
+    unit: str = ""
+    better: Better = Better.LOWER
+    spread: float = 0.0
+    note: str = ""
 
     @property
     def as_dict(self) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
-from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.pipeline import TakesReadings
 from inertial_estimation.signals import (
     NANOSECONDS,
@@ -284,19 +283,9 @@ class ControllerPipeline(TakesReadings):
         self._sensed.refusal()
         self._start_over()
 
-    def set_parameter(self, name: str, value: object) -> None:
-        """Change one parameter while running.
-
-        Args:
-            name: Its dotted name.
-            value: Its new value.
-
-        Raises:
-            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
-        """
-        changed = replace_runtime_value(self.config, name, value)
-        self.controller.set_config(changed)
-        self.config = changed
+    def _take_config(self, config: ControllerConfig) -> None:
+        self.controller.set_config(config)
+        self.config = config
 
     def _start_over(self) -> None:
         """Forget all but the buffered inputs."""

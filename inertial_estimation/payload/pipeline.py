@@ -11,7 +11,6 @@ from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.robot_inputs import BASE_STATE, RobotInputs
 from inertial_estimation.inputs.sensors import ContactSource
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.payload.com_methods import PATIENCE_S
 from inertial_estimation.payload.config import METHODS, TrunkPayloadConfig
 from inertial_estimation.payload.estimate import LoadChange, PayloadEstimate
@@ -133,13 +132,9 @@ class TrunkPayloadPipeline(TakesReadings):
         self._stepper.clear()
         self._forget()
 
-    def set_parameter(self, name: str, value: object) -> None:
-        """Change a parameter by its dotted name; that of a method takes effect at the next identification.
-
-        Raises:
-            ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
-        """
-        self.config = config = replace_runtime_value(self.config, name, value)
+    def _take_config(self, config: TrunkPayloadConfig) -> None:
+        """Take other parameters; another method takes effect at the next identification."""
+        self.config = config
         self.identification.set_config(config)
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:

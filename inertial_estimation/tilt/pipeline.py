@@ -12,7 +12,6 @@ from inertial_estimation.inputs.robot_inputs import YAW_REFERENCE, RobotInputs
 from inertial_estimation.inputs.sensors import IMU, contact_sources
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.pipeline import Stepper, TakesReadings
 from inertial_estimation.signals import (
     Array,
@@ -201,23 +200,11 @@ class TiltPipeline(TakesReadings):
     def reset(self) -> None:
         """Reset the state and discard buffered readings."""
         self._stepper.clear()
-        self.inputs.reset()
         self.estimator.reset()
 
-    def set_parameter(self, name: str, value: object) -> None:
-        """Change one parameter while running.
-
-        Args:
-            name: Its dotted name.
-            value: Its new value.
-
-        Raises:
-            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
-        """
-        changed = replace_runtime_value(self.config, name, value)
-        _check(changed)
-        self.config = changed
-        self.estimator.set_config(changed)
+    def _take_config(self, config: TiltPipelineConfig) -> None:
+        self.config = config
+        self.estimator.set_config(config)
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
         h = self._stepper.elapsed(sample) or 0.0

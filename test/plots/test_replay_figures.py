@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.recorded_robots import ARMS, recorded
 
-from inertial_estimation.commands.demo import demo_panels
+from inertial_estimation.commands.demo import PayloadResponse, PayloadScene, demo_panels
 from inertial_estimation.figures import Figure, Mark, Series, Span
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.payload.report import KIND, LOAD
@@ -25,7 +25,6 @@ from inertial_estimation.plots.replay_figures import (
     replay_figures,
 )
 from inertial_estimation.recordings.truth_file import InertiaStep, TrueInertias
-from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 from inertial_estimation.replay.reference import tilt_errors
 from inertial_estimation.replay.results import ReplayResults
 from inertial_estimation.replay.tables import LINK_PARAMETERS, TimeAxis, link_tables
