@@ -8,14 +8,14 @@ import time
 
 def run(args: argparse.Namespace) -> int:
     """Play the recording; SIGINT and SIGTERM end it cleanly."""
-    from inertial_estimation.ros.bag_player import PlayOptions, play_bag
+    from inertial_estimation.ros.bag_player import play_bag
 
-    options = PlayOptions(args.rate, args.loop, args.subscribers, dict(args.remap))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     start = time.monotonic()
     try:
-        played = play_bag(args.bag, options)
+        options = {"rate": args.rate, "loop": args.loop, "subscribers": args.subscribers}
+        played = play_bag(args.bag, remap=dict(args.remap), **options)
         print(f"played {played} messages in {time.monotonic() - start:.1f} s", file=sys.stderr)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

@@ -15,7 +15,7 @@ from inertial_estimation.configuration.node_names import (
 from inertial_estimation.configuration.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
-    PayloadNodeOptions,
+    PipelineNodeOptions,
     SimulatorOptions,
     TiltNodeOptions,
 )
@@ -32,7 +32,7 @@ from inertial_estimation.tilt.config import TiltPipelineConfig
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     TILT_NODE: (TiltPipelineConfig, TiltNodeOptions),
     INERTIAL_NODE: (InertialPipelineConfig, InertialNodeOptions),
-    PAYLOAD_NODE: (TrunkPayloadConfig, PayloadNodeOptions),
+    PAYLOAD_NODE: (TrunkPayloadConfig, PipelineNodeOptions),
     SIMULATOR_NODE: (SimulationConfig, SimulatorOptions),
     CONTROLLER_NODE: (ControllerConfig, ControllerNodeOptions),
     IDENTIFICATION: (IdentificationConfig,),

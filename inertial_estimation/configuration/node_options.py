@@ -58,11 +58,6 @@ class InertialNodeOptions(PipelineNodeOptions):
 
 
 @dataclass(frozen=True)
-class PayloadNodeOptions(PipelineNodeOptions):
-    """Outputs of the node `trunk_payload`."""
-
-
-@dataclass(frozen=True)
 class SimulatorOptions(NodeOptions):
     """Options of the node `simulator`."""
 
@@ -92,12 +87,6 @@ class ControllerNodeOptions(PipelineNodeOptions):
 
 ROS_PARAMETERS = frozenset(  # used only by nodes; a replay ignores them
     spec.name
-    for options in (
-        TiltNodeOptions,
-        InertialNodeOptions,
-        PayloadNodeOptions,
-        SimulatorOptions,
-        ControllerNodeOptions,
-    )
+    for options in (TiltNodeOptions, InertialNodeOptions, SimulatorOptions, ControllerNodeOptions)
     for spec in iterate_parameters(options)
 ) | {"use_sim_time"}

@@ -13,12 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import (
-    ConfigurationError,
-    RecordingError,
-    did_you_mean,
-    listing,
-)
+from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing
 from inertial_estimation.inputs.alignment import Steps
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds, OtherJointsError

@@ -1,8 +1,7 @@
 """Publishes a recording on its topics with /clock at a chosen speed, for machines without rosbag2."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 import rclpy
 from rclpy.duration import Duration
@@ -24,20 +23,17 @@ CLOCK_RATE = 200.0  # of /clock by the wall clock [Hz]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 
-@dataclass(frozen=True)
-class PlayOptions:
-    """Options of playing a recording."""
-
-    rate: float = 1.0  # speed, as a multiple of real time
-    loop: bool = False  # whether to restart at the end
-    subscribers: int = 0  # that one of the topics needs before playing starts
-    remap: dict[str, str] = field(default_factory=dict)  # new topic names by recorded ones
-
-
-def play_bag(path: str, options: PlayOptions) -> int:
+def play_bag(path: str, *, rate: float, loop: bool, subscribers: int, remap: Mapping[str, str]) -> int:
     """Play a rosbag2, a folder or file, through a node of its own; return the number of messages published.
 
     The messages are not deserialised. Signals are left to the caller.
+
+    Args:
+        path: The recording.
+        rate: Speed, as a multiple of real time.
+        loop: Whether to restart at the end.
+        subscribers: Number that one of the topics needs before playing starts.
+        remap: New topic names by recorded ones.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
@@ -49,12 +45,12 @@ def play_bag(path: str, options: PlayOptions) -> int:
             node = rclpy.create_node("bag_player", start_parameter_services=False)
             for warning in recording.warnings:
                 node.get_logger().warning(warning)
-            publishers = _publishers(node, recording, options)
+            publishers = _publishers(node, recording, remap)
             clock = node.create_publisher(Clock, "/clock", RELIABLE)
-            _wait_for_subscriptions(publishers, options.subscribers)
-            played = _play(recording, publishers, clock, options.rate)
-            while options.loop:
-                played += _play(recording, publishers, clock, options.rate)
+            _wait_for_subscriptions(publishers, subscribers)
+            played = _play(recording, publishers, clock, rate)
+            while loop:
+                played += _play(recording, publishers, clock, rate)
             for publisher in publishers.values():
                 publisher.wait_for_all_acked(Duration(seconds=1.0))
             return played
@@ -62,9 +58,9 @@ def play_bag(path: str, options: PlayOptions) -> int:
             rclpy.try_shutdown()
 
 
-def _publishers(node: Node, recording: BagRecording, options: PlayOptions) -> dict[str, Publisher]:
+def _publishers(node: Node, recording: BagRecording, remap: Mapping[str, str]) -> dict[str, Publisher]:
     """Create a publisher for every topic of the open recording whose type is installed."""
-    for topic in options.remap:
+    for topic in remap:
         if topic not in recording.topics:
             hint = did_you_mean(topic, recording.topics, "it has")
             raise ConfigurationError(f"no topic '{topic}' to remap in '{recording.name}'{hint}")
@@ -73,7 +69,7 @@ def _publishers(node: Node, recording: BagRecording, options: PlayOptions) -> di
     for topic, message_type in recording.topics.items():
         if topic == "/clock":
             continue
-        name = options.remap.get(topic, topic)
+        name = remap.get(topic, topic)
         qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE
         try:
             publishers[topic] = node.create_publisher(message_class(message_type), name, qos)

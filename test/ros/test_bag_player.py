@@ -18,7 +18,7 @@ from inertial_estimation.commands.main import main
 from inertial_estimation.inputs.messages import IMU_TYPE, stamp_from_msg
 from inertial_estimation.recordings.bag_writer import write_recording
 from inertial_estimation.recordings.watch_record import WatchRecord
-from inertial_estimation.ros.bag_player import PlayOptions, play_bag
+from inertial_estimation.ros.bag_player import play_bag
 from inertial_estimation.ros.monitors import watched
 
 START = 1_700_000_000_000_000_000
@@ -43,9 +43,9 @@ def test_plays_every_message_with_its_clock(world, bag, monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", str(world.domain))
     imu = world.listen(Imu, "waist/imu", 200)
     clock = world.listen(Clock, "/clock", 200)
-    options = PlayOptions(rate=2.0, subscribers=1, remap={"/imu/data": "/waist/imu"})
+    options = {"rate": 2.0, "loop": False, "subscribers": 1, "remap": {"/imu/data": "/waist/imu"}}
     with ThreadPoolExecutor(1) as pool:
-        played = pool.submit(play_bag, bag, options)
+        played = pool.submit(play_bag, bag, **options)
         assert world.run(played.done, sensors=False)
     assert played.result() == COUNT
     assert world.run(lambda: len(imu) == COUNT, sensors=False, timeout=5.0)
