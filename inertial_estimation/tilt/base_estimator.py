@@ -325,7 +325,7 @@ class BaseEstimator:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
         """
         self.config, self.feet = config, FeetSensing(setup, sources, config.robot.inputs.timeout)
-        self.track, self.readings = BaseTrack(), ImuReadings()
+        self.track, self.readings = BaseTrack(), ImuReadings(are_means=not setup.contacts)
         radius = config.contact.radius
         self.radius = radius = foot_radius(setup, urdf) if radius < 0.0 else radius
         self.observer = tilt_observer(config, radius)

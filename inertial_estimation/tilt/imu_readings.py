@@ -117,12 +117,22 @@ def take_block(rows: Table, n: int, time: float, mean: MutableColumn, memory: Im
 class ImuReadings:
     """Takes the readings of an IMU one by one, and their statistics block by block.
 
+    The mean over a step is that of the readings at both of its ends, as joints and contacts are read at their
+    stamps. Of an IMU alone it is the reading at the end, which the low pass of the sensor makes a mean over
+    the step, or a later one; vertical and velocity are then those of half a step later.
+
     Attributes:
         now: The last reading, outliers replaced, shape (6,); None before the first.
         seen: Statistics at the last look.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_means: bool = False) -> None:
+        """Begin without a reading.
+
+        Args:
+            are_means: Whether a reading is the mean over the step before it, as of an IMU alone.
+        """
+        self._are_means = are_means
         self.reset()
 
     def reset(self) -> None:
@@ -155,6 +165,8 @@ class ImuReadings:
         self.now = last if self._replaced else reading
         self._rows.append(self.now)
         self._new, self._time = self._new + 1, self._time + h
+        if self._are_means:
+            return self.now
         mean: Array = last + self.now
         mean *= 0.5
         return mean

@@ -235,10 +235,13 @@ class Turning:
         turn = np.array([0.3 * np.sin(1.3 * t), 0.2 * np.cos(1.7 * t), 0.4 * t])
         return pin.SE3(exp_so3(turn), np.zeros(3))
 
-    def push(self, pipeline, _stance, stamp, t, d=1e-5):
-        R = self.pose("base", t).rotation
-        rate = log_so3(R.T @ self.pose("base", t + d).rotation) / d
-        pipeline.push_imu(ie.ImuSample(stamp, STANDARD_GRAVITY * R[2], self.wired * rate))
+    def rate(self, t, d):
+        """Mean angular rate from a time to d later [s]."""
+        return log_so3(self.pose("base", t).rotation.T @ self.pose("base", t + d).rotation) / d
+
+    def push(self, pipeline, _stance, stamp, t):
+        force = STANDARD_GRAVITY * self.pose("base", t).rotation[2]
+        pipeline.push_imu(ie.ImuSample(stamp, force, self.wired * self.rate(t, 1e-5)))
 
 
 @pytest.mark.parametrize("wired", [(-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0)])
@@ -256,6 +259,20 @@ def test_an_imu_alone_has_a_tilt():
     assert run.health().level is ie.HealthLevel.OK
     names = {health.name for health in run.pipeline.health(round(6e9))}
     assert names == {"imu/data", "yaw_reference", "estimator"}
+
+
+@pytest.mark.parametrize("contacts", [(), ("pivot",)])
+def test_rates_of_an_imu_alone_are_means_over_its_steps_and_else_those_of_their_stamps(contacts):
+    def push(pipeline, _stance, stamp, t):
+        rate = body.rate(t, 1e-5 if contacts else -1e-9 * PERIOD_NS)
+        pipeline.push_imu(ie.ImuSample(stamp, STANDARD_GRAVITY * body.pose("base", t).rotation[2], rate))
+
+    body, R = Turning(), [np.eye(3)]
+    run = Run(body, imu_frame="base", contacts=contacts, contact_frames=len(contacts) * ("base",))
+    run.pipeline.estimator.on_step = lambda step: R.append(R[-1] @ exp_so3(step.h * step.reading[3:]))
+    run.go(0.0, 6.0, push)
+    begin, end = (body.pose("base", t).rotation for t in (1e-9 * PERIOD_NS, 6.0))
+    assert np.linalg.norm(log_so3((begin @ R[-1]).T @ end)) < 1e-4
 
 
 def test_contacts_on_the_base_need_no_joint_states():
