@@ -11,7 +11,7 @@ import yaml
 
 from inertial_estimation.commands.main import WRONG_USE
 from inertial_estimation.commands.terminal import drawing, print_warnings, recording_with_warnings
-from inertial_estimation.configuration.config_file import load_configs
+from inertial_estimation.configuration.config_file import ConfigFile, load_configs
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides, robot_config
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     urdf = read_urdf(args.urdf or config.urdf, folder=Path(file.name).parent)
     setup = robot_from_config(config, urdf)
     print_warnings(urdf_warnings(urdf))
-    diagnosis = diagnose(_streams(args, config, setup), setup, config)
+    diagnosis = diagnose(_streams(args, file, config, setup), setup, config)
     print_warnings(description_warnings(setup.robot, np.random.default_rng(0)))
     _print(diagnosis.findings)
     if args.output:
@@ -71,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
     return int(wrong)
 
 
-def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:
+def _streams(
+    args: argparse.Namespace, file: ConfigFile, config: RobotConfig, setup: RobotSetup
+) -> RobotStreams:
     """Read the inputs of the requested part of the recording."""
     topics = replay_topics(parameter_values(config), dict(args.remap))
     with recording_with_warnings(args.bag) as recording:
@@ -82,9 +84,9 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
             )
         check_robot(recording, topics, setup.robot, config)
         begin = recording.start_ns + round(args.start * NANOSECONDS)
-        return read_streams(
-            recording, topics, setup, config, (begin, begin + round(args.duration * NANOSECONDS))
-        )
+        span_ns = begin, begin + round(args.duration * NANOSECONDS)
+        given = file.anywhere({"contact.source"})  # of tilt_observer
+        return read_streams(recording, topics, setup, config, span_ns, given.get("contact.source", ()))
 
 
 def _print(results: list[Finding]) -> None:

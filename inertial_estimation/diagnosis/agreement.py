@@ -79,13 +79,14 @@ def _sizes(table: Table, *, weighed: bool) -> Iterator[Finding]:
         return
     contacts, z = table.robot.setup.contacts, table.rotations_BF[..., 2]  # which may point downwards
     down = (np.einsum("nki,ni->nk", z, needed) < 0.0) & [one.axes is WrenchAxes.SENSOR for one in contacts]
+    down &= [axes is not WrenchAxes.WORLD for axes in table.sent.axes]
     upwards = table.sent.wrenches[:, :, 2] * np.where(down, -1.0, 1.0)
     pushed = np.nanmedian(upwards, axis=0) if table.sent.scalar else np.zeros(0)
     if (pushed < 0.0).any():
         names = [contacts[k].name for k in np.flatnonzero(pushed < 0.0)]
         said = f"the ground pulls at {listing(names)}: loads of {pushed.min():.3g} N in the median"
         subject = f"{names[0]}/wrench" if len(names) == 1 else WRENCHES
-        remedy = "correct the sign in the driver, or name wrench_frames whose z points upwards"
+        remedy = "correct the sign in the driver; if it sends a vertical force, set contact.source: force"
         yield Finding("contact wrench sign", subject, Verdict.WRONG, float(pushed.min()), "N", said, remedy)
         return
     factor = float(np.nanmedian(factors))

@@ -17,7 +17,6 @@ from inertial_estimation.diagnosis.table import STEP_S, Robot, Signals, Table, e
 from inertial_estimation.inputs.config import RobotGeometryConfig
 from inertial_estimation.inputs.robot_streams import RobotStreams
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import NANOSECONDS
 
 FEWEST = 50  # times of 20 ms: 1 s of data
 
@@ -38,12 +37,6 @@ class Diagnosis:
     def mended(self) -> Table | None:
         """The corrected signals with predictions at all their times."""
         return None if self.corrected is None else self.robot.table(self.corrected)
-
-    @property
-    def duration_s(self) -> float:
-        """Time between the first and the last joint state [s]."""
-        times = self.streams.joints.times_ns
-        return float(times[-1] - times[0]) / NANOSECONDS
 
 
 def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConfig) -> Diagnosis:

@@ -175,9 +175,12 @@ class _Builder:
         acting[b + joints] = s.tau[i, joints]
         J = table.jacobians[i]
         pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(s.wrenches[i]))[:, : None if measured else 0]
-        predicted = table.force[i] - pushed.sum(axis=1)  # without the noise of the efforts
-        gains[b + joints, k] = predicted[b + joints]
         acting = acting + pushed.sum(axis=1)
+        if measured and b:  # columns have the wrenches that carry the base, without the noise of the sensors
+            C = table.contact_columns[i]
+            lacking = linear_algebra.pinv(C[:b]) @ (table.force[i] - acting)[:b]
+            pushed = pushed + (C * lacking).reshape(*pushed.shape, -1).sum(axis=2)
+        gains[b + joints, k] = (table.force[i] - pushed.sum(axis=1))[b + joints]  # nor that of the efforts
         gravity = np.zeros((nv, 0)) if b else gravity_columns(table.robot.setup.robot, s.q[i])
         columns = [
             acting - table.force[i],
@@ -217,7 +220,8 @@ def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
     joints, k, b = [table.robot.names.index(n) for n in turning], table.points_B.shape[1], table.robot.n_base
     if gravity_pair(table) is None or k < 2:
         return np.zeros(0), np.zeros((0, len(joints)))
-    f_B, f_I = np.nanmean(table.f_B, axis=0), np.nanmean(table.signals.f, axis=0)
+    f_I = table.signals.f
+    f_B, f_I = np.nanmean(np.einsum("nij,nj->ni", table.R_BI, f_I), axis=0), np.nanmean(f_I, axis=0)
     size = max(float(np.linalg.norm(f_B)), 1e-9)
     depth = -table.points_B @ f_B / size
     order, count = np.argsort(depth, axis=0), max(1, table.size // 10)

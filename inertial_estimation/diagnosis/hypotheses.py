@@ -93,9 +93,11 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
                 yield positions(said, remedy, change, price, float(beyond[j]), "rad", fix=fix)
         if rms(q)[j] > AWAY and _fits(robot, j, -high[j], -low[j]):
             opposite = np.diag(1.0 - 2.0 * np.eye(n)[j])
-            said, change = f"'{names[j]}' had the other sign", Change(position=opposite, velocity=opposite)
             remedy = "correct its sign in the driver, or the axis of the joint in the description"
-            yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
+            for effort, but in ((opposite, ""), (None, ", but not its effort")):
+                change = Change(position=opposite, velocity=opposite, effort=effort)
+                said = f"'{names[j]}' had the other sign{but}"
+                yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
     orders = [*_exchanged_limbs(table)] if odd.any() else []
     for i, j in _pairs(odd):
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)

@@ -19,7 +19,6 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.robot_inputs import RobotInputs
 from inertial_estimation.inputs.robot_streams import RobotStreams, StreamCollector, StreamNotes, joint_rows
 from inertial_estimation.inputs.sensors import IMU, ContactSource
-from inertial_estimation.models.contacts import WrenchAxes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Health, HealthLevel
 
@@ -62,6 +61,7 @@ class LiveChecks:
 
     def _begin_span(self) -> None:
         self._rows = StreamCollector(self._robot[0], SPAN_S)
+        self._rows.sources = {name: one.source for name, one in self._inputs.contacts.items()}
         newest = {name: self._inputs.streams[name].raw()[0][-1:] for name in self._names()}
         self._taken = {name: int(times[0]) for name, times in newest.items() if len(times)}
         self._clears = self._inputs.streams[JOINTS].ring.clears
@@ -100,8 +100,9 @@ class LiveChecks:
 
     def _names(self) -> dict[str, str]:
         """Return the names of the inputs that are judged, by those of their rows."""
-        contacts = self._inputs.contacts.values()
-        sensed = [c for c in contacts if c.source is ContactSource.WRENCH and c.axes is WrenchAxes.SENSOR]
+        axes = {one.name: one.axes for one in self._robot[0].contacts}  # other ones are not known later
+        contacts = [c for c in self._inputs.contacts.values() if c.source is not ContactSource.DESIRED]
+        sensed = [c for c in contacts if c.axes is axes[c.name]]
         names = {name: name for name in (JOINTS, IMU) if name in self._inputs.streams}
         return names | {c.stream.spec.name: f"{c.name}/wrench" for c in sensed}
 

@@ -23,7 +23,7 @@ from inertial_estimation.diagnosis.evidence import (
     typical,
     without,
 )
-from inertial_estimation.diagnosis.table import Indices, Table, rms
+from inertial_estimation.diagnosis.table import STRONG_UNLIMITED, Indices, Table, rms
 from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -330,9 +330,11 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices,
     prior = np.tile(
         [SCALE_PRIOR, *[FRICTION_PRIOR] * 3, ARMATURE_PRIOR, DELAY_PRIOR_S, 1.0, 1.0, 1.0], (len(joints), 1)
     )
-    largest = FRICTION_TORQUES * float(rms(predicted[rows]).max())
-    most = (np.minimum(FRICTION_LIMIT * table.robot.effort[joints], largest) / size)[:, None]
-    prior[:, 1:5] = np.minimum(prior[:, 1:5], most)
+    largest = float(rms(predicted[rows]).max())
+    usual = np.minimum(table.robot.stiction(largest), STRONG_UNLIMITED * largest)[joints]
+    most = np.minimum(FRICTION_LIMIT * table.robot.effort[joints], FRICTION_TORQUES * largest)
+    prior[:, 1:4] = np.maximum(prior[:, 1:4], (usual / size)[:, None])  # whatever else a joint carries
+    prior[:, 1:5] = np.minimum(prior[:, 1:5], (most / size)[:, None])
     return y, np.stack(columns, axis=2), prior, joints, rows, size
 
 

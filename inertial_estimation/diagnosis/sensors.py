@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +9,12 @@ from numpy.typing import NDArray
 from inertial_estimation.diagnosis.finding import Finding, Fix, Verdict, cannot_tell
 from inertial_estimation.errors import listing
 from inertial_estimation.inputs.joints import JOINTS, JUMP, LARGEST_ACCELERATION
-from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, StreamRows
+from inertial_estimation.inputs.robot_streams import FEWEST, IMU_AXES, RobotStreams, StreamRows, channels
 from inertial_estimation.inputs.sensors import FORCE, IMU, RATE
 from inertial_estimation.inputs.stream import DropReason
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.spatial.rotations import DEGREES
 
-IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
-WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
 COARSE_STAMPS = 0.05  # share of equal stamps, from which they may be those of a coarse clock
 ODD = 0.001  # share of stamps out of order, of gaps, of values that are no number, of a sound stream
 LOST = 0.01  # share of the time that is lost in gaps
@@ -60,7 +57,7 @@ def stream_findings(streams: RobotStreams, max_gap_s: float) -> Iterator[Finding
     for name, stream in streams.by_name.items():
         found = [*_silence(name, streams.by_name)]
         found += [one for one in _stamps(name, stream, max_gap_s) if one.check != "gaps" or not found]
-        rate = _rate(stream)
+        rate = stream.rate
         yield from found or [Finding("stamps", name, Verdict.OK, rate, "Hz", f"{rate:.4g} Hz")]
 
 
@@ -76,11 +73,6 @@ def _silence(name: str, streams: Mapping[str, StreamRows]) -> Iterator[Finding]:
         said = f"no readings for {lasts:.3g} s, from {since:.3g} s on, while others arrive"
         remedy = "has its driver ended, or lost its connection? Estimates go on without it, less certain"
         yield Finding("silence", name, Verdict.WARN, lasts, "s", said, remedy)
-
-
-def _rate(stream: StreamRows) -> float:
-    steps = np.diff(stream.times_ns)
-    return NANOSECONDS / float(np.median(steps)) if len(steps) else 0.0
 
 
 def _stamps(name: str, stream: StreamRows, max_gap_s: float) -> Iterator[Finding]:
@@ -122,7 +114,7 @@ def _stamps(name: str, stream: StreamRows, max_gap_s: float) -> Iterator[Finding
         said = "a gap of" if len(gaps) == 1 else f"{len(gaps)} gaps, the longest of"
         remedy = "check quality of service and load; or raise inputs.timeout"
         yield unusual("gaps", longest, "s", f"{said} {longest:.3g} s", remedy)
-    rate = _rate(stream)
+    rate = stream.rate
     if 0.0 < rate < SLOWEST:
         remedy = "raise the rate of the driver, or inputs.timeout and window"
         yield unusual("rate", rate, "Hz", f"{rate:.3g} Hz, expected {SLOWEST:g} Hz or more", remedy)
@@ -130,35 +122,40 @@ def _stamps(name: str, stream: StreamRows, max_gap_s: float) -> Iterator[Finding
 
 def value_findings(streams: RobotStreams, joint_names: Sequence[str]) -> tuple[list[Finding], RobotStreams]:
     """Judge the values of every channel, and return the streams without those that are stuck or dead."""
-    empty = [name for name, s in streams.by_name.items() if not np.isfinite(s.values).any()]
-    wrenches = {c: s for c, s in streams.wrenches.items() if f"{c}/wrench" not in empty}
-    streams = replace(streams, imu=None if IMU in empty else streams.imu, wrenches=wrenches)
-    n, joints = streams.n_joints, streams.joints
-    sent = np.isfinite(joints.values[:, :n]).any(axis=0)
-    # Of joint states in parts, some lack the others.
-    whole = np.isfinite(joints.values[:, :n][:, sent]).all(axis=1)
-    joints = StreamRows(joints.times_ns[whole], joints.values[whole]) if whole.any() else joints
-    said, remedy = "none of its values is a number", "check the driver; the nodes do not use such values"
-    found = [Finding("missing values", name, Verdict.WRONG, 0.0, "", said, remedy) for name in empty]
-    kept = dict[str, Array]()
+    found, streams = [*_numbers(streams, joint_names)], streams.whole()
+    joints, kept, n = streams.joints, dict[str, Array](), streams.n_joints
     found += _positions(joints, joint_names, kept)
     found += _rivals(joints, joint_names)
-    q = joints.values[:, :n][:, sent]
+    q = np.nan_to_num(joints.values[:, :n])
     moves = (np.diff(q, axis=0, prepend=np.nan) != 0.0).any(axis=1)  # at rest efforts stay
-    efforts = [f"effort of {name}" for name in joint_names]
+    efforts = channels(JOINTS, joint_names)[2 * n :]
     found += _judged(JOINTS, efforts, joints.times_ns[moves], joints.values[moves, 2 * n :], {})
     found += _dead_efforts(joints, joint_names, kept)
     for name, stream in ((name, one) for name, one in streams.by_name.items() if name != JOINTS):
-        names = IMU_AXES if name == IMU else WRENCH_AXES
-        found += _judged(name, names, stream.times_ns, stream.values, kept)
+        found += _judged(name, channels(name, joint_names), stream.times_ns, stream.values, kept)
         found += _alternating(name, stream)
     if streams.imu is not None:
         found += _silent(streams.imu)
     found += _dead_contacts({**streams.wrenches, **streams.loads}, kept)
-    streams = replace(streams, joints=joints) if JOINTS in kept else streams
     cleaned = streams.changed(lambda name, s: s.with_values(kept[name]) if name in kept else s)
     said = f"no value of {len(streams.by_name)} input(s) is stuck, saturated or missing"
     return found or [Finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)], cleaned
+
+
+def _numbers(streams: RobotStreams, joint_names: Sequence[str]) -> Iterator[Finding]:
+    """Find readings that are no numbers: of those that lack one which most have none is used."""
+    for name, stream in streams.by_name.items():
+        lack, notes, verdict = stream.lack, stream.notes, Verdict.WARN
+        dropped = notes.dropped.get(DropReason.NOT_FINITE, 0) / max(notes.received, 1)
+        lost = max(dropped, *(share for share in lack.tolist() if share < 1.0), 0.0)
+        odd = np.flatnonzero((lack > ODD) & (lack < 1.0)).tolist()
+        which = [channels(name, joint_names)[k] for k in odd] + [notes.not_finite] * (dropped > ODD)
+        said = f"{listing(which, limit=3)}: no number in {100.0 * lost:.2g} % of the readings"
+        if (lack == 1.0).all():
+            verdict, lost, said = Verdict.WRONG, 1.0, "none of its values is a number"
+        if lost > ODD:
+            remedy = "check the driver; the nodes do not use such values"
+            yield Finding("missing values", name, verdict, lost, "", said, remedy)
 
 
 def _radian(q: Array) -> float:
@@ -208,12 +205,11 @@ def _judged(
     name: str, channels: Sequence[str], times: NDArray[np.int64], values: Array, stuck: dict[str, Array]
 ) -> Iterator[Finding]:
     """Find values that are stuck, saturated or no number; put what remains of a stuck input into `stuck`."""
-    runs, saturated, lost = {}, {}, []
+    runs, saturated = {}, {}
     varies = np.flatnonzero(np.diff(np.nan_to_num(values), axis=0).any(axis=0)).tolist()
     whole = _stuck(times, values[:, varies], whole=True) if len(varies) >= COARSE else []
     for column in np.flatnonzero(np.isfinite(values).any(axis=0)).tolist():
         finite = np.isfinite(values[:, column])
-        lost += [channels[column]] if 1.0 - finite.mean() > ODD else []
         found = whole if whole and column in varies else _stuck(times, values[:, [column]], whole=False)
         if found:
             runs[column] = found
@@ -233,10 +229,6 @@ def _judged(
         said = f"{listing(list(saturated), limit=6)}: up to {100 * share:.2g} % of the values are the largest"
         remedy = "raise the range of the sensor, or move less"
         yield Finding("saturated", name, Verdict.WARN, share, "", said, remedy)
-    if lost:
-        said = f"{listing(lost, limit=6)}: more than {100 * ODD:g} % of the values are no number"
-        remedy = "check the driver; the nodes do not use such values"
-        yield Finding("missing values", name, Verdict.WARN, float(len(lost)), "", said, remedy)
 
 
 def _runs(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

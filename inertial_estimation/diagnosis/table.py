@@ -32,7 +32,6 @@ DOWN = np.array([0.0, 0.0, -STANDARD_GRAVITY])
 STEP_S = 0.02  # between two times
 SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # of the windows of means and parabolas; samples in each
 GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
-LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 LEVELLED_S = 2.0  # over which accelerations are averaged for the vertical
 NINE_TENTHS = 1.645  # standard deviations within which nine in ten of a normal variable are
 HEAVY = 0.2  # share of the robot's mass behind a joint of unknown position, from which no force is known
@@ -117,10 +116,14 @@ class Signals:
             *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
             attitude=_attitude(imu),
-            axes=tuple(WrenchAxes.BASE if scalar else contact.axes for contact in setup.contacts),
+            # Numbers are vertical, and so is what alone is sent of a wrench, along its axis.
+            axes=tuple(
+                WrenchAxes.WORLD if one.name in streams.loads else WrenchAxes.BASE if scalar else one.axes
+                for one in setup.contacts
+            ),
             window_s=window,
             scalar=scalar,
-            shares=bool(streams.loads),
+            shares=streams.shares,
             held=tuple(setup.robot.joint_names[j] for j in held),
         )
         return replace(signals.at(np.flatnonzero(np.isfinite(signals.q).all(axis=1))), whole=None)
@@ -167,8 +170,6 @@ def _smoothed(
     found = np.full((3, len(times_s), values.shape[1]), np.nan)
     if len(t) < 2 or not len(times_s):
         return found[0], found[1], found[2]
-    with np.errstate(invalid="ignore"):
-        values = np.where(np.abs(values) < LARGEST, values, np.nan)
     if turning is not None and len(turning):
         values = values.copy()
         values[:, turning] = np.unwrap(np.nan_to_num(values[:, turning]), axis=0)
@@ -452,12 +453,6 @@ class Table:
         """Return the table under another assumption about the sensors."""
         sent = change.of(self.sent)
         return self.robot.table(sent) if change.moves else replace(self, sent=sent)
-
-    @cached_property
-    def f_B(self) -> Array:
-        """Specific force in base axes, shape (N, 3)."""
-        turned: Array = np.einsum("nij,nj->ni", self.R_BI, self.signals.f)
-        return turned
 
     @cached_property
     def contact_force(self) -> Array:

@@ -1,6 +1,6 @@
 """The inputs of a robot as arrays: rows of a recording, of a running pipeline, or of aligned signals."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -8,12 +8,16 @@ import numpy as np
 
 from inertial_estimation.inputs.clocks import Times
 from inertial_estimation.inputs.joints import JOINTS, JointRow
-from inertial_estimation.inputs.sensors import IMU
+from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.inputs.stream import DropReason, Stream
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 
 FEWEST = 20  # readings of a stream that is judged
+LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
+IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
+WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
 CHECKED_S = 30.0  # of a recording, from its first reading, whose data are checked
 
 
@@ -26,13 +30,16 @@ class StreamNotes(NamedTuple):
     even: bool = False  # its stamps come in bursts and have been made even
     clock_s: float = 0.0  # by which its stamps were moved, as they are of another clock [s]
     restarts: int = 0  # how often its rows began anew, as stamps went back
+    not_finite: str = ""  # which number was none in the last reading that was dropped for that
 
     @classmethod
     def of(cls, taken: Stream, restarts: int = 0) -> "StreamNotes":
         """Return what an input has seen, whose rows began anew so often."""
         clock = taken.clock
         offset = clock.offset_ns / NANOSECONDS if clock.votes else 0.0
-        return cls(taken.received, dict(taken.drops.counts), clock.unset, clock.even.even, offset, restarts)
+        drops, even = taken.drops, clock.even.even
+        said = drops.examples.get(DropReason.NOT_FINITE, "").removesuffix(" is nan")
+        return cls(taken.received, dict(drops.counts), clock.unset, even, offset, restarts, said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +55,24 @@ class StreamRows:
         """Number of rows."""
         return len(self.times_ns)
 
+    @property
+    def rate(self) -> float:
+        """Rate of the readings [Hz], 0 of fewer than two."""
+        return NANOSECONDS / float(np.median(np.diff(self.times_ns))) if self.size > 1 else 0.0
+
+    @property
+    def lack(self) -> Array:
+        """Share of its readings in which each value is no number that any signal may have, shape (c,)."""
+        share: Array = 1.0 - (np.abs(self.values) < LARGEST).mean(axis=0)
+        return share
+
+    def whole(self) -> "StreamRows":
+        """Return the readings that lack no number which most of them have; all where these are few."""
+        known = np.abs(self.values) < LARGEST
+        kept = known[:, self.lack < 0.5].all(axis=1)
+        kept |= np.count_nonzero(kept) < FEWEST
+        return replace(self, times_ns=self.times_ns[kept], values=np.where(known, self.values, np.nan)[kept])
+
     def with_values(self, values: Array) -> "StreamRows":
         """Return the stream with other values at the same times, shape (m, c)."""
         return replace(self, values=values)
@@ -62,10 +87,28 @@ class RobotStreams:
     joints: StreamRows
     imu: StreamRows | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
     wrenches: Mapping[str, StreamRows]  # of each contact that has some [N, Nm], 6 columns
-    loads: Mapping[str, StreamRows] = field(default_factory=dict)  # of switches, numbers: z alone
+    loads: Mapping[str, StreamRows] = field(default_factory=dict)  # of contacts with one number each: z alone
+    shares: bool = False  # whether some loads have no unit: they are shares of the weight
     missing: tuple[str, ...] = ()  # joints of the model that no joint state has
     # topics that the parameter file expects and the recording lacks or has of another type
     absent: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        found: Mapping[str, StreamRows],
+        setup: RobotSetup,
+        sources: Mapping[str, ContactSource],
+        missing: tuple[str, ...] = (),
+    ) -> "RobotStreams":
+        """Sort rows of inputs by their names; those of contacts that have no wrench are loads."""
+        rows = {name: found[f"{name}/wrench"] for name in sources if f"{name}/wrench" in found}
+        loads = dict[str, StreamRows]()
+        for name in [one for one in rows if sources[one] is not ContactSource.WRENCH]:
+            unit = STANDARD_GRAVITY * setup.robot.total_mass if sources[name] is ContactSource.SWITCH else 1.0
+            loads[name] = (stream := rows.pop(name)).with_values(stream.values * unit * np.eye(6)[2])
+        shares = any(sources[name] is not ContactSource.FORCE for name in loads)
+        return cls(found[JOINTS], found.get(IMU), rows, loads, shares, missing)
 
     @property
     def by_name(self) -> dict[str, StreamRows]:
@@ -81,6 +124,13 @@ class RobotStreams:
         """Number of joints of the model."""
         return int(self.joints.values.shape[1]) // 3
 
+    def whole(self) -> "RobotStreams":
+        """Return the inputs that have a number, and of these the readings that are whole."""
+        empty = {name for name, stream in self.by_name.items() if (stream.lack == 1.0).all()}
+        wrenches = {c: stream for c, stream in self.wrenches.items() if f"{c}/wrench" not in empty}
+        kept = replace(self, imu=None if IMU in empty else self.imu, wrenches=wrenches)
+        return kept.changed(lambda _name, stream: stream.whole())
+
     def changed(self, change: Callable[[str, StreamRows], StreamRows]) -> "RobotStreams":
         """Return the streams with each one replaced by what a function of its name and itself returns."""
         return replace(
@@ -90,6 +140,13 @@ class RobotStreams:
             wrenches={name: change(f"{name}/wrench", stream) for name, stream in self.wrenches.items()},
             loads={name: change(f"{name}/wrench", stream) for name, stream in self.loads.items()},
         )
+
+
+def channels(name: str, joint_names: Sequence[str]) -> Sequence[str]:
+    """Return what the columns of the rows of an input are."""
+    if name == JOINTS:
+        return [f"{what} of {joint}" for what in ("position", "velocity", "effort") for joint in joint_names]
+    return IMU_AXES if name == IMU else WRENCH_AXES
 
 
 def joint_rows(rows: Array, columns: JointRow) -> Array:
@@ -104,11 +161,13 @@ class StreamCollector:
     Attributes:
         setup: The robot.
         notes: What is known of the streams besides their rows, by name.
+        sources: What the rows of each contact are.
     """
 
     def __init__(self, setup: RobotSetup, most_s: float) -> None:
         """Begin without a row; rows after a time [s] since the first one are not taken."""
         self.notes: dict[str, StreamNotes] = {}
+        self.sources: Mapping[str, ContactSource] = dict.fromkeys(setup.contact_names, ContactSource.WRENCH)
         self.setup, self._most_ns = setup, round(most_s * NANOSECONDS)
         self._rows: dict[str, list[tuple[Times, Array]]] = {}
         self._begin_ns: int | None = None
@@ -133,11 +192,7 @@ class StreamCollector:
         """Return what was collected; None without enough joint states."""
         found = {name: _joined(pieces, self.notes.get(name)) for name, pieces in self._rows.items()}
         found = {name: stream for name, stream in found.items() if stream.size >= FEWEST}
-        if JOINTS not in found:
-            return None
-        names = self.setup.contact_names
-        wrenches = {c: found[f"{c}/wrench"] for c in names if f"{c}/wrench" in found}
-        return RobotStreams(found[JOINTS], found.get(IMU), wrenches)
+        return RobotStreams.of(found, self.setup, self.sources) if JOINTS in found else None
 
 
 def _joined(pieces: list[tuple[Times, Array]], notes: StreamNotes | None) -> StreamRows:

@@ -15,7 +15,7 @@ from inertial_estimation.diagnosis.parts import rate_rows
 from inertial_estimation.diagnosis.table import Table
 from inertial_estimation.figures import INK, MOST_ROWS, Figure, Mark, Panel, Series
 from inertial_estimation.plots.page import BAD, CAUTION, GOOD, Card, Findings, Page, Section, write_page
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 from inertial_estimation.spatial import linear_algebra
 
 MOST_JOINTS = 4  # that are drawn
@@ -178,7 +178,8 @@ def write_check_report(path: Path, diagnosis: Diagnosis, source: Mapping[str, An
     sections.append(Section("Source", [f"{source['bag']}; {', '.join(source['config'])}"]))
     counts = {verdict: sum(one.verdict is verdict for one in findings) for verdict in Verdict}
     cards = [Card(verdict.value, str(count)) for verdict, count in counts.items()]
-    cards.append(Card("examined", f"{diagnosis.duration_s:.1f} s", diagnosis.robot.setup.robot.model.name))
+    lasts = seconds(int(np.ptp(diagnosis.streams.joints.times_ns)))
+    cards.append(Card("examined", f"{lasts:.1f} s", diagnosis.robot.setup.robot.model.name))
     title = f"Check of {Path(source['bag']).name}"
     return write_page(path, Page(title, *_lead(failed, counts), cards, sections))
 

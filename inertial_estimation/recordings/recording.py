@@ -178,7 +178,7 @@ def _files_of(folder: Path, warnings: list[str]) -> list[Path]:
     there = [folder / name for name in names if name not in gone]
     files = there or sorted(file for file in folder.iterdir() if file.suffix in ENDINGS)
     if not files:
-        content = listing(sorted(item.name for item in folder.iterdir()))
+        content = listing(sorted(item.name for item in folder.iterdir()), limit=3)
         raise RecordingError(f"'{folder}' is no rosbag2 recording: it has {content}, expected {EXPECTED}")
     if gone:
         warnings.append(f"'{folder}' lacks {listing(gone)}, which its {METADATA} lists")

@@ -6,7 +6,7 @@ be judged and not dropped.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -20,18 +20,17 @@ from inertial_estimation.inputs.joints import JOINTS, JointNames, JointNeeds, Ot
 from inertial_estimation.inputs.messages import CONVERSIONS, JOINT_STATE_TYPE
 from inertial_estimation.inputs.robot_inputs import Readers, RobotInputs
 from inertial_estimation.inputs.robot_streams import FEWEST, RobotStreams, StreamNotes, StreamRows, joint_rows
-from inertial_estimation.inputs.sensors import IMU, ContactSource
+from inertial_estimation.inputs.sensors import IMU, ContactSource, contact_sources
 from inertial_estimation.inputs.stream import Ring, RowRange, Stream
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading
 
-NONE, WRENCH, SWITCH = ContactSource.NONE, ContactSource.WRENCH, ContactSource.SWITCH
-# By the type of the topic; numbers count as raw forces.
-SOURCES = {kind: one for one in (SWITCH, ContactSource.RAW_FORCE, WRENCH) for kind in one.types}
+NUMBERS = ContactSource.SWITCH, ContactSource.RAW_FORCE, ContactSource.FORCE
+# By the type of the topic, where the parameters do not say it; numbers count as raw forces.
+SOURCES = {kind: one for one in (*NUMBERS[:2], ContactSource.WRENCH) for kind in one.types}
 STEP_HZ = 1.0  # at which the inputs align samples, which are not used here
 
 
@@ -62,14 +61,17 @@ def read_streams(
     setup: RobotSetup,
     config: RobotGeometryConfig,
     span_ns: tuple[int, int],
+    contact_source: str | Sequence[str] = (),
 ) -> RobotStreams:
     """Read the inputs of a robot between two log times, as its parameter file says.
+
+    Contacts are what `contact_source` says, the parameter `contact.source`, where their topics fit it.
 
     Raises:
         RecordingError: If there are no joint states, or too few messages of them, though joints move its IMU
             or contacts, or it has no IMU.
     """
-    inputs = _inputs(recording, topics, setup, config, span_ns[0])
+    inputs = _inputs(recording, topics, setup, config, span_ns[0], contact_source)
     for stream in inputs.streams.values():
         _open(stream)
     recorded = recording.topics
@@ -108,21 +110,27 @@ def _inputs(
     setup: RobotSetup,
     config: RobotGeometryConfig,
     begin_ns: int,
+    contact_source: str | Sequence[str],
 ) -> RobotInputs:
-    """Return inputs that take everything; efforts only where the joint states have some.
-
-    Of contacts whose topic has switches or numbers only the shares of the load are judged.
-    """
+    """Return inputs that take everything; efforts only where the joint states have some."""
     first = _first_joint_states(recording, topics, config, begin_ns)
     kinds = {name: recording.topics.get(topics.of(f"{name}/wrench")) for name in setup.contact_names}
+    given = contact_sources(contact_source or ContactSource.WRENCH.value, setup.contact_names)
     with_efforts = bool(config.inputs.map) or any(one.effort is not None for one in first)
     return RobotInputs(
         setup,
         replace(config, inputs=replace(config.inputs, joint_velocity="auto")),
         Steps(JOINTS, STEP_HZ),
         JointNeeds(efforts=with_efforts, partial=True),
-        sources={name: SOURCES.get(kind, NONE) if kind else WRENCH for name, kind in kinds.items()},
+        sources={name: _source(one, kinds[name]) for name, one in given.items()},
     )
+
+
+def _source(given: ContactSource, kind: str | None) -> ContactSource:
+    """Return what the readings of a contact are whose topic has a type, if there is such."""
+    if given in NUMBERS and kind in (None, *given.types):
+        return given
+    return SOURCES.get(kind, ContactSource.NONE) if kind else ContactSource.WRENCH
 
 
 def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
@@ -135,18 +143,10 @@ def _taken(inputs: RobotInputs, setup: RobotSetup) -> RobotStreams:
     whole, names, imu = streams[JOINTS], setup.robot.joint_names, found.get(IMU)
     if not whole.notes.received and imu is not None and _stiff(setup):
         names, whole = (), StreamRows(imu.times_ns, np.full((imu.size, whole.values.shape[1]), np.nan))
-    sources = {one: c.source for one, c in inputs.contacts.items() if f"{one}/wrench" in found}
-    pressed = {one: found[f"{one}/wrench"] for one, source in sources.items() if source is not WRENCH}
-    unit, upwards = STANDARD_GRAVITY * setup.robot.total_mass, np.eye(6)[2]  # of switches [N]
-    return RobotStreams(
-        joints=replace(whole, values=joint_rows(whole.values, joints.columns)),
-        imu=imu,
-        wrenches={one: found[f"{one}/wrench"] for one in sources if one not in pressed},
-        loads={
-            one: stream.with_values(stream.values * upwards * (unit if sources[one] is SWITCH else 1.0))
-            for one, stream in pressed.items()
-        },
-        missing=tuple(name for j, name in enumerate(names) if j not in sent),
+    found[JOINTS] = replace(whole, values=joint_rows(whole.values, joints.columns))
+    sources = {name: contact.source for name, contact in inputs.contacts.items()}
+    return RobotStreams.of(
+        found, setup, sources, tuple(name for j, name in enumerate(names) if j not in sent)
     )
 
 

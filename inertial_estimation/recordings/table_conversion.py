@@ -117,6 +117,10 @@ def convert_tables(
         raise ConfigurationError("--map gives no field but the time")
     remarks = [f"{table.cut}, and is left out" for table in tables if table.cut]
     stamps = {table.path: _stamps(table, times, rate) for table in tables}
+    for path, times_ns in stamps.items():
+        if back := np.count_nonzero(np.diff(times_ns) < 0):
+            mixed = "its rows are sorted by time, which mixes runs that follow each other: convert each alone"
+            remarks.append(f"the time of '{one_line(path)}' steps back ({back} x): {mixed}")
     first = min(int(one.min()) for one in stamps.values())
     if first < NANOSECONDS:
         stamps = {path: one + (NANOSECONDS - first) for path, one in stamps.items()}

@@ -267,7 +267,9 @@ def replay_recording(
             if progress is not None:
                 progress(seconds(log_ns - begin_ns))
     run = replay.run
-    run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns)
+    tilt = readers.tilt
+    sources = () if tilt is None else tilt.config.contact.source
+    run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns, sources)
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
     times_ns = (recording.start_ns, begin_ns, recording.end_ns)
@@ -279,13 +281,17 @@ def replay_recording(
 
 
 def _checked(
-    recording: Recording, topics: RecordedTopics, robot: tuple[RobotSetup, RobotConfig], begin_ns: int
+    recording: Recording,
+    topics: RecordedTopics,
+    robot: tuple[RobotSetup, RobotConfig],
+    begin_ns: int,
+    contact_source: Sequence[str],
 ) -> list[Finding]:
     """Return what a diagnosis of the first part of a replay determines; nothing without joint states."""
     setup, config = robot
     try:
         span_ns = begin_ns, begin_ns + round(CHECKED_S * NANOSECONDS)
-        streams = read_streams(recording, topics, setup, config, span_ns)
+        streams = read_streams(recording, topics, setup, config, span_ns, contact_source)
     except RecordingError:
         return []
     return [one for one in diagnose(streams, setup, config).findings if one.verdict is not Verdict.UNKNOWN]

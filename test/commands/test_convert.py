@@ -77,6 +77,12 @@ def test_switches_of_feet(tmp_path: Path) -> None:
     assert [sample.value for sample in samples["/foot/wrench"]] == [0.0, 1.0]
 
 
+def test_runs_that_follow_one_another_in_a_table_are_named(tmp_path: Path, capsys) -> None:
+    table = written(tmp_path / "log.csv", "t,j", "1,0.1", "2,0.2", "1.5,0.3", "2.5,0.4")
+    converted(tmp_path, table, "--map", "time=t", "--map", "position=j")
+    assert f"the time of '{table}' steps back (1 x)" in capsys.readouterr().err
+
+
 def test_rows_of_several_rates_and_a_last_line_cut_short(tmp_path: Path, capsys) -> None:
     table = written(tmp_path / "log.csv", "x,y,z,j", "1,2,3,", ",,,0.5", "4,5,6,", "1,2")
     arguments = ["--rate", "100", "--map", "foot/force=x,0,z[kN]", "--map", "position=j"]

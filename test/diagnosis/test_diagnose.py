@@ -419,6 +419,9 @@ def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
     config = replace(legs.config, frames=added, wrench_frames=("down", "right_sole_link"))
     streams = replace(legs.streams, wrenches=weighed)
     assert ("contact wrench sign", "left_foot/wrench") in legs.failed(streams, config=config)
+    assert (
+        legs.failed(replace(streams, wrenches={}, loads=weighed), config=config) == []
+    )  # a force has no axes
 
 
 def test_switches_show_over_which_foot_the_imu_turns(legs):
@@ -439,12 +442,22 @@ def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
     assert config.joint_offsets.values[0] == pytest.approx(-2.0 * np.pi, abs=1e-5)
 
 
-def test_contacts_are_not_weighed_where_an_imu_sends_nan_now_and_then(legs):
-    values = legs.streams.imu.values.copy()
-    values[::20, :3] = np.nan
-    found = legs.diagnosis(replace(legs.streams, imu=legs.streams.imu.with_values(values))).findings
-    assert "contact weight" not in {one.check for one in found}
-    assert not any("nan" in one.sentence.split() for one in found)
+@pytest.mark.parametrize("subject", ["imu/data", "joint_states"])
+def test_readings_that_are_no_numbers_are_named_with_their_share_and_all_else_is_judged(legs, subject):
+    def some(name, stream):
+        values = stream.values.copy()
+        values[::20, -2 if name == subject else []] = np.nan  # a rate, an effort
+        return stream.with_values(values)
+
+    sound = {(one.check, one.subject): one.verdict for one in legs.diagnosis().findings}
+    found = legs.diagnosis(legs.streams.changed(some)).findings
+    (said,) = (one for one in found if one.failed)
+    assert (said.check, said.subject) == ("missing values", subject)
+    assert "no number in 5 % of the readings" in said.sentence
+    assert {
+        (one.check, one.subject): one.verdict for one in found if one is not said
+    }.items() <= sound.items()
+    assert len(found) == len(sound)
 
 
 def test_what_cannot_be_told_is_said(legs):

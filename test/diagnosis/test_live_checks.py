@@ -13,7 +13,16 @@ from inertial_estimation.inertial.config import InertialPipelineConfig
 from inertial_estimation.inertial.pipeline import InertialPipeline
 from inertial_estimation.models.measurement_rows import RowsConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import NANOSECONDS, HealthLevel, ImuSample, JointReading
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    ContactSample,
+    HealthLevel,
+    ImuSample,
+    JointReading,
+    WrenchSample,
+)
+from inertial_estimation.tilt.config import ContactConfig, TiltPipelineConfig
+from inertial_estimation.tilt.pipeline import TiltPipeline
 
 
 def pipeline_of(recorded, link, **rows):
@@ -120,6 +129,21 @@ def test_data_are_judged_by_one_call_and_again_on_request(panda):
     said = feed(panda, pipeline, opposed, shift_ns=13 * NANOSECONDS)
     assert len(calls) == 3, "the second one confirms it"
     assert said[-1].level is HealthLevel.ERROR, "of the data since the request"
+
+
+def test_switches_and_forces_are_loads_in_live_checks_too(standing):
+    sources = ContactConfig(source=("switch", "force"))
+    pipeline = TiltPipeline(TiltPipelineConfig(robot=standing.config, contact=sources), standing.urdf)
+    calls = []
+    pipeline.checks.execute = lambda call: calls.append(call) or (lambda: None)
+    feed(standing, pipeline, lambda s: ContactSample(s.stamp_ns, 1.0) if isinstance(s, WrenchSample) else s)
+    streams, setup, _config = calls[0].args
+    assert tuple(streams.loads) == setup.contact_names
+    assert streams.shares, "a switch has no unit"
+    assert not streams.wrenches
+    weight, newton = (stream.values[0, 2] for stream in streams.loads.values())
+    assert weight == pytest.approx(9.80665 * setup.robot.total_mass)
+    assert newton == 1.0
 
 
 LINKS, LENGTH, MASS, EFFORT = 6, 0.3, 3.0, 80.0
