@@ -18,13 +18,10 @@ from inertial_estimation.recordings.recording import read_orientations
 from inertial_estimation.replay.metrics import verticals
 from inertial_estimation.replay.reference import read_trusted, tilt_errors
 
-OBSERVERS: Mapping[str, tuple[str, ...]] = {  # parameters of the tilt observer
-    "filter (default)": (),
-    "two_stage, 20 / 100 / 1": ("observer=two_stage",),
-    "two_stage, paper": (
-        "observer=two_stage",
-        *("two_stage.alpha1=100", "two_stage.alpha2=20", "two_stage.gamma=3"),
-    ),
+OBSERVERS = {  # parameters of the tilt observer
+    "filter (default)": "",
+    "two_stage, 20 / 100 / 1": "observer=two_stage",
+    "two_stage, paper": "observer=two_stage two_stage.alpha1=100 two_stage.alpha2=20 two_stage.gamma=3",
 }
 
 
@@ -46,7 +43,7 @@ def imu_only(bag: BagRecording) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def main() -> None:
     for name, values in OBSERVERS.items():
-        given = [word for value in values for word in ("--param", f"tilt_observer.{value}")]
+        given = [word for value in values.split() for word in ("--param", f"tilt_observer.{value}")]
         report(name, icub_metrics("--only", "tilt_observer", *given)["tilt_error_deg"])
     folder = dataset(ICUB)
     built = build_pipelines(load_configs(["icub"]), urdf=str(folder / "iCubGenova04.urdf"))

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.inputs.config import RobotConfig
-from inertial_estimation.inputs.joints import JointNeeds
+from inertial_estimation.inputs.joints import JOINTS, JointNeeds
 from inertial_estimation.inputs.messages import IMU_TYPE, NO_ORIENTATION, ORIENTATION_TYPES
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_config import JointOffsets, RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.signal_blocks import BlockStream
-from inertial_estimation.recordings.recorded_topics import JOINTS, RecordedTopics
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, Sample, check_topic
 from inertial_estimation.recordings.tables import number, read_table
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample

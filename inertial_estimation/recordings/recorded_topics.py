@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-IMU, JOINTS, YAW_REFERENCE, BASE_STATE = "imu/data", "joint_states", "yaw_reference", "base_state"
 NAMESPACE = "__ns"  # in place of a topic: the namespace, as ROS writes it
-INPUTS = (IMU, JOINTS, YAW_REFERENCE, BASE_STATE)
+INPUTS = ("imu/data", "joint_states", "yaw_reference", "base_state")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class RecordedTopics:
     @property
     def joints(self) -> str:
         """Topic of the joint states."""
-        return self.of(JOINTS)
+        return self.of("joint_states")
 
     @property
     def names(self) -> list[str]:
