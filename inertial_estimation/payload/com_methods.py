@@ -56,7 +56,10 @@ class ComMethod(ABC):
 
     @abstractmethod
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
-        """Process one measurement that represents h [s] of rest; time between rests is not included."""
+        """Process one measurement that represents h [s] of rest; time between rests is not included.
+
+        It is not called again once the method has converged or given up.
+        """
 
 
 def recursion_gain(settling_time: float, h: float) -> float:
@@ -240,9 +243,8 @@ class StaticPoses(ComMethod):
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest."""
-        if self._asked:
-            point_B = trunk_com_across_gravity(measurement, self._trunk_mass)
-            self._take(PoseLine(measurement.R_WB[2], point_B), h)
+        point_B = trunk_com_across_gravity(measurement, self._trunk_mass)
+        self._take(PoseLine(measurement.R_WB[2], point_B), h)
         com_B, sigma_B, residual, spread = self._solution
         if self._asked:
             return ComStep(com_B, sigma_B, residual, tilt=self._asked[0])

@@ -87,21 +87,20 @@ class OrientationError(ComMethod):
         self._start_B, self._residual, self._refusal = self.com_B, math.nan, ""
         self._changes, self._z_found = list[Array](), False
         self._procedure = self._steps()
-        self._pitch: float | None = next(self._procedure)  # asked for; None: at the end
+        self._pitch = next(self._procedure)  # asked for
         self._wait(0.0)
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement at rest that represents h [s]; only its orientation is used."""
-        if self._pitch is not None:
-            try:
-                self._take(heading_rotation(measurement.R_WB), self._pitch, max(h, 0.0))
-            except StopIteration:
-                self._pitch = None
-            except _RefusedError as error:
-                cause = "another controller holds it, or its posture controller integrates"
-                self._pitch, self._refusal, self.com_B = None, f"the trunk {error}; {cause}", self._start_B
-        tilt = None if self._pitch is None else (0.0, self._pitch)
-        done = tilt is None and not self._refusal
+        done = False
+        try:
+            self._take(heading_rotation(measurement.R_WB), max(h, 0.0))
+        except StopIteration:
+            done = True
+        except _RefusedError as error:
+            cause = "another controller holds it, or its posture controller integrates"
+            self._refusal, self.com_B = f"the trunk {error}; {cause}", self._start_B
+        tilt = None if done or self._refusal else (0.0, self._pitch)
         return ComStep(self.com_B, self._sigma(), self._residual, done, self._refusal, tilt, True)
 
     def _wait(self, extra: float) -> None:
@@ -109,8 +108,9 @@ class OrientationError(ComMethod):
         self._elapsed, self._before = -extra, np.full(2, math.inf)
         self._lasted, self._errors = 0.0, list[Array]()
 
-    def _take(self, R_HB: Array, pitch: float, h: float) -> None:
+    def _take(self, R_HB: Array, h: float) -> None:
         """Go on once the means of two windows agree."""
+        pitch = self._pitch
         self._elapsed += h
         if self._elapsed < AVERAGE_S:  # the trunk still moves
             return

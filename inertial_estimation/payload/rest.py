@@ -74,16 +74,15 @@ class RowWindow:
     def __init__(self, duration: float = WINDOW_S) -> None:
         self._duration_ns = round(duration * NANOSECONDS)
         self._rows: deque[tuple[int, Array]] = deque()
-        self._since_ns: int | None = None  # time of the first row
+        self._since_ns = 0  # time of the first row
 
     def clear(self) -> None:
         """Forget all rows."""
         self._rows.clear()
-        self._since_ns = None
 
     def append(self, time_ns: int, row: Array) -> None:
         """Add a row later than all others; those that are now too old leave, but the last two."""
-        self._since_ns = time_ns if self._since_ns is None else self._since_ns
+        self._since_ns = self._since_ns if self._rows else time_ns
         self._rows.append((time_ns, row))
         while len(self._rows) > 2 and time_ns - self._rows[0][0] > self._duration_ns:
             self._rows.popleft()
@@ -91,8 +90,6 @@ class RowWindow:
     @property
     def full(self) -> bool:
         """Whether rows have come for as long as the window is."""
-        if self._since_ns is None:
-            return False
         return len(self._rows) > 1 and self._rows[-1][0] - self._since_ns >= self._duration_ns
 
     def means(self) -> WindowMeans:
