@@ -94,7 +94,7 @@ UNITS = np.eye(10)[None]
 
 
 def random_body(rng, mass=2.0):
-    """A random consistent random_body, in units of its size."""
+    """A random consistent body, in units of its size."""
     A = rng.normal(size=(3, 3))
     J = np.zeros((4, 4))
     J[:3, :3] = mass * (A @ A.T / 3.0 + 0.2 * np.eye(3))
@@ -121,11 +121,11 @@ def test_small_deviations_of_coordinates_have_the_covariance_that_the_filter_rep
     expected = slope @ P @ slope.T
     scale = np.sqrt(np.diag(expected))
     assert np.abs(drawn.mean(axis=0) - np.einsum("nij,nj->ni", X, pi).ravel()).max() < 0.05 * scale.max()
-    assert np.abs(np.cov(drawn.T) - expected / 1.0).max() < 0.05 * (scale**2).max()
+    assert np.abs(np.cov(drawn.T) - expected).max() < 0.05 * (scale**2).max()
 
 
 def test_the_walk_finds_the_distribution_that_rejection_finds():
-    """A random_body so uncertain that four of five draws of the normal distribution are impossible bodies."""
+    """A body so uncertain that four of five draws of the normal distribution are impossible bodies."""
     rng = np.random.default_rng(3)
     mean, factor = random_body(rng), 0.6 * rng.normal(size=(10, 10)) / np.sqrt(10.0)
     plain = mean + rng.standard_normal((40_000, 10)) @ factor.T

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.standing_robot import GO2, HYQ, SOLO, Standing
 
-from inertial_estimation.payload.com_methods import TILT_RAD as PITCH
-from inertial_estimation.payload.com_methods import TILT_RAD as TILT
 from inertial_estimation.payload.com_methods import (
+    TILT_RAD,
     ContactForceRecursion,
     PoseLine,
     SampleScatter,
@@ -169,7 +168,7 @@ def test_all_three_components_are_exact_without_noise(kind) -> None:
     assert step.done
     np.testing.assert_allclose(step.com_B, scene.com, atol=1e-9)
     assert step.residual < 1e-9
-    t = TILT
+    t = TILT_RAD
     assert asked == [None, (0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t), None]
     assert step.tilt is None
 
@@ -349,7 +348,7 @@ def test_all_three_components_within_the_tolerances() -> None:
     assert np.linalg.norm(step.com_B[:2] - TRUE[:2]) < 6e-4
     assert abs(step.com_B[2] - TRUE[2]) < 2.5e-3
     assert step.tilt is None
-    assert {tilt[1] for tilt in trunk.tilts} == {0.0, PITCH, -PITCH}
+    assert {tilt[1] for tilt in trunk.tilts} == {0.0, TILT_RAD, -TILT_RAD}
     weight, (K_x, K_y) = trunk.mass * trunk.gravity, trunk.springs[:2]
     expected = np.array([[0.0, -weight / K_x], [weight / K_y, 0.0]])
     np.testing.assert_allclose(method.response, expected, atol=0.1 * np.abs(expected).max())

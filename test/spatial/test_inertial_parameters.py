@@ -82,6 +82,8 @@ def test_what_is_not_symmetric_or_no_number_is_named():
     assert InertialParameters(1.0, np.zeros(3), skewed).violations() == ["inertia is not symmetric"]
     skewed[1, 0] = 1e-3 * (1.0 + 1e-7)  # by round-off of a file
     assert InertialParameters(1.0, np.zeros(3), skewed).violations() == []
+    skewed[0, 0] = np.nan
+    assert "is not finite" in InertialParameters(1.0, np.zeros(3), skewed).violations()[0]
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def _poses(space: DesignSpace, search: Generator, others: Generator, tick: Tick)
     candidates = random_poses(space, CANDIDATES_PER_POSE * config.poses, search)
     chosen = candidates[list(chosen_poses(space, candidates, tick))]
     path = path_through(space, chosen, candidates)
-    chosen = chosen[sorted(path.visited)]  # the most informative first
+    chosen = np.delete(chosen, path.left_out, axis=0)  # the most informative first
     drawn = [random_poses(space, len(chosen), others) for _ in range(config.compare_random)]
     lost = f"{len(path.left_out)} of {config.poses} poses were left out: no path is free of collisions"
     at_rest = partial(_at_rest, space.rows, config.torque_noise)

@@ -120,8 +120,7 @@ class PosePath:
 
     stops: Array  # postures of the moving joints, shape (k, n)
     held: tuple[bool, ...]  # whether each stop is a measured pose and not only a waypoint
-    visited: tuple[int, ...]  # index of the pose at each measured stop
-    left_out: tuple[int, ...]  # indices of poses to which no path without collision was found
+    left_out: list[int]  # indices of poses to which no path without collision was found
 
     def sampled(self, space: DesignSpace, step: float) -> tuple[Array, Array, Array, Array]:
         """Return times at a step [s], shape (k,), positions, velocities and accelerations, shape (k, n)."""
@@ -155,7 +154,7 @@ def path_through(space: DesignSpace, poses: Array, ways: Array) -> PosePath:
         return True
 
     left = list(range(1, len(poses)))
-    stops, held, visited = [poses[0]], [True], [0]
+    stops, held = [poses[0]], [True]
     while left:
         here = stops[-1]
         near = sorted(left, key=lambda i: float(np.abs(poses[i] - here).max()))
@@ -168,9 +167,8 @@ def path_through(space: DesignSpace, poses: Array, ways: Array) -> PosePath:
         held += [False] * len(between)
         stops.append(poses[target])
         held.append(True)
-        visited.append(target)
         left.remove(target)
-    return PosePath(np.array(stops), tuple(held), tuple(visited), tuple(left))
+    return PosePath(np.array(stops), tuple(held), left)
 
 
 def _quintic(space: DesignSpace, start: Array, end: Array, step: float) -> tuple[Array, Array, Array]:
