@@ -32,7 +32,7 @@ def test_units_names_and_stamps_of_a_csv(tmp_path: Path) -> None:
     samples = converted(
         tmp_path,
         table,
-        *("--map", "time=sec[s],nanosec[ns]", "--map", "position=q_*[deg]", "--map", "velocity=dq_*"),
+        *("--map", "time=1[s],nanosec[ns]", "--map", "position=q_*[deg]", "--map", "velocity=dq_*"),
         *("--map", "specific_force=fx,fy,fz[g]", "--map", "angular_rate=wx,wy,wz[deg/s]"),
     )
     first, second = samples["/joint_states"]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.estimated_model import (
     LogCholeskyPosterior,
     TruncatedPosterior,
@@ -152,9 +153,12 @@ def test_a_posterior_is_read_as_it_was_written():
     rng = np.random.default_rng(1)
     theta = log_cholesky_from_parameters(random_body(rng))[None]
     for posterior in (
-        LogCholeskyPosterior(theta, covariance(rng, 10, 0.1), UNITS, "foster"),
         TruncatedPosterior(random_body(rng)[None], 0.01 * rng.normal(size=(10, 3)), np.zeros(3)),
+        LogCholeskyPosterior(theta, covariance(rng, 10, 0.1), UNITS, "foster"),
     ):
         again = posterior_from_values(posterior.values())
         draws = [one.draw(3, np.random.default_rng(7)) for one in (posterior, again)]
         np.testing.assert_array_equal(*draws)
+    for name, said in (("kind", "of the kind 'x'"), ("convention", "no convention 'x'")):
+        with pytest.raises(ConfigurationError, match=said):
+            posterior_from_values({**posterior.values(), name: "x"})
