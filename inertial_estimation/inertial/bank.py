@@ -149,9 +149,8 @@ class _Window:
     ) -> None:
         self.noise_uncertainty = noise.uncertainty(at_rest=blocks[-1].rows.at_rest)
         self.noise_precision = noise.precision(blocks[-1].rows.dt)
-        W = linear_algebra.inv(
-            linear_algebra.cholesky(noise.scaled(np.array([b.rows.noise for b in blocks])))
-        )
+        R = np.array([noise.judged(b.rows) for b in blocks])
+        W = linear_algebra.inv(linear_algebra.cholesky(R))
         parts = [np.concatenate((b.columns.stacked, b.rows.A.T, b.rows.value[None])) for b in blocks]
         there = np.any([b.rows.reached for b in blocks], axis=0)
         alone: Array = np.matmul(parts, W.swapaxes(1, 2))[:, :, there]

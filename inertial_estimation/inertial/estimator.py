@@ -262,7 +262,7 @@ class InertialEstimator:
 
     def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> EquationBlock:
         """Return the rows of a measurement that stands for dt seconds, without their bias."""
-        block, bias = self.model.block(equation, self.believed(), dt, time_ns), self.bias.bias
+        block, bias = self.model.block(equation, self.posterior, dt, time_ns), self.bias.bias
         bias = bias if equation.known is None else equation.known @ bias
         return replace(block, value=block.value - bias)
 
@@ -271,7 +271,7 @@ class InertialEstimator:
         H = block.A @ self.posterior.at.D
         predicted = H @ self.posterior.P @ H.T
         S = predicted + (noise.shown(block) if supervised else block.noise)
-        used = noise.scaled(block.noise) if supervised else block.noise
+        used = noise.judged(block) if supervised else block.noise
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())

@@ -34,6 +34,7 @@ from inertial_estimation.models.sensor_errors import SensorErrors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
 TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
+FRICTION_ERROR = 0.2  # of friction, that depends on load, temperature and speed otherwise than modelled
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 
 
@@ -199,22 +200,25 @@ class EstimationModel:
         step: Array = reference.to_joint * sigma
         return step
 
-    def block(self, equation: LinearEquation, phi: Array, dt: float, time_ns: int) -> EquationBlock:
+    def block(self, equation: LinearEquation, posterior: Posterior, dt: float, time_ns: int) -> EquationBlock:
         """Return the rows that the filter learns from: with errors of sensors, static friction in the noise.
 
         Near standstill Coulomb friction takes any value between its limits: R_ii += F_c^2 (1 - sign^2).
+        Causes are judged with the variance of F_c there, too, and with a share of the friction in motion.
 
         Args:
             equation: The measurement, with its state.
-            phi: Present parameters.
+            posterior: Present parameters.
             dt: Time that it stands for [s].
             time_ns: Time of the measurement [ns].
         """
-        A, R = equation.regressor, equation.noise
+        A, R, phi = equation.regressor, equation.noise, posterior.at.phi
+        friction: Array | float = 0.0
         if self.errors is not None:
             A = self.errors.appended(equation, phi).regressor
         if self._static_friction[0]:
             rows, columns, joints = self._static_friction
+            opposing = self._opposing_friction
             v = equation.state.v[joints]
             state = equation.state.sign
             sign = (
@@ -222,12 +226,16 @@ class EstimationModel:
                 if state is None
                 else state[joints]
             )
+            sticking = np.maximum(1.0 - sign**2, 0.0)
             R = R.copy()
-            R[rows, rows] += phi[columns] ** 2 * np.maximum(1.0 - sign**2, 0.0)
+            R[rows, rows] += phi[columns] ** 2 * sticking
+            opposed = np.abs(equation.regressor[:, opposing]) @ np.maximum(phi[opposing], 0.0)
+            friction = (FRICTION_ERROR * opposed) ** 2
+            friction[rows] += posterior.P.diagonal()[columns] * sticking
         at_rest = float(np.abs(equation.state.v).max(initial=0.0)) < REST_SPEED
         known = 1.0 if equation.known is None else equation.known.diagonal()
         considered = self._considered(equation) if self.n_considered else None
-        return EquationBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered)
+        return EquationBlock(A, equation.value, R, dt, time_ns, at_rest, known, considered, friction)
 
     @property
     def n_considered(self) -> int:
@@ -256,6 +264,12 @@ class EstimationModel:
         columns = (loads * sigma[:, None]).transpose(1, 0, 2).reshape(len(equation.value), -1)
         considered: Array = columns if equation.known is None else equation.known @ columns
         return considered
+
+    @cached_property
+    def _opposing_friction(self) -> list[int]:
+        """Columns of the state of estimated Coulomb and viscous friction."""
+        first, names = 10 * len(self.bodies), self.friction_names
+        return [first + i for i, name in enumerate(names) if name.endswith(("/coulomb", "/viscous"))]
 
     @cached_property
     def _static_friction(self) -> tuple[list[int], list[int], list[int]]:

@@ -45,6 +45,7 @@ class EquationBlock:
         at_rest: Whether the joints are at rest.
         known: Share of each row that missing readings do not reach, shape (m,).
         considered: Columns of what is not estimated and not known exactly, amplitudes N(0, 1), shape (m, k).
+        friction: Variance of friction that is not as modelled, shape (m,): causes are judged with it.
     """
 
     A: Array
@@ -55,6 +56,7 @@ class EquationBlock:
     at_rest: bool = False
     known: Array | float = 1.0
     considered: Array | None = None
+    friction: Array | float = 0.0
 
     @property
     def columns(self) -> Array:
@@ -182,6 +184,12 @@ class NoiseScale:
         s = np.sqrt(self.variance if variance is None else variance)[self.groups]
         scaled: Array = s[:, None] * noise * s
         return scaled
+
+    def judged(self, block: EquationBlock) -> Array:
+        """Return the covariance of the rows with which causes are judged, shape (m, m)."""
+        friction = np.broadcast_to(block.friction, block.value.shape)
+        covariance: Array = self.scaled(block.noise) + np.diag(friction)
+        return covariance
 
     def shown(self, block: EquationBlock) -> Array:
         """Return the covariance of a block by what innovations at rest, or in motion, have shown, (m, m).

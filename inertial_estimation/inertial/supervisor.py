@@ -430,7 +430,7 @@ class Supervisor:
         larger = 1.0 if explained else filter_.noise.uncertainty(at_rest=last[-1].at_rest) ** 2
         squares = [
             filter_.innovation(rows) ** 2
-            / (larger * filter_.noise.scaled(rows.noise).diagonal() + filter_.predicted_variance(rows))
+            / (larger * filter_.noise.judged(rows).diagonal() + filter_.predicted_variance(rows))
             for rows in last
         ]
         mean = np.mean(squares, axis=0)

@@ -8,7 +8,9 @@ from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.inertial.config import InertialPipelineConfig
+from inertial_estimation.inertial.model import FRICTION_ERROR
 from inertial_estimation.inertial.pipeline import InertialPipeline
+from inertial_estimation.inertial.posterior import Posterior
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.friction import CoulombDirection, NominalFriction
@@ -229,18 +231,28 @@ def test_what_missing_readings_reach_in_the_equation_is_projected_out():
 
 
 def test_near_standstill_coulomb_friction_that_is_estimated_is_noise_of_its_joints():
-    """It takes any value within its limits: R_ii = F_c^2 (1 - tanh(v / v_s)^2) more."""
+    """It takes any value within its limits: R_ii = F_c^2 (1 - tanh(v / v_s)^2) more.
+
+    Causes are judged with its variance, too, and in motion with a share of a friction that takes energy.
+    """
     rubbing, F, v = (1, 4), np.array([3.0, -2.0]), np.linspace(-0.6, 0.9, 7)
     friction = {"joints": tuple(f"panda_joint{i + 1}" for i in rubbing), "terms": ("viscous", "coulomb")}
     given = {f"friction.{name}": value for name, value in friction.items()}
     pipeline = panda_pipeline(**given, **{"nominal_friction.smoothing_speed": 0.5})
     equation = pipeline.model.measurement.equation(MeasuredState(0.3 * v, v, v, v))
-    phi = np.zeros(equation.regressor.shape[1])
-    phi[[pipeline.model.friction.names.index(f"{joint}/coulomb") + 10 for joint in friction["joints"]]] = F
-    more = pipeline.model.block(equation, phi, 0.01, 0).noise - equation.noise
-    expected = np.zeros(7)
-    expected[list(rubbing)] = F**2 * (1.0 - np.tanh(v[list(rubbing)] / 0.5) ** 2)
-    np.testing.assert_allclose(more, np.diag(expected), atol=1e-12)
+    unknowns, P = pipeline.model.unknowns, pipeline.estimator.posterior.P
+    columns = [pipeline.model.friction.names.index(f"{joint}/coulomb") + 10 for joint in friction["joints"]]
+    x = unknowns.nominal.copy()
+    x[columns] = F
+    block = pipeline.model.block(equation, Posterior(unknowns.at(x), P), 0.01, 0)
+    sticking, expected, judged = 1.0 - np.tanh(v[list(rubbing)] / 0.5) ** 2, np.zeros(7), np.zeros(7)
+    expected[list(rubbing)] = F**2 * sticking
+    np.testing.assert_allclose(block.noise - equation.noise, np.diag(expected), atol=1e-12)
+    sliding = np.array([3.0, 0.0]) ** 2 * (1.0 - sticking)
+    judged[list(rubbing)] = P.diagonal()[columns] * sticking + FRICTION_ERROR**2 * sliding
+    np.testing.assert_allclose(block.friction, judged)
+    more = pipeline.estimator.noise.judged(block) - block.noise
+    np.testing.assert_allclose(more, np.diag(judged), atol=1e-12)
 
 
 def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
