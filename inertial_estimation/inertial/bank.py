@@ -43,7 +43,7 @@ OFFSET = 1.5  # of each row, of model errors that outlast a window, in its stand
 KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
 STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
 PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
-LOST = 0.1  # share of a load that may come off in addition to it
+TOLERANCE = 0.1  # of a load: more may come off, and one that changes by less stands still
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upwards is far more frequent
 SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
@@ -149,7 +149,7 @@ class _Window:
     ) -> None:
         self.noise_uncertainty = noise.uncertainty(at_rest=blocks[-1].rows.at_rest)
         self.noise_precision = noise.precision(blocks[-1].rows.dt)
-        R = np.array([noise.judged(b.rows) for b in blocks])
+        R = np.array([b.rows.with_friction(noise.scaled(b.rows.noise)) for b in blocks])
         W = linear_algebra.inv(linear_algebra.cholesky(R))
         parts = [np.concatenate((b.columns.stacked, b.rows.A.T, b.rows.value[None])) for b in blocks]
         there = np.any([b.rows.reached for b in blocks], axis=0)
@@ -400,7 +400,7 @@ class Bank:
             body: Places of the candidate bodies along the last axis.
         """
         unit = self.table.load_size[0]
-        lost = (1.0 + LOST) * self.carried[body] / unit
+        lost = (1.0 + TOLERANCE) * self.carried[body] / unit
         own = lost + OWN_MASS * self.table.candidates.masses[body] / unit
         logs: Array = np.log(2.0) + np.logaddexp(
             log_ndtr((mass + lost) / sigma), np.log(OWN_LOST) + log_ndtr((mass + own) / sigma)

@@ -271,7 +271,7 @@ class InertialEstimator:
         H = block.A @ self.posterior.at.D
         predicted = H @ self.posterior.P @ H.T
         S = predicted + (noise.shown(block) if supervised else block.noise)
-        used = noise.judged(block) if supervised else block.noise
+        used = block.with_friction(noise.scaled(block.noise)) if supervised else block.noise
         L = linear_algebra.cholesky(S)
         white = linear_algebra.solve(L, y)
         log_det = 2.0 * float(np.log(L.diagonal()).sum())

@@ -68,6 +68,11 @@ class EquationBlock:
         """Share of each row that readings reach, shape (m,)."""
         return np.broadcast_to(self.known, self.value.shape)
 
+    def with_friction(self, noise: Array) -> Array:
+        """Return a covariance of the rows, (m, m), with that of friction that is not as modelled."""
+        covariance: Array = noise + np.diag(np.broadcast_to(self.friction, self.value.shape))
+        return covariance
+
     @property
     def size(self) -> float:
         """Number of rows that readings reach."""
@@ -184,12 +189,6 @@ class NoiseScale:
         s = np.sqrt(self.variance if variance is None else variance)[self.groups]
         scaled: Array = s[:, None] * noise * s
         return scaled
-
-    def judged(self, block: EquationBlock) -> Array:
-        """Return the covariance of the rows with which causes are judged, shape (m, m)."""
-        friction = np.broadcast_to(block.friction, block.value.shape)
-        covariance: Array = self.scaled(block.noise) + np.diag(friction)
-        return covariance
 
     def shown(self, block: EquationBlock) -> Array:
         """Return the covariance of a block by what innovations at rest, or in motion, have shown, (m, m).

@@ -18,6 +18,7 @@ from inertial_estimation.inertial.bank import (
     OFFSET,
     PUSH_S,
     STRADDLING,
+    TOLERANCE,
     Bank,
     BankBlock,
     CauseHypothesis,
@@ -44,7 +45,6 @@ LATELY_S = 5.0  # after a load on a body, for which further changes of it are ex
 STILL_S = 0.6  # after which a load that has not moved is no longer followed [s]
 FOLLOWING_S = 0.1  # for a followed load to change by an expected one, and for this to fade to 1 / e [s]
 RELOADED = 600.0  # times as often as on others loads change on a body on which one has lately
-MOVED = 0.1  # of an expected load, by which a mass has not stood still
 LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
 KEPT_PAST = 0.1  # share of the past that is left then
 FIRST_EVENT_S = 0.5  # after which first data are wrong, if later ones contradict them without a push [s]
@@ -430,7 +430,10 @@ class Supervisor:
         larger = 1.0 if explained else filter_.noise.uncertainty(at_rest=last[-1].at_rest) ** 2
         squares = [
             filter_.innovation(rows) ** 2
-            / (larger * filter_.noise.judged(rows).diagonal() + filter_.predicted_variance(rows))
+            / (
+                larger * rows.with_friction(filter_.noise.scaled(rows.noise)).diagonal()
+                + filter_.predicted_variance(rows)
+            )
             for rows in last
         ]
         mean = np.mean(squares, axis=0)
@@ -446,7 +449,10 @@ class Supervisor:
 
     def _follow(self, body: int, dt: float) -> None:
         """Let the load on a body vary at random, by less and less while its mass stands still."""
-        mass, moved = float(self._filter.posterior.at.pi_C[body, 0]), MOVED * self._bank.table.load_size[0]
+        mass, moved = (
+            float(self._filter.posterior.at.pi_C[body, 0]),
+            TOLERANCE * self._bank.table.load_size[0],
+        )
         share = self.loads.share(body, mass, moved, self.progress.time_s)
         if share:
             self._filter.admit_change(body, np.sqrt(share * dt / FOLLOWING_S) * self._load_step(body))

@@ -251,8 +251,7 @@ def test_near_standstill_coulomb_friction_that_is_estimated_is_noise_of_its_join
     sliding = np.array([3.0, 0.0]) ** 2 * (1.0 - sticking)
     judged[list(rubbing)] = P.diagonal()[columns] * sticking + FRICTION_ERROR**2 * sliding
     np.testing.assert_allclose(block.friction, judged)
-    more = pipeline.estimator.noise.judged(block) - block.noise
-    np.testing.assert_allclose(more, np.diag(judged), atol=1e-12)
+    np.testing.assert_allclose(block.with_friction(np.eye(7)), np.eye(7) + np.diag(judged))
 
 
 def test_windows_of_too_few_readings_are_named(talos_handed_a_weight):
