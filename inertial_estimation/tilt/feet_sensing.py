@@ -158,12 +158,8 @@ class TorqueForces:
     the weight, it hardly changes the tilt.
     """
 
-    def __init__(self, setup: RobotSetup, longest: float) -> None:
+    def __init__(self, setup: RobotSetup) -> None:
         """Prepare the model of the limbs.
-
-        Args:
-            setup: Robot and contacts.
-            longest: Time between joint states beyond which the observer begins anew [s].
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from
@@ -175,7 +171,6 @@ class TorqueForces:
         limbs = robot.without([name for j, name in enumerate(names) if j not in self._joints])
         self._observer = MomentumObserver(limbs, gain=GAIN)
         self._forces = ContactForces(limbs, setup.contacts)
-        self._longest = longest
         self._known = np.zeros(len(setup.contacts))
 
     def reset(self) -> None:
@@ -200,8 +195,6 @@ class TorqueForces:
             up_I: The vertical in the IMU frame, shape (3,).
         """
         q, v, tau = joints
-        if h > self._longest:
-            self._observer.reset()
         j, base = self._joints, (view.R_BI @ reading[:3], view.R_BI @ reading[3:], view.p_BI)
         residual = self._observer.update(q[j], v[j], tau[j], h, base)
         vertical = self._forces.along(q[j], residual, view.R_BI @ up_I)
@@ -236,7 +229,7 @@ class FeetSensing:
         """
         self.view = ContactView(setup.robot, setup.contacts, setup.imu)
         self.shares = ContactShares(setup, sources, timeout)
-        self._torques = TorqueForces(setup, timeout) if self.shares.by_torques else None
+        self._torques = TorqueForces(setup) if self.shares.by_torques else None
         self._timeout = timeout
         self.reset()
 
