@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from inertial_estimation.recordings.tables import number
 from inertial_estimation.signals import Health, HealthLevel, LinkInertia
 
 # [s] between two reports of a node, by the steady clock: also one that waits for /clock reports
@@ -45,7 +46,7 @@ class NodeRecord:
         self.health = {part.name: part for part in parts}
         self.reported_s = now_s
         for part in self.health.values():
-            received, age = part.values.get("received"), _number(part.values.get("age [s]", ""))
+            received, age = part.values.get("received"), number(part.values.get("age [s]", "unknown"))
             known = self._newest.get(part.name)
             if received is not None and age is not None and (known is None or known[0] != received):
                 self._newest[part.name] = (received, now_s, age)
@@ -78,7 +79,7 @@ class NodeRecord:
         return [self._input(part, now_s) for part in self.health.values() if "rate [Hz]" in part.values]
 
     def _input(self, part: Health, now_s: float) -> InputState:
-        rate, age = _number(part.values["rate [Hz]"]), _number(part.values.get("age [s]", ""))
+        rate, age = number(part.values["rate [Hz]"]), number(part.values.get("age [s]", "unknown"))
         level, message = part.level, part.message
         if age is not None and part.name in self._newest:
             _received, heard_s, age_then = self._newest[part.name]
@@ -120,13 +121,6 @@ class WatchRecord:
 
 def _badness(state: InputState) -> tuple[int, float]:
     return int(state.level), state.age_s or 0.0
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 @dataclass
