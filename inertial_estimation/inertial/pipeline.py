@@ -18,7 +18,6 @@ from inertial_estimation.inputs.robot_inputs import BASE_STATE
 from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.pipeline import Stepper, TakesReadings
 from inertial_estimation.signals import (
     BaseState,
@@ -133,17 +132,8 @@ class InertialPipeline(TakesReadings):
         self._stepper.clear()
         self.estimator.reset()
 
-    def set_parameter(self, name: str, value: object) -> None:
-        """Change a parameter that may change while running.
-
-        Args:
-            name: Dotted name.
-            value: New value.
-
-        Raises:
-            ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
-        """
-        self.config = self.estimator.config = replace_runtime_value(self.config, name, value)
+    def _take_config(self, config: InertialPipelineConfig) -> None:
+        self.config = self.estimator.config = config
 
     def estimated_model(self) -> EstimatedModel:
         """Return the robot with the trusted estimates, and the posterior of the filter.

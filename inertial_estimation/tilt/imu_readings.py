@@ -127,11 +127,7 @@ class ImuReadings:
     """
 
     def __init__(self, *, are_means: bool = False) -> None:
-        """Begin without a reading.
-
-        Args:
-            are_means: Whether a reading is the mean over the step before it, as of an IMU alone.
-        """
+        """Begin without a reading; each is the mean over the step before it, or that of an instant."""
         self._are_means = are_means
         self.reset()
 
@@ -165,11 +161,7 @@ class ImuReadings:
         self.now = last if self._replaced else reading
         self._rows.append(self.now)
         self._new, self._time = self._new + 1, self._time + h
-        if self._are_means:
-            return self.now
-        mean: Array = last + self.now
-        mean *= 0.5
-        return mean
+        return self.now if self._are_means else 0.5 * (last + self.now)
 
     def _take_largest(self, change: Array) -> None:
         """Take the change beyond which a reading is an outlier, and a squared norm of one that is none."""
