@@ -1,7 +1,7 @@
 """Learn, hold or open: what becomes of a block of equations, by what the bank of causes finds.
 
 A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be
-undone. While an event lasts nothing is learned; it ends when the raw residuals of the last block agree with
+undone. While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with
 the estimate again. A load that has been found opens the parameters of its body, and the blocks since its
 onset are learned at once.
 """
@@ -26,13 +26,14 @@ from inertial_estimation.inertial.bank import (
 )
 from inertial_estimation.inertial.cause_table import CauseColumns, CauseKind, CauseTable
 from inertial_estimation.inertial.filter import InformationFilter
-from inertial_estimation.inertial.noise import KNOWN_S, EquationBlock
+from inertial_estimation.inertial.noise import KNOWN_S
 from inertial_estimation.signals import Array
 
 DELAY = 8  # blocks that a block waits before it is learned
 FIRST_S = 0.8  # of data by which the noise is found, and which wait for STRADDLING blocks only [s]
 LONGEST_WINDOW = 16  # blocks of an event that the bank looks at
 CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
+AGREED = 3  # blocks whose raw residuals must agree for an event to end
 RARE = 0.01  # share of blocks of noise alone that the bank judges, those of the largest sums of squares
 QUIET_ROW = 9.0  # square of one normalised row, in a block or in the mean of those that wait, that it judges
 JUDGED_AGAIN = 0.125  # of its length, by which an event has lasted longer when it is judged again
@@ -350,8 +351,8 @@ class Supervisor:
         assert self.found is not None
         best = self.found.hypothesis
         event.pushed |= best.kind in (CauseKind.PUSH, CauseKind.PRESS, CauseKind.LOAD) and fits(best)
-        learned_s = self.progress.learned_s
-        if self.verdict.normal > 1.0 - 1.0 / ODDS or self._agrees(block.rows):
+        learned_s, enough = self.progress.learned_s, event.held_s > (AGREED - 0.5) * block.rows.dt
+        if enough and (self.verdict.normal > 1.0 - 1.0 / ODDS or self._agrees()):
             self._end(1)
         elif learned_s < KNOWN_S and event.held_s > max(PUSH_S if event.pushed else FIRST_EVENT_S, learned_s):
             self._filter.reset()
@@ -388,7 +389,7 @@ class Supervisor:
         for number in set(self.bodies.values()):
             self._filter.admit_change(number, self._load_step(number))
         self._filter.solve()
-        self._end(1)
+        self._end(AGREED)
         self.progress.forced_s = KNOWN_S
 
     def _admit_load(self, bodies: list[int], load: CauseHypothesis) -> None:
@@ -418,18 +419,26 @@ class Supervisor:
         while len(self.waiting) > keep:
             self.waiting.popleft()
 
-    def _agrees(self, rows: EquationBlock) -> bool:
-        """Whether the raw residuals of the last block agree with the estimate.
+    def _agrees(self) -> bool:
+        """Whether the raw residuals of the last blocks agree with the estimate.
 
         By the noise as known while a certain cause that lasts explains them, else by the largest one.
         """
         best = None if self.found is None or not self.found.certain else self.found.hypothesis
         explained = best is not None and best.row is not None and best.row.constant and fits(best)
-        filter_ = self._filter
-        larger = 1.0 if explained else filter_.noise.uncertainty(at_rest=rows.at_rest) ** 2
-        noise = larger * rows.with_friction(filter_.noise.scaled(rows.noise)).diagonal()
-        squares = filter_.innovation(rows) ** 2 / (noise + filter_.predicted_variance(rows))
-        return float(squares.sum()) < FITS * rows.size and float(squares.max()) < FITS_ROW
+        filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
+        larger = 1.0 if explained else filter_.noise.uncertainty(at_rest=last[-1].at_rest) ** 2
+        squares = [
+            filter_.innovation(rows) ** 2
+            / (
+                larger * rows.with_friction(filter_.noise.scaled(rows.noise)).diagonal()
+                + filter_.predicted_variance(rows)
+            )
+            for rows in last
+        ]
+        mean = np.mean(squares, axis=0)
+        fitting = float(mean.sum()) < FITS * last[-1].size and float(mean.max()) < FITS_ROW
+        return len(last) == AGREED and fitting
 
     def _learn(self, *blocks: BankBlock) -> None:
         self._filter.learn(*(block.rows for block in blocks))
