@@ -220,12 +220,8 @@ class EstimationModel:
             rows, columns, joints = self._static_friction
             opposing = self._opposing_friction
             v = equation.state.v[joints]
-            state = equation.state.sign
-            sign = (
-                smooth_sign(v, self.config.robot.nominal_friction.smoothing_speed)
-                if state is None
-                else state[joints]
-            )
+            smoothing, given = self.config.robot.nominal_friction.smoothing_speed, equation.state.sign
+            sign = smooth_sign(v, smoothing) if given is None else given[joints]
             sticking = np.maximum(1.0 - sign**2, 0.0)
             R = R.copy()
             R[rows, rows] += phi[columns] ** 2 * sticking

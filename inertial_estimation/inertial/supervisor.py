@@ -428,13 +428,10 @@ class Supervisor:
         explained = best is not None and best.row is not None and best.row.constant and fits(best)
         filter_, last = self._filter, [block.rows for block in list(self.waiting)[-AGREED:]]
         larger = 1.0 if explained else filter_.noise.uncertainty(at_rest=last[-1].at_rest) ** 2
+        noise = [rows.with_friction(filter_.noise.scaled(rows.noise)).diagonal() for rows in last]
         squares = [
-            filter_.innovation(rows) ** 2
-            / (
-                larger * rows.with_friction(filter_.noise.scaled(rows.noise)).diagonal()
-                + filter_.predicted_variance(rows)
-            )
-            for rows in last
+            filter_.innovation(rows) ** 2 / (larger * own + filter_.predicted_variance(rows))
+            for rows, own in zip(last, noise, strict=True)
         ]
         mean = np.mean(squares, axis=0)
         fitting = float(mean.sum()) < FITS * last[-1].size and float(mean.max()) < FITS_ROW
@@ -449,10 +446,8 @@ class Supervisor:
 
     def _follow(self, body: int, dt: float) -> None:
         """Let the load on a body vary at random, by less and less while its mass stands still."""
-        mass, moved = (
-            float(self._filter.posterior.at.pi_C[body, 0]),
-            TOLERANCE * self._bank.table.load_size[0],
-        )
+        mass = float(self._filter.posterior.at.pi_C[body, 0])
+        moved = TOLERANCE * self._bank.table.load_size[0]
         share = self.loads.share(body, mass, moved, self.progress.time_s)
         if share:
             self._filter.admit_change(body, np.sqrt(share * dt / FOLLOWING_S) * self._load_step(body))

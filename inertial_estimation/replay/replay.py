@@ -267,9 +267,7 @@ def replay_recording(
             if progress is not None:
                 progress(seconds(log_ns - begin_ns))
     run = replay.run
-    tilt = readers.tilt
-    sources = () if tilt is None else tilt.config.contact.source
-    run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns, sources)
+    run.checks = [] if robot is None else _checked(recording, topics, robot, begin_ns, readers.tilt)
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
     times_ns = (recording.start_ns, begin_ns, recording.end_ns)
@@ -285,13 +283,14 @@ def _checked(
     topics: RecordedTopics,
     robot: tuple[RobotSetup, RobotConfig],
     begin_ns: int,
-    contact_source: Sequence[str],
+    tilt: TiltPipeline | None,
 ) -> list[Finding]:
     """Return what a diagnosis of the first part of a replay determines; nothing without joint states."""
     setup, config = robot
     try:
         span_ns = begin_ns, begin_ns + round(CHECKED_S * NANOSECONDS)
-        streams = read_streams(recording, topics, setup, config, span_ns, contact_source)
+        sources = () if tilt is None else tilt.config.contact.source
+        streams = read_streams(recording, topics, setup, config, span_ns, sources)
     except RecordingError:
         return []
     return [one for one in diagnose(streams, setup, config).findings if one.verdict is not Verdict.UNKNOWN]
