@@ -154,8 +154,9 @@ class TakesReadings:
         Raises:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
         """
-        self._take_config(replace_runtime_value(self.config, name, value))
-
-    def _take_config(self, config: Any) -> None:
-        """Take parameters of which one has changed; each pipeline hands them to its parts."""
+        config = replace_runtime_value(self.config, name, value)
+        self._hand_on(config)
         self.config = config
+
+    def _hand_on(self, config: Any) -> None:
+        """Hand parameters of which one has changed to the parts of the pipeline."""

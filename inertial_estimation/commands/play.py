@@ -14,8 +14,9 @@ def run(args: argparse.Namespace) -> int:
         signal.signal(number, signal.default_int_handler)
     start = time.monotonic()
     try:
-        options = {"rate": args.rate, "loop": args.loop, "subscribers": args.subscribers}
-        played = play_bag(args.bag, remap=dict(args.remap), **options)
+        played = play_bag(
+            args.bag, rate=args.rate, loop=args.loop, subscribers=args.subscribers, remap=dict(args.remap)
+        )
         print(f"played {played} messages in {time.monotonic() - start:.1f} s", file=sys.stderr)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

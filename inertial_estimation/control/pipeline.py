@@ -283,9 +283,8 @@ class ControllerPipeline(TakesReadings):
         self._sensed.refusal()
         self._start_over()
 
-    def _take_config(self, config: ControllerConfig) -> None:
+    def _hand_on(self, config: ControllerConfig) -> None:
         self.controller.set_config(config)
-        self.config = config
 
     def _start_over(self) -> None:
         """Forget all but the buffered inputs."""

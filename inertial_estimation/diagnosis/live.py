@@ -100,7 +100,8 @@ class LiveChecks:
 
     def _names(self) -> dict[str, str]:
         """Return the names of the inputs that are judged, by those of their rows."""
-        axes = {one.name: one.axes for one in self._robot[0].contacts}  # other ones are not known later
+        # What is judged has the axes of the parameters: those of a message's frame are not collected.
+        axes = {one.name: one.axes for one in self._robot[0].contacts}
         contacts = [c for c in self._inputs.contacts.values() if c.source is not ContactSource.DESIRED]
         sensed = [c for c in contacts if c.axes is axes[c.name]]
         names = {name: name for name in (JOINTS, IMU) if name in self._inputs.streams}

@@ -331,9 +331,9 @@ def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices,
         [SCALE_PRIOR, *[FRICTION_PRIOR] * 3, ARMATURE_PRIOR, DELAY_PRIOR_S, 1.0, 1.0, 1.0], (len(joints), 1)
     )
     largest = float(rms(predicted[rows]).max())
-    usual = np.minimum(table.robot.stiction(largest), STRONG_UNLIMITED * largest)[joints]
+    stiction = np.minimum(table.robot.stiction(largest), STRONG_UNLIMITED * largest)[joints]
     most = np.minimum(FRICTION_LIMIT * table.robot.effort[joints], FRICTION_TORQUES * largest)
-    prior[:, 1:4] *= np.maximum(1.0, usual / size)[:, None]  # whatever else a joint carries
+    prior[:, 1:4] *= np.maximum(1.0, stiction / size)[:, None]  # also of a joint that carries nothing
     prior[:, 1:5] = np.minimum(prior[:, 1:5], (most / size)[:, None])
     return y, np.stack(columns, axis=2), prior, joints, rows, size
 

@@ -132,8 +132,8 @@ class InertialPipeline(TakesReadings):
         self._stepper.clear()
         self.estimator.reset()
 
-    def _take_config(self, config: InertialPipelineConfig) -> None:
-        self.config = self.estimator.config = config
+    def _hand_on(self, config: InertialPipelineConfig) -> None:
+        self.estimator.config = config
 
     def estimated_model(self) -> EstimatedModel:
         """Return the robot with the trusted estimates, and the posterior of the filter.

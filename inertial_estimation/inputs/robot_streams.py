@@ -69,7 +69,7 @@ class StreamRows:
     def whole(self) -> "StreamRows":
         """Return the readings that lack no number which most of them have; all where these are few."""
         known = np.abs(self.values) < LARGEST
-        kept = known[:, self.lack < 0.5].all(axis=1)
+        kept = known[:, known.mean(axis=0) > 0.5].all(axis=1)
         kept |= np.count_nonzero(kept) < FEWEST
         return replace(self, times_ns=self.times_ns[kept], values=np.where(known, self.values, np.nan)[kept])
 

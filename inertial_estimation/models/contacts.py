@@ -40,9 +40,7 @@ from inertial_estimation.spatial import linear_algebra
 
 FORCE_JOINTS = 3  # of a limb of its own, which determine the force on its foot
 WRENCH_JOINTS = 6  # of one that can place a sole in any pose, which determine its moment as well
-LEAST_LEVER = (
-    0.03  # smallest over largest lever of a limb [1]: a knee within 9 deg of stretched, of a sole 13
-)
+LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: knees within 9 deg of stretched, of soles 13
 FOOT_SHARE = 0.035  # of the weight, from which a foot carries, or pulls where its force is downward
 FALLEN_RAD = 1.0  # tilt of a base that no longer stands on its feet
 IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined

@@ -132,9 +132,8 @@ class TrunkPayloadPipeline(TakesReadings):
         self._stepper.clear()
         self._forget()
 
-    def _take_config(self, config: TrunkPayloadConfig) -> None:
-        """Take other parameters; another method takes effect at the next identification."""
-        self.config = config
+    def _hand_on(self, config: TrunkPayloadConfig) -> None:
+        """Hand parameters on; another method takes effect at the next identification."""
         self.identification.set_config(config)
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:

@@ -202,8 +202,7 @@ class TiltPipeline(TakesReadings):
         self._stepper.clear()
         self.estimator.reset()
 
-    def _take_config(self, config: TiltPipelineConfig) -> None:
-        self.config = config
+    def _hand_on(self, config: TiltPipelineConfig) -> None:
         self.estimator.set_config(config)
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:

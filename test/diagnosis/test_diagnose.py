@@ -419,9 +419,8 @@ def test_a_scalar_force_is_a_load_without_horizontal_forces(legs):
     config = replace(legs.config, frames=added, wrench_frames=("down", "right_sole_link"))
     streams = replace(legs.streams, wrenches=weighed)
     assert ("contact wrench sign", "left_foot/wrench") in legs.failed(streams, config=config)
-    assert (
-        legs.failed(replace(streams, wrenches={}, loads=weighed), config=config) == []
-    )  # a force has no axes
+    loaded = replace(streams, wrenches={}, loads=weighed)  # whose forces have no axes
+    assert legs.failed(loaded, config=config) == []
 
 
 def test_switches_show_over_which_foot_the_imu_turns(legs):
@@ -454,9 +453,8 @@ def test_readings_that_are_no_numbers_are_named_with_their_share_and_all_else_is
     (said,) = (one for one in found if one.failed)
     assert (said.check, said.subject) == ("missing values", subject)
     assert "no number in 5 % of the readings" in said.sentence
-    assert {
-        (one.check, one.subject): one.verdict for one in found if one is not said
-    }.items() <= sound.items()
+    others = {(one.check, one.subject): one.verdict for one in found if one is not said}
+    assert others.items() <= sound.items()
     assert len(found) == len(sound)
 
 
