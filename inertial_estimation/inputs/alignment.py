@@ -1,8 +1,8 @@
-"""Aligned samples: rows of several inputs at the times of one of them.
+"""Aligned samples: the rows of several inputs at the times of one of them.
 
-One stream, the driver, gives the times of the steps. A step waits until every required stream has come up to
-it, at most half of `inputs.timeout`; the other streams are interpolated there. Called after every row, it
-depends on nothing else: a live node that reads on arrival or by a timer, and a replay, get the same samples.
+The rows of one stream, the driver, define the times of the steps. A step waits until every required stream
+has reached its time, for at most half of `inputs.timeout`; the others are then interpolated at that time.
+Samples depend on the order of the rows alone: a live node, by timer or not, and a replay get the same ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,28 +17,28 @@ from inertial_estimation.inputs.config import JUMP_NS, WAIT_SHARE, InputConfig
 from inertial_estimation.inputs.stream import PERIODIC, DropReason, Stream
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-DUE = 0.9  # share of the period after which a step is due, against jitter of the stamps
-LATELY, OFTEN = 0.02, 0.1  # weight of a step among the last ones; share of them that lack an input
-SIXTH = 6  # a window may lack its end by a sixth of the time between two rows, by which stamps jitter
+DUE = 0.9  # share of the period after which a step is due, so that jitter of the stamps skips none
+LATELY, OFTEN = 0.02, 0.1  # gain of the running mean of steps without an input; mean that is reported
+SIXTH = 6  # the last row of a window may be early by a sixth of the time between rows, for jitter of stamps
 
 
 class Continuity(Enum):
-    """Relation of a sample to the one before."""
+    """How a sample continues the previous one, which decides what state is still valid."""
 
     CONTINUOUS = "continuous"
-    AFTER_GAP = "after a gap"  # of `JUMP_NS`, or the clock was set: inertias and biases are still valid
-    RESTARTED = "restarted"  # the first, or a recording or simulation begins anew: no earlier state is valid
+    AFTER_GAP = "after a gap"  # longer than `JUMP_NS`, or the clock was set: inertias and biases stay valid
+    RESTARTED = "restarted"  # first sample, or a recording or simulation has restarted: no state is valid
 
 
 class AlignedSample(NamedTuple):
     """All inputs at the time of one driver row."""
 
-    stamp_ns: int  # of the driver row, which the outputs carry
-    time_ns: int  # of its measurement, over which estimators integrate
+    stamp_ns: int  # timestamp of the driver row, which the outputs carry
+    time_ns: int  # time at which the driver row was measured, over which estimators integrate
     driver: Array  # mean of the driver rows since the last sample, shape (width,)
     # Row of each other required stream at that time; None: not arrived in time, lost, or in a gap.
     rows: Mapping[str, Array | None]
-    continuity: Continuity  # relation to the sample before
+    continuity: Continuity  # how it continues the previous sample
     reduced: Any = None  # result of `RobotInputs.reduce` on the windows around it, when it was complete
 
     @property
@@ -48,40 +48,40 @@ class AlignedSample(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """When there are aligned samples."""
+    """At which times aligned samples are emitted."""
 
-    driver: str  # input whose rows are the steps (imu/data, joint_states)
-    rate: float = 0.0  # highest one, to which rows are averaged down; 0: every row is a step [Hz]
-    half_window: float = 0.0  # by which all inputs must have come beyond a step, for windows around it [s]
-    max_gap: float | None = None  # longest that is interpolated over [s]; None: the timeout of an input
+    driver: str  # input whose rows define the steps (imu/data, joint_states)
+    rate: float = 0.0  # highest rate of steps, to which rows are averaged; 0: every row is a step [Hz]
+    half_window: float = 0.0  # time after a step that all inputs must cover, for windows around it [s]
+    max_gap: float | None = None  # longest gap that is interpolated [s]; None: `inputs.timeout`
 
 
 @dataclass
 class Lack:
-    """How a required stream has failed steps."""
+    """Steps that had no row of a required stream."""
 
-    share: float = 0.0  # of the last steps that had no row of it
-    behind_ns: int = 0  # by which it was behind the driver, at the last of them
+    share: float = 0.0  # running mean of the share of such steps
+    behind_ns: int = 0  # time by which the stream was behind the driver at the last of them
 
 
 class Limits(NamedTuple):
-    """Times [ns] that an aligner goes by."""
+    """Time limits of an aligner [ns]."""
 
-    period: float  # shortest one between steps
-    half: int  # by which streams must have come beyond a step
-    wait: int  # longest that a step waits for other inputs
-    gap: int  # longest that is interpolated over
+    period: float  # shortest time between two steps
+    half: int  # time after a step that all streams must cover
+    wait: int  # longest time that a step waits for other inputs
+    gap: int  # longest gap that is interpolated
 
 
 class Aligner:
     """Emits the rows of a driver together with those of other streams."""
 
     def __init__(self, driver: Stream, others: Sequence[Stream], config: InputConfig, steps: Steps) -> None:
-        """Take the driver, whose rows are the steps, and the other streams."""
+        """Align other streams with the driver, whose rows define the steps."""
         self.driver = driver
         self.streams = {stream.spec.name: stream for stream in (driver, *others)}
         self._lacking = {stream: Lack() for stream in others if stream.spec.required}
-        self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # the latest first
+        self._waited_for = [stream for stream in self._lacking if not stream.spec.holds]  # slowest first
         gap = config.timeout if steps.max_gap is None else steps.max_gap
         of_steps = steps.half_window, WAIT_SHARE * config.timeout, gap
         period_ns = DUE * NANOSECONDS / steps.rate if steps.rate > 0.0 else 0.0
@@ -91,18 +91,18 @@ class Aligner:
         self._begin(Continuity.RESTARTED)
 
     def _begin(self, continuity: Continuity) -> None:
-        """Begin with the first row of the driver that is there."""
+        """Start from the oldest row that the driver's ring holds."""
         ring = self.driver.ring
         self._clears, self._next, self._continuity = ring.clears, ring.begin + ring.moved, continuity
         self._last_ns: int | None = None  # time of the last step
-        self._since_ns: int | None = None  # time of the first one, from which streams may be missing
+        self._since_ns: int | None = None  # time of the first step; a stream without a row is missing since
         self._averaged = 0
         self._mean[:] = 0.0
-        # What the next step waits for: a stream, and the rows that the driver and it had then.
+        # What the next step waits for: a stream, and how many rows the driver and it had received then.
         self._awaited: tuple[Stream, int, int] | None = None
 
     def ready(self) -> list[AlignedSample]:
-        """Return the samples that are complete, or have waited long enough, in order of time."""
+        """Return the samples that are complete or have waited for `Limits.wait`, in order of time."""
         ring = self.driver.ring
         if self._awaited is not None:
             stream, driver_rows, rows = self._awaited
@@ -131,14 +131,14 @@ class Aligner:
         return samples
 
     def _arrived(self, time: int, stamp: int) -> bool:
-        """Return whether no stream is waited for any longer by a step."""
+        """Return whether a step at a time [ns], of a stamp [ns], waits for no stream any longer."""
         ring, half = self.driver.ring, self._limits.half
         horizon, newest = time + half, ring.time[ring.end - 1]
         if self._since_ns is None:
             self._since_ns = time
         if half and not self._reaches(self.driver, horizon):
             return False
-        # Readings that come in bursts have times far apart and stamps that are not.
+        # The times of readings that arrive in bursts are spread; their stamps are close together.
         if min(newest - horizon, ring.stamp[ring.end - 1] - stamp - half) >= self._limits.wait:
             return True
         for k, stream in enumerate(self._waited_for):
@@ -151,7 +151,7 @@ class Aligner:
         return True
 
     def _reaches(self, stream: Stream, horizon: int) -> bool:
-        """Return whether the rows of a stream reach up to a time."""
+        """Return whether the rows of a stream reach a time [ns]."""
         ring, newest = stream.ring, stream.ring.newest_ns
         lacks = 1 if newest is None else horizon - newest
         if newest is None or lacks <= 0 or not self._limits.half or len(ring) < 3:
@@ -176,21 +176,21 @@ class Aligner:
         return AlignedSample(ring.stamp[index], time, row, rows, continuity)
 
     def window(self, name: str, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
-        """Return times [ns] and rows of a stream between two times, ends included: views until a push."""
+        """Return times [ns] and rows of a stream in a closed interval, as views until the next push."""
         return self.streams[name].ring.window(begin_ns, end_ns)
 
     def latest(self, name: str, time_ns: int, max_age: float) -> Array | None:
-        """Return the newest row of a stream at or before a time [ns]; None where it is older than [s]."""
+        """Return the newest row of a stream at or before a time [ns]; None if older than `max_age` [s]."""
         return self.streams[name].ring.latest(time_ns, round(max_age * NANOSECONDS))
 
     def missing(self, now_ns: int) -> list[str]:
-        """Name the driver and required streams that never arrived or are lost at a time [ns]."""
+        """Return the driver and required streams that never arrived or are lost at a time [ns]."""
         oldest = now_ns - self.timeout * NANOSECONDS
         streams = [(stream, stream.ring.newest_ns) for stream in (self.driver, *self._lacking)]
         return [s.spec.name for s, t in streams if t is None or (t < oldest and not s.spec.holds)]
 
     def late(self) -> dict[str, str]:
-        """Say of streams that come, but too late for many steps, what mends it, by their names."""
+        """Return, by stream, a sentence about streams that arrive too late for many steps, and the remedy."""
         found = dict[str, str]()
         for stream, lack in self._lacking.items():
             times, _rows = stream.ring.newest(PERIODIC)
@@ -206,11 +206,11 @@ class Aligner:
         return found
 
     def is_stale(self, stamp_ns: int, now_ns: int) -> bool:
-        """Return whether a sample of a stamp is older, at a time [ns], than one that has waited for all."""
+        """Return whether a sample is older, at a time [ns], than the longest wait for inputs explains."""
         return now_ns - stamp_ns > self.timeout * NANOSECONDS + self._limits.wait + self._limits.half
 
     def reset(self) -> None:
-        """Forget all rows, as for a restart; counters stay."""
+        """Discard all rows, as at a restart; counters are kept."""
         for stream in self.streams.values():
             stream.reset()
         self._begin(Continuity.RESTARTED)

@@ -1,9 +1,9 @@
-"""When was a reading taken: stamps, arrivals, even times, and clocks that jump or differ from the others.
+"""Times of measurement from timestamps and arrivals: evenly spaced times, clock offsets, clock jumps.
 
-A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps in
-bursts (d_k up to many periods, then many samples at once) corrupt every integration over time. No sample
-arrives before it is taken, so t_n <= a_k + (n - k) T for every earlier sample k, and the least of these over
-the last samples is the time of sample n. The period T is that between samples that end a burst.
+A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with a delay d_k >= 0. Stamps
+in bursts (d_k up to many periods, then many samples at once) corrupt every integration over time. No sample
+arrives before it is taken, so t_n <= a_k + (n - k) T for every earlier sample k; the smallest of these bounds
+over recent samples is the time of sample n. The period T is fitted to samples that end a burst.
 """
 
 from array import array
@@ -16,24 +16,24 @@ from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.signals import NANOSECONDS
 
 Times = NDArray[np.int64]
-FITTED = 2000  # samples that the period is fitted to
+FITTED = 2000  # most recent samples, to which the period is fitted
 EARLIEST = np.iinfo(np.int64).min // 2  # [ns]
-JUDGED = 100  # samples from one fit to the next; bursts are sought in two such spans
-SHORT, AT_ONCE = 0.5, 0.15  # of a period: steps that catch up, and what is at once or on the line
-BURSTY = 0.08  # share of samples at once after late ones, from which there are bursts
-OFTEN, SELDOM = 0.5, 0.02  # share of samples on the line, among which so few late ones are bursts
-CHANGED = 0.1  # of the period, by which that of the newest samples differs once their rate is another
-ENDS = 10  # of bursts, that the line is below: a lost sample makes as many too early
-SHORTEST_STEP = 0.1  # of a period, between two times
+JUDGED = 100  # samples from one fit to the next; bursts are detected in two such spans
+SHORT, AT_ONCE = 0.5, 0.15  # in periods: a step that catches up; a step at once, or a delay that is none
+BURSTY = 0.08  # share of samples at once after a late one, from which stamps come in bursts
+OFTEN, SELDOM = 0.5, 0.02  # if this share of samples has no delay, this share that catches up is bursts
+CHANGED = 0.1  # relative difference of the newest period, from which the rate has changed
+ENDS = 10  # ends of bursts whose bounds are kept; after a lost sample as many times are too early
+SHORTEST_STEP = 0.1  # between two times, in periods
 
 
 class EvenTimes:
-    """Turns the stamps of one input into times of measurement.
+    """Converts the stamps of one input to times of measurement.
 
-    In mode "auto" times are the stamps until samples arrive at once after a late one; from then on they are
-    even, until there is no such sample any more or the rate changes. Jitter of up to half a period is no
-    burst: even times would lie behind such stamps by more than it. In mode "as_is" times are the stamps, in
-    mode "regularise" they are even from the first fit on.
+    In mode "as_is" times are the stamps; in mode "regularise" they are evenly spaced from the first fit on.
+    In mode "auto" they are evenly spaced while stamps come in bursts, that is while samples arrive at once
+    after a late one, and the stamps otherwise. Jitter of up to half a period is no burst: evenly spaced times
+    would lag such stamps by more than the jitter.
     """
 
     def __init__(self, mode: str = "auto") -> None:
@@ -42,16 +42,16 @@ class EvenTimes:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all stamps, for example after a jump of their clock."""
-        self._time = EARLIEST  # the last one that was returned
+        """Discard all stamps, for example after a jump of their clock."""
+        self._time = EARLIEST  # last time that was returned
         self._period = 0.0
-        self.even = False  # whether times are even, and not the stamps
-        self._ends: list[int] = []  # what the last ends of bursts leave for the time of the last sample [ns]
+        self.even = False  # whether times are evenly spaced rather than the stamps
+        self._ends: list[int] = []  # bounds of the time of the last sample, by recent ends of bursts [ns]
         del self._stamps[:]
         self._next_fit = JUDGED  # number of stamps from which on they are fitted
 
     def time_of(self, stamp_ns: int) -> int:
-        """Return the time of a sample [ns] by its stamp [ns]; it increases from sample to sample."""
+        """Return the time of a sample [ns] from its stamp [ns]; times increase strictly."""
         if self._mode == "as_is":
             self._time = max(stamp_ns, self._time + 1)
             return self._time
@@ -70,7 +70,7 @@ class EvenTimes:
         return self._time
 
     def _fit(self, stamps: Times) -> None:
-        """Fit the period; begin to make times even, or cease to."""
+        """Fit the period, and decide whether times are evenly spaced."""
         period = _period(stamps)
         if abs(_period(stamps[-2 * JUDGED :]) - period) > CHANGED * period:
             stamps, self._ends = stamps[-JUDGED:], []
@@ -91,10 +91,10 @@ class EvenTimes:
 
 
 def _period(stamps: Times) -> float:
-    """Return the slope of stamps over their numbers [ns], shape (n,), n >= 2.
+    """Return the slope of stamps [ns], shape (n,) with n >= 2, over the number of the sample.
 
-    It is the median slope between ends of bursts (or samples alone) a quarter of all of them apart, which few
-    lost samples do not change.
+    It is the median slope between ends of bursts (or single samples) that are a quarter of all of them apart,
+    so that a few lost samples do not change it.
     """
     steps = np.diff(stamps)
     ends = np.flatnonzero(steps >= SHORT * steps.mean())
@@ -103,19 +103,19 @@ def _period(stamps: Times) -> float:
     return float(np.median(slopes)) if len(slopes) else float(steps.mean())
 
 
-TOGETHER_NS = 1000  # by which readings of one arrival are apart at most, each by one from that before
-ZEROS_TO_BELIEVE = 50  # consecutive stamps that are not set, of a driver that has set them before
+TOGETHER_NS = 1000  # span of readings with one arrival, which are given times one nanosecond apart
+ZEROS_TO_BELIEVE = 50  # consecutive zero stamps after which a driver that had set stamps counts as unset
 BLOCK_NS = NANOSECONDS  # after which clocks are compared again
-AHEAD_NS = NANOSECONDS // 10  # of an arrival, by which a stamp is of another clock; less is a delay (`check`)
+AHEAD_NS = NANOSECONDS // 10  # of a stamp before its arrival: another clock; less is a delay (see `check`)
 
 
 @dataclass
 class OddStamps:
-    """Consecutive readings on another clock, until it is decided."""
+    """Consecutive stamps that do not continue the clock, until it is decided whether the clock has jumped."""
 
     first_ns: int
     last_ns: int
-    goes_on: bool  # whether the first one continues the motion of the last one on the clock before
+    goes_on: bool  # whether the first reading continues the motion of the last one on the previous clock
     count: int = 1
 
 
@@ -123,26 +123,26 @@ class StreamClock:
     """Stamps of one input and the times that follow from them."""
 
     def __init__(self, config: InputConfig, delay: float = 0.0, *, by_arrival: bool = False) -> None:
-        """Begin without a stamp; readings are older than their stamps by the delay [s]."""
+        """Start without a stamp; readings were taken a delay [s] before their stamps."""
         self.even = EvenTimes("auto" if config.stamps == "arrival" else config.stamps)
-        self.by_arrival = by_arrival  # whether the stamps are not used
-        self.unset = False  # whether they have never been set, or no longer are: arrivals take their place
-        self.longest_ns = min(round(NANOSECONDS * config.timeout), JUMP_NS)  # step that continues them
-        self.delay_ns, self.zeros = round(NANOSECONDS * delay), 0  # stamps that were not set, in a row
+        self.by_arrival = by_arrival  # whether arrivals are used instead of stamps
+        self.unset = False  # whether stamps have never been set, or no longer are: arrivals replace them
+        self.longest_ns = min(round(NANOSECONDS * config.timeout), JUMP_NS)  # longest step of one clock
+        self.delay_ns, self.zeros = round(NANOSECONDS * delay), 0  # zeros: consecutive stamps of zero
         self.reset()
 
     def reset(self) -> None:
-        """Forget all stamps."""
+        """Discard all stamps."""
         self.even.reset()
         self.odd: OddStamps | None = None
-        self.offset_ns = 0  # added to the stamps of a clock that is not that of the other inputs
+        self.offset_ns = 0  # correction of a clock that differs from that of the other inputs
         self.last_ns: int | None = None  # last stamp
         self.readings = self.next_ns = 0  # number of readings on this clock; stamp of the next comparison
-        self.shift_ns = 0  # stamp less arrival of the least delayed of the last readings
-        self._shifts = [EARLIEST] * 3  # largest ones of this block and of the two before [ns]
+        self.shift_ns = 0  # stamp minus arrival of the least delayed recent reading
+        self._shifts = [EARLIEST] * 3  # largest such difference in this block and in the two before [ns]
 
     def from_arrival(self, arrival_ns: int) -> int | None:
-        """Return an arrival [ns] in place of a stamp that is not used or set; None where that is a fault."""
+        """Return the arrival [ns] in place of a stamp; None if a zero stamp is a fault of this reading."""
         if not self.by_arrival:
             self.zeros += 1
             self.unset = self.unset or self.last_ns is None or self.zeros >= ZEROS_TO_BELIEVE
@@ -155,11 +155,11 @@ class StreamClock:
 
     @property
     def votes(self) -> bool:
-        """Whether the stamps say which clock the inputs have."""
+        """Whether the stamps count when the clocks of the inputs are compared."""
         return not (self.by_arrival or self.unset)
 
     def time_of(self, stamp_ns: int, arrival_ns: int) -> int:
-        """Return the time of a reading [ns], from its stamp, which is right, and its arrival [ns]."""
+        """Return the time of a reading [ns] from its accepted stamp and its arrival [ns]."""
         self.last_ns = stamp_ns
         self.readings += 1
         shift = stamp_ns - arrival_ns
@@ -170,11 +170,11 @@ class StreamClock:
         return self.even.time_of(stamp_ns) + self.offset_ns - self.delay_ns
 
     def next_block(self, stamp_ns: int) -> None:
-        """Begin a block of readings, after which clocks are compared; one ends at this stamp [ns]."""
+        """End a block of readings at a stamp [ns], and begin the next one."""
         self.next_ns, self.shift_ns = stamp_ns + BLOCK_NS, max(self._shifts[:2])
         self._shifts = [EARLIEST, *self._shifts[:2]]
 
     @property
     def ahead(self) -> bool:
-        """Whether stamps were ahead of their arrivals, in two blocks, as those of one clock are not."""
+        """Whether stamps were ahead of their arrivals in two blocks, which is impossible on one clock."""
         return min(self._shifts[1:]) > AHEAD_NS

@@ -1,4 +1,4 @@
-"""Parameters of a robot and of its inputs: times, units, names, frames."""
+"""Parameters of a robot and of its inputs: timing, units, names, frames."""
 
 import math
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ IMU_UNITS |= {unit: ("rate", UNITS["rate"][unit]) for unit in ("rad/s", "deg/s")
 JOINT_UNITS = {unit: ("position", value) for unit, value in UNITS["angle"].items()}
 JOINT_UNITS |= {unit: ("velocity", value) for unit, value in UNITS["rate"].items()}
 JOINT_UNITS |= {unit: ("effort", UNITS["torque"][unit]) for unit in ("Nm", "mNm", "Ncm", "kgcm")}
-WAIT_SHARE = 0.5  # of the timeout of an input, for which a step waits for it
-JUMP_NS = NANOSECONDS  # gap that discards what changes quickly; difference between two different clocks
+WAIT_SHARE = 0.5  # share of the timeout for which a step waits for an input
+JUMP_NS = NANOSECONDS  # gap after which fast states are invalid; least difference of two distinct clocks
 
 
 def _number(default: float, lower: float, upper: float, text: str, unit: str = "s", **more: Any) -> Any:
@@ -36,35 +36,35 @@ def _number(default: float, lower: float, upper: float, text: str, unit: str = "
 
 @dataclass(frozen=True)
 class InputConfig:
-    """Times of the readings, their alignment, and the age beyond which an input is lost."""
+    """Times of the readings, their alignment, and the age from which an input counts as lost."""
 
-    imu_delay: float = _number(0.0, -0.5, 0.5, "Age of an IMU reading at its stamp; it is subtracted.")
-    joint_delay: float = _number(0.0, -0.5, 0.5, "Age of a joint state at its stamp; it is subtracted.")
-    wrench_delay: float = _number(0.0, -0.5, 0.5, "Age of a contact's reading at its stamp; subtracted.")
+    imu_delay: float = _number(0.0, -0.5, 0.5, "Delay of the stamps of the IMU; it is subtracted.")
+    joint_delay: float = _number(0.0, -0.5, 0.5, "Delay of the stamps of joint states; it is subtracted.")
+    wrench_delay: float = _number(0.0, -0.5, 0.5, "Delay of the stamps of contact sensors; subtracted.")
     timeout: float = _number(
         *(0.1, 0.001, 10.0),
-        "Age beyond which an input is lost: no step waits for it, no older estimate is published, and no "
-        "longer gap between two of its readings is interpolated over. A step waits half of it for inputs.",
+        "Age beyond which an input is lost: steps no longer wait for it, older estimates are not published, "
+        "and longer gaps between readings are not interpolated. A step waits for inputs for half of it.",
     )
     stamps: str = parameter(
         "auto",
-        "Times of the readings: their stamps, made even where they come in bursts (auto), always "
-        "(regularise) or never (as_is); or their arrival, of drivers that set no stamps (arrival).",
+        "Times of the readings: their stamps, spaced evenly if they come in bursts (auto), always "
+        "(regularise) or never (as_is); or their arrival, for drivers that set no stamps (arrival).",
         choices=("auto", "as_is", "regularise", "arrival"),
     )
     arrival: tuple[str, ...] = parameter(
-        (), "Inputs (imu/data) that are taken at their arrival, since their stamps are of another clock."
+        (), "Inputs (imu/data) whose arrival is used as their time, since their stamps are on another clock."
     )
     joint_velocity: str = parameter(
         "auto",
-        "Source of the joint velocities: measured, derived from positions, or (auto) derived where the joint "
-        "state has none (none sent, NaN, or all zero while joints move).",
+        "Source of the joint velocities: measured, derived from positions, or (auto) derived if the joint "
+        "states have none (not sent, NaN, or all zero while joints move).",
         choices=("auto", "measured", "derived"),
     )
     frame_ids: str = parameter(
         "use",
-        "Whether a header.frame_id counts that is another frame of the robot than the parameters say, so "
-        "that readings are turned from it (use), or only the parameters count (ignore).",
+        "If header.frame_id is a frame of the robot other than that of the parameters, readings are rotated "
+        "from it (use), or it is ignored (ignore).",
         choices=("use", "ignore"),
     )
     map: tuple[str, ...] = parameter(
@@ -74,35 +74,35 @@ class InputConfig:
 
 @dataclass(frozen=True)
 class ImuInputConfig:
-    """How the readings of the IMU are meant."""
+    """Units of the IMU."""
 
     units: tuple[str, ...] = parameter(
-        ("m/s^2", "rad/s"), "Units of specific force and angular rate, else SI.", choices=tuple(IMU_UNITS)
+        ("m/s^2", "rad/s"), "Units of specific force and angular rate.", choices=tuple(IMU_UNITS)
     )
 
 
 @dataclass(frozen=True)
 class JointStateConfig:
-    """Where joint states come from and how they are meant."""
+    """Topics and units of joint states."""
 
     topics: tuple[str, ...] = parameter(
-        ("joint_states",), "Topics of joint states, each with some of the joints; they are joined by name."
+        ("joint_states",), "Topics of joint states; joints that are spread over several are joined by name."
     )
     units: tuple[str, ...] = parameter(
-        *(("rad", "rad/s", "Nm"), "Units of positions, velocities and efforts of turning joints, else SI."),
+        *(("rad", "rad/s", "Nm"), "Units of positions, velocities and efforts of revolute joints."),
         choices=tuple(JOINT_UNITS),
     )
 
 
 @dataclass(frozen=True)
 class JointNameConfig:
-    """How the names of joint states differ from those of the model."""
+    """How joint names in messages differ from those of the model."""
 
-    prefix: str = parameter("", "Prefix of the names in joint states, as 'go1/', where it is not found.")
+    prefix: str = parameter("", "Prefix of joint names in messages ('go1/'), if it is not recognised.")
     map: tuple[str, ...] = parameter(
-        (), "Names in joint states and in the model where they differ: sent=model."
+        (), "Joint names in messages and in the model where they differ: message=model."
     )
-    order: tuple[str, ...] = parameter((), "Names of the joints in the order of joint states without names.")
+    order: tuple[str, ...] = parameter((), "Joint names in the order of messages without names.")
 
 
 @dataclass(frozen=True)
@@ -117,22 +117,22 @@ class RobotInputConfig:
 
 @dataclass(frozen=True)
 class RobotGeometryConfig(RobotDescriptionConfig, RobotInputConfig):
-    """A robot and its inputs, but for joint friction."""
+    """A robot and its inputs, without joint friction."""
 
 
-OF_IMU = "imu_frame", "imu.units", "inputs.imu_delay"  # parameters of nodes that use one
-OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # of nodes that use the joints' efforts
+OF_IMU = "imu_frame", "imu.units", "inputs.imu_delay"  # parameters that only nodes with an IMU have
+OF_EFFORTS = "drive_gains.joints", "drive_gains.values"  # that only nodes which use efforts have
 
 
 @dataclass(frozen=True)
 class RobotConfig(RobotGeometryConfig):
-    """The same, with the friction of its joints and what its efforts have gone through."""
+    """A robot and its inputs, with joint friction and the smoothing of its efforts."""
 
     effort_window: float = parameter(
         0.0,
-        "Triangular window (a moving average of half this length, twice) with which efforts were smoothed "
-        "before they were recorded; 0: they were not. `identify` and the torque error of `replay` smooth "
-        "predictions alike. Only for robots without contacts.",
+        "Length of the triangular window (a moving average of half this length, applied twice) with which "
+        "efforts were smoothed before they were recorded; 0: not smoothed. `identify` and the torque error "
+        "of `replay` smooth their predictions alike. Only for robots without contacts.",
         unit="s",
         lower=0.0,
         upper=5.0,
@@ -141,5 +141,5 @@ class RobotConfig(RobotGeometryConfig):
 
 
 def unit_factors(units: tuple[str, ...], known: dict[str, tuple[str, float]]) -> dict[str, float]:
-    """Return factors to SI units by quantity, of units in `IMU_UNITS` or `JOINT_UNITS`; those named only."""
+    """Return the factors to SI units of the given units (of `IMU_UNITS` or `JOINT_UNITS`), by quantity."""
     return dict(known[unit] for unit in units)

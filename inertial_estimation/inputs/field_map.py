@@ -9,8 +9,8 @@ A map is a small YAML file (`inputs.map`; those of the package are in config/map
     joints: {names: [FR_hip_joint, ...], position: "motor_state[0:12].q", velocity: ..., effort: ...}
     contacts: {FR_foot: "foot_force[0]"}  # by the name of the contact or of its frame, in any case
 
-A field is a path of names; ``[i]`` picks an element of a sequence and ``[i:j]`` several, each of which the
-rest of the path is then taken of.
+A field is a path of names; ``[i]`` selects an element of a sequence and ``[i:j]`` several of them, to each of
+which the rest of the path is applied.
 """
 
 import re
@@ -36,13 +36,13 @@ Getter = Callable[[Any], Any]
 
 
 class FieldMap:
-    """Quantities of the messages of one topic, of an IMU (`has_imu`), joints (`joint_names`), contacts."""
+    """Converts messages of one topic to readings of an IMU (`has_imu`), joints (`joint_names`), contacts."""
 
     def __init__(self, content: Any, where: str) -> None:
-        """Read the content of a map: a mapping of the keys of the file, and where it came from.
+        """Read the content of a map, a mapping of the keys of the file; `where` is its name in errors.
 
         Raises:
-            ConfigurationError: If a key is missing or unknown, or a path is none.
+            ConfigurationError: If a key is missing or unknown, or a path is malformed.
         """
         self._where = where
         self._check(content, KEYS, ("topic", "type"))
@@ -70,10 +70,10 @@ class FieldMap:
         return cls(read_yaml(known.get(name, Path(name)), "map of messages"), f"'{name}'")
 
     def values(self, msg: Any, arrival_ns: int) -> dict[str, Any]:
-        """Return the values of a message and its arrival [ns]: "imu", "joints", contacts by their names here.
+        """Return the readings of a message that arrived at a time [ns], by "imu", "joints", contact's name.
 
         Raises:
-            MeasurementError: If a field is missing, or has another length than the names.
+            MeasurementError: If a field is missing, or its length is not that of the names.
         """
         values: dict[str, Any] = {}
         try:
@@ -89,7 +89,7 @@ class FieldMap:
         return values
 
     def contacts_of(self, contacts: Sequence[ContactFrames]) -> dict[str, str]:
-        """Return the names of a robot's contacts by those of contacts or frames that the map has for them."""
+        """Return the names of a robot's contacts, by the names of contacts or frames that the map has."""
         known = {name.lower(): one.name for one in contacts for name in (one.frame, one.name)}
         return {own: known[own.lower()] for own in self._contacts if own.lower() in known}
 
@@ -105,7 +105,7 @@ class FieldMap:
             raise ConfigurationError(f"the map {self._where} lacks {listing(lacks)}")
 
     def _time(self, text: str) -> Getter | None:
-        """Return what takes the stamp of a message in nanoseconds; None where it has none."""
+        """Return a function from a message to its stamp [ns]; None if the arrival is used."""
         if text == ARRIVAL:
             return None
         match = re.fullmatch(r"(.+)\[(s|ms|us|ns)\]", text)
@@ -113,7 +113,7 @@ class FieldMap:
         return lambda msg: round(float(get(msg)) * TIMES[match[2]]) if match else stamp_from_msg(get(msg))
 
     def _path(self, text: Any) -> Getter:
-        """Return what takes a field of a message."""
+        """Return a function from a message to the field at a path."""
         steps: list[str | int | slice] = []
         for part in str(text).split("."):
             match = STEP.fullmatch(part)

@@ -1,4 +1,4 @@
-"""What is odd about the inputs, for people: silence, drops and repetition, with what mends it."""
+"""Health of the inputs as text: silence, dropped readings and repeated values, with the remedy."""
 
 from collections.abc import Sequence
 
@@ -7,15 +7,15 @@ import numpy as np
 from inertial_estimation.inputs.stream import PERIODIC, REPORTED_NS, Stream
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, seconds
 
-AHEAD_S = 0.5  # by which stamps may be ahead of the clock, as clocks of two machines are
-REPEATED = 10  # newest rows that are the same
-REPEATED_NS = round(0.3 * NANOSECONDS)  # time that they span
+AHEAD_S = 0.5  # by which stamps may be ahead of the clock: clocks of two machines differ [s]
+REPEATED = 10  # least number of identical rows that is reported
+REPEATED_NS = round(0.3 * NANOSECONDS)  # span in which all rows are identical
 
 
 def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[str]) -> Health:
-    """Report the state of an input now [ns], one sentence a cause; notes say what else is odd about it.
+    """Return the health of an input at a time [ns], one sentence for each cause; notes are appended.
 
-    It is lost from an age of the timeout on [s].
+    The input is lost once its newest reading is older than the timeout [s].
     """
     drops, clock, newest = stream.drops, stream.clock, stream.ring.newest_ns
     remarks = stream.notes
@@ -54,9 +54,9 @@ def stream_health(stream: Stream, now_ns: int, timeout: float, notes: Sequence[s
 
 
 def repeats(streams: Sequence[Stream]) -> dict[str, str]:
-    """Return a sentence by the name of each input whose last rows are the same while others change.
+    """Return a sentence for each input whose recent rows are identical while those of others change.
 
-    The inputs are those with noise, which do not repeat while the robot moves. Nothing is dropped for it.
+    The given inputs have noise, so that their rows do not repeat. No reading is dropped for it.
     """
     latest = max((stream.ring.newest_ns or 0 for stream in streams), default=0)
     windows = {stream.spec.name: stream.ring.window(latest - REPEATED_NS, latest)[1] for stream in streams}

@@ -1,4 +1,4 @@
-"""Joint states: by name, in parts from several publishers or topics, joined into rows of the model."""
+"""Joint states matched by name, in parts from several publishers or topics, joined into rows of the model."""
 
 import functools
 import itertools
@@ -35,35 +35,35 @@ from inertial_estimation.models.robot_config import joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
-POSITION_MARGIN = 1.0  # beyond the limits in the URDF [rad or m]
+POSITION_MARGIN = 1.0  # by which positions may exceed the limits of the URDF [rad or m]
 UNLIMITED = 1e4  # largest position of a joint without limits, and velocity that is not needed, in any unit
-VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # times the URDF's limit; many are too low [rad/s or m/s]
+VELOCITY_FACTOR, LEAST_VELOCITY = 3.0, 30.0  # largest velocity: in limits of the URDF; at least [rad/s, m/s]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
-EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # times the URDF's limit; lever of the weight, possible anyway [m]
-FREE_LEVER = 10.0  # of the weight, for a joint without a limit [m]
-JUMP = 0.1  # of positions, from which two joint states contradict [rad or m]
-JUMP_LAG = 0.1  # by which a position and its velocity may be apart [s]
+EFFORT_FACTOR, LEAST_LEVER = 4.0, 0.5  # largest effort: in limits of the URDF; at least weight times [m]
+FREE_LEVER = 10.0  # largest effort of a joint without a limit: weight times [m]
+JUMP = 0.1  # difference of positions from which two joint states contradict each other [rad or m]
+JUMP_LAG = 0.1  # largest lag between a position and its velocity [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
-VELOCITY_WINDOW_NS = NANOSECONDS // 50  # of positions for a derived velocity; a longer one adds lag
-FEWEST_SAMPLES = 5  # of a derivative: at an equal rate three leave 2.3 times the noise
-TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
+VELOCITY_WINDOW_NS = NANOSECONDS // 50  # span of positions for a derived velocity; a longer one adds lag
+FEWEST_SAMPLES = 5  # for a derivative: at an equal rate three leave 2.3 times the noise
+TRAVEL_AT_ZERO_VELOCITY = 0.01  # travel that shows that velocities of zero are not measured [rad or m]
 
 
 def contradiction(
     stored: Ring, time_ns: int, state: Array, needed: NDArray[np.bool_], longest_ns: int
 ) -> int | None:
-    """Return the joint whose position does not go on from the last one that is used; None where all do.
+    """Return the joint whose position contradicts the last stored joint state; None if there is none.
 
-    It goes on after a time h if |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2, where |.| are sizes,
-    and with velocities that are not known h times what is possible more; not after more than a time: of two
-    publishers the first one is used, and an encoder that has slipped is used again after this time.
+    Positions a time h apart agree if |dq - h (v + v') / 2| <= d + t (|v| + |v'|) + a h^2 / 2, with h times
+    the largest velocity more where velocities are unknown. After `longest_ns` any position is accepted: of
+    two publishers the first one is used, and an encoder that has slipped is used again after this time.
 
     Args:
-        stored: Rows of the last ones, which begin with positions and velocities.
-        time_ns: Time of the next one [ns].
+        stored: Previous rows, which begin with positions and velocities.
+        time_ns: Time of the joint state [ns].
         state: Its positions [rad, m] and velocities [rad/s, m/s], NaN where not measured, shape (2 m,).
-        needed: Whether its joints are needed, shape (m,); others may have any position.
-        longest_ns: Time after which it need not go on [ns].
+        needed: Whether each joint is needed, shape (m,); others may have any position.
+        longest_ns: Time after which positions are not compared [ns].
     """
     newest, m = stored.newest_ns, len(state) // 2
     if newest is None or not 0 < time_ns - newest <= longest_ns:
@@ -86,16 +86,17 @@ class JointVelocities:
     A velocity is the slope, at the newest sample, of a least-squares parabola through the positions of the
     last `VELOCITY_WINDOW_NS`: exact for constant velocity and acceleration, without lag; -0.1 j W^2 for a
     jerk j; noise sigma_q of n positions becomes about 13.9 sigma_q / (W sqrt(n)). There is none before the
-    samples span the window (a shorter one is far noisier, as W^-1.5, and a zero would mean rest); it begins
-    anew after `inputs.timeout`. By `inputs.joint_velocity`, "measured" takes what is sent, "derived" derives
-    all, "auto" those that are not sent or NaN, and all once every one was exactly zero while a joint moved.
+    samples span the window (a shorter one is far noisier, as W^-1.5, and a zero would mean rest); after a gap
+    of `inputs.timeout` the window starts anew. With `inputs.joint_velocity` "measured" all velocities are
+    used as sent, with "derived" all are derived, with "auto" those that are not sent or NaN, and all of them
+    once every velocity was exactly zero while a joint moved.
 
     Attributes:
-        positions: What they are derived from.
+        positions: Positions from which they are derived.
     """
 
     def __init__(self, names: tuple[str, ...], config: InputConfig) -> None:
-        """Begin without a joint state of the joints of these names."""
+        """Start without a joint state of the named joints."""
         self._names, self._policy = names, config.joint_velocity
         self._gap_ns = round(NANOSECONDS * config.timeout)
         self.positions = Ring(len(names), 512)
@@ -103,14 +104,14 @@ class JointVelocities:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all joint states."""
+        """Discard all joint states."""
         self.positions.clear()
-        self._derived: NDArray[np.bool_] = self._none  # joints whose velocity was derived last
-        self._still: Array | None = None  # positions where velocities began to be all zero
-        self._fake = False  # whether zeros are sent for velocities that are not measured
+        self._derived: NDArray[np.bool_] = self._none  # joints whose last velocity was derived
+        self._still: Array | None = None  # positions at the first of the last velocities that were all zero
+        self._fake = False  # whether zeros are sent in place of velocities that are not measured
 
     def complete(self, time_ns: int, q: Array, v: Array) -> Fault | None:
-        """Replace velocities that are not measured, or return why a joint state must not be used.
+        """Derive velocities that are not measured, or return why a joint state must not be used.
 
         Args:
             time_ns: Time [ns].
@@ -127,7 +128,7 @@ class JointVelocities:
         return None if derived is self._none else self._derive(time_ns, v, derived)
 
     def _derive(self, time_ns: int, v: Array, derived: NDArray[np.bool_]) -> Fault | None:
-        """Derive velocities of some joints; return why there are none."""
+        """Derive the velocities of some joints, or return why there are none."""
         times, rows = self.positions.window(time_ns - VELOCITY_WINDOW_NS, time_ns)
         if len(times) < FEWEST_SAMPLES:
             times, rows = self.positions.newest(FEWEST_SAMPLES)
@@ -153,35 +154,35 @@ class JointVelocities:
 
     @property
     def source(self) -> str:
-        """Where the velocities of the last joint state come from, for people."""
+        """Source of the velocities of the last joint state, as text."""
         names = [self._names[j] for j in np.flatnonzero(self._derived)]
         why = ", those sent are all zero" if self._fake else ""
         return f"derived from positions: {listing(names, limit=6)}{why}" if names else "measured"
 
 
 JOINTS = "joint_states"
-MOST_LISTED = 6  # names of a message
-MOST_KNOWN = 256  # orders of names that are remembered
-MOST_PARTS = 16  # sets of joints that messages have
+MOST_LISTED = 6  # names in an error
+MOST_KNOWN = 256  # lists of names whose order is cached
+MOST_PARTS = 16  # distinct sets of joints in messages
 NO_VELOCITY = "not sent or nan; 'inputs.joint_velocity: auto' derives it from positions"
 NO_EFFORT = "it has no effort, but joint torques are needed (contact.source: joint_torques, or torque_rows)"
-RIVAL_AGE_NS = NANOSECONDS // 20  # between readings that are compared
+RIVAL_AGE_NS = NANOSECONDS // 20  # longest gap that is interpolated to compare two publishers
 
 
 class OtherJointsError(MeasurementError):
-    """A joint state has no joint of the model."""
+    """A joint state contains no joint of the model."""
 
 
 class JointOrder(NamedTuple):
-    """Where a joint state has which joints of the model."""
+    """Joints of the model that a joint state contains, and where."""
 
-    joints: NDArray[np.int64]  # indices of the joints of the model that it has, ascending
-    places: NDArray[np.int64]  # place of each of them among the entries of the joint state
-    remark: str = ""  # what was done to the names, for people
+    joints: NDArray[np.int64]  # indices in the model, ascending
+    places: NDArray[np.int64]  # position of each of them among the entries of the joint state
+    remark: str = ""  # sentence about changes to the names, such as a prefix that was removed
 
 
 class JointNames:
-    """Finds the joints of a model among the names of joint states."""
+    """Matches the names of joint states with the joints of a model."""
 
     def __init__(self, robot: RobotModel, config: JointNameConfig) -> None:
         """Check the parameters against the model.
@@ -190,7 +191,7 @@ class JointNames:
             ConfigurationError: If the map or the order names a joint that the model does not have.
         """
         self._joints = {name: j for j, name in enumerate(robot.joint_names)}
-        self._prefixes: dict[str, str] = {}  # that joints have been found with
+        self._prefixes: dict[str, str] = {}  # prefix of each joint in previous messages
         self._prefix, self._order = config.prefix, config.order
         self._map = dict(entry.partition("=")[::2] for entry in config.map)
         for name in (*self._map.values(), *config.order):
@@ -199,10 +200,11 @@ class JointNames:
                 raise ConfigurationError(f"'joint_names' has '{name}', which is no joint of the model{hint}")
 
     def order(self, names: tuple[str, ...]) -> JointOrder:
-        """Return which joints of the model a joint state has, and where; without names all of them are empty.
+        """Return which joints of the model a joint state contains, and where.
 
         Raises:
-            MeasurementError: If it has no names, none of the model, or one of the model twice.
+            MeasurementError: If its names are all empty and no order is given, or name a joint twice.
+            OtherJointsError: If it contains no joint of the model.
         """
         if not any(names):
             names = self._without_names(len(names))
@@ -228,7 +230,7 @@ class JointNames:
         raise MeasurementError(f"the joint state has {count} positions and no names: {has}")
 
     def _without_prefix(self, sent: list[str]) -> tuple[list[str], str]:
-        """Return names without the prefix that most of them have before those of the model."""
+        """Return names without their most frequent prefix of joints of the model, and a remark about it."""
         ends = [name.removesuffix(joint) for joint in self._joints for name in sent if name.endswith(joint)]
         prefix = max(ends, key=ends.count, default="")
         if ends.count(prefix) < min(2, len(sent)):
@@ -243,7 +245,7 @@ class JointNames:
 
 
 class JointRow(NamedTuple):
-    """Columns of a row of n joints: positions [rad, m], velocities [rad/s, m/s], efforts [Nm, N] if any."""
+    """Columns of a row of n joints: positions [rad, m], velocities [rad/s, m/s], efforts [Nm, N] or None."""
 
     n: int
     q: slice
@@ -252,22 +254,22 @@ class JointRow(NamedTuple):
 
 
 class JointNeeds(NamedTuple):
-    """What rows of joint states have besides positions."""
+    """What a pipeline needs of joint states."""
 
-    velocities: bool = True  # derived where not sent; else they are as sent, NaN where not
-    efforts: bool | Collection[int] = False  # of all; or of some indices, others may be anything
-    joints: Collection[int] | None = None  # indices without which there is no row; None: all
-    partial: bool = False  # whether these may be NaN, too, and their efforts, where no messages have them
+    velocities: bool = True  # derive those that are not sent; False: as sent, else NaN
+    efforts: bool | Collection[int] = False  # of all joints, or of these indices; others may have any value
+    joints: Collection[int] | None = None  # indices of joints without which there is no row; None: all
+    partial: bool = False  # whether rows may lack needed joints and efforts that no message has (NaN)
     effort_gaps: bool = False  # whether efforts may be missing
 
 
 def joint_range(
     robot: RobotModel, joints: Sequence[int], needed: Sequence[NDArray[np.bool_]], needs: JointNeeds
 ) -> RowRange:
-    """Return the range of positions, velocities (NaN: not measured) and perhaps efforts of some joints.
+    """Return the range of positions, velocities (NaN: not measured) and, if needed, efforts of some joints.
 
-    Needed are joints and, if there are efforts, those of joints, each of shape (m,); what is not may be
-    anything.
+    `needed` has masks of shape (m,): of needed joints and, with efforts, of joints whose effort is needed.
+    Anything else may have any value.
     """
     limits, weight = urdf_limits(robot).of(joints), STANDARD_GRAVITY * robot.total_mass
     lower, upper = (end[list(joints)] for end in possible_positions(robot))
@@ -289,7 +291,7 @@ def joint_range(
 
 
 class JointPart:
-    """The joints that one set of messages has, with a stream of its own."""
+    """The joints of messages with one set of names, as a stream of their own."""
 
     def __init__(
         self,
@@ -301,11 +303,11 @@ class JointPart:
         source: str,
         name: str,
     ) -> None:
-        """Begin without a row of joints, by their indices, from a topic; the name is that of the stream."""
+        """Start without a row of joints with these indices, from a topic, as a stream of a name."""
         m, effort = len(joints), needs.efforts is not False
         self.joints, self.source = joints, source  # indices in the model; topic of the messages
         self.names = tuple(robot.joint_names[j] for j in joints)
-        # Columns of its numbers in a row of all joints.
+        # Columns of its entries in a row of all joints.
         self.places = np.concatenate([joints + k * robot.n_joints for k in range(2 + effort)])
         self.velocities = JointVelocities(self.names, config.inputs)
         self._judged = needed = np.isin(joints, joints if needs.joints is None else list(needs.joints))
@@ -325,12 +327,12 @@ class JointPart:
         corrections = joint_corrections(config.joint_offsets, config.drive_gains, robot)
         self._offset = corrections.offset[joints]
         self._scale[2 * m :] *= corrections.gain[joints] if effort else 1.0
-        # Columns of efforts that are needed, and of those that must not all be missing.
+        # Columns of needed efforts, and of efforts that must not all be missing.
         self._efforts = 2 * m + np.flatnonzero(measured & needed & effort)
         self._needed = self._efforts[: 0 if needs.partial or needs.effort_gaps else None]
 
     def push(self, reading: JointReading, order: JointOrder, arrival_ns: int) -> bool:
-        """Take a joint state that has these joints; return whether it is stored."""
+        """Take a joint state with these joints; return whether it is stored."""
         m, row = len(self.joints), np.full(self.stream.spec.width, math.nan)
         for k, values in enumerate((reading.position, reading.velocity, reading.effort)):
             if values is not None and k * m < len(row):
@@ -343,16 +345,16 @@ class JointPart:
         return self.stream.push(reading.stamp_ns, row, arrival_ns)
 
     def _finish(self, time_ns: int, row: Array) -> Fault | None:
-        """Check positions against velocities, and derive those that are not measured."""
+        """Check positions against velocities, and derive velocities that are not measured."""
         m, ring, turning = len(self.joints), self.stream.ring, self._turning
         q, v = row[:m], row[m : 2 * m]
         newest, absent = ring.newest_ns, np.isnan(row[self._efforts])
         if absent.any() and newest is not None and time_ns - newest <= self._gap_ns:
             lost = self._efforts[absent & ~np.isnan(ring.rows[ring.end - 1, self._efforts])]
-            if len(lost):  # now and then; those that are never sent are not measured
+            if len(lost):  # efforts that are sent now and then are lost; those never sent are not measured
                 return DropReason.NOT_FINITE, f"effort of {self.names[lost[0] - 2 * m]} is nan"
         before = ring if len(ring) else self.velocities.positions
-        if len(turning) and len(before):  # angles follow those before, without whole turns
+        if len(turning) and len(before):  # unwrap the angles of joints without stops
             q[turning] -= math.tau * np.round((q[turning] - before.rows[before.end - 1, turning]) / math.tau)
         if not self._with_velocities and not v.dot(v) < UNLIMITED**2:
             v[~(np.abs(v) < UNLIMITED)] = math.nan
@@ -370,7 +372,7 @@ class JointPart:
         return fault
 
     def reset(self) -> None:
-        """Forget all joint states."""
+        """Discard all joint states."""
         self.stream.reset()
         self.velocities.reset()
 
@@ -378,16 +380,16 @@ class JointPart:
 class JointInput:
     """Joint states as one stream of rows of all joints.
 
-    Messages with all joints of the model give the rows as they are. Messages with some of them are parts:
-    each has its own times, and a row is made at each time of the largest part, with the others interpolated
-    there. A joint whose position is NaN is not in a message. Of a joint that several sets of messages have,
-    the value is that of the largest set that arrives. Of joints that are not needed none is waited for.
+    Messages with all joints of the model are rows as they are. Messages with some of them are parts with
+    their own times: there is a row at each time of the largest part, at which the others are interpolated.
+    A joint whose position is NaN counts as absent from a message. A joint that several parts have is taken
+    from the largest part that arrives. Rows do not wait for joints that are not needed.
     """
 
     def __init__(
         self, robot: RobotModel, config: RobotGeometryConfig, clocks: ClockGroup, needs: JointNeeds
     ) -> None:
-        """Begin without a joint state."""
+        """Start without a joint state."""
         n, effort = robot.n_joints, needs.efforts is not False
         self.columns = JointRow(n, slice(n), slice(n, 2 * n), slice(2 * n, 3 * n) if effort else None)
         self._part, self._clocks = functools.partial(JointPart, robot, config, clocks, needs), clocks
@@ -396,15 +398,15 @@ class JointInput:
         self._partial = needs.partial
         self._whole = self._part(np.arange(n), JOINTS, JOINTS)
         self.stream, self.parts = self._whole.stream, list[JointPart]()
-        # What messages of these names are: None where they have no joint of the model.
+        # Order and part of messages by source and names; None if they contain no joint of the model.
         self._known: dict[tuple[str, tuple[str, ...]], tuple[JointOrder, JointPart] | None] = {}
-        # Parts that have ended; those with joints that no part before has, of which the first gives the
-        # times; and what aligns these. None: the rows are those of the whole part.
+        # Parts that have ended; parts in use, the first of which defines the times of rows; their aligner,
+        # None while a single part has all joints.
         self._ended, self._used = set[JointPart](), list[JointPart]()
         self._aligner: Aligner | None = None
 
     def push(self, reading: JointReading, arrival_ns: int, _frame: str = "", source: str = JOINTS) -> bool:
-        """Take a joint state, its arrival [ns] and its topic or publisher; return whether it is stored."""
+        """Take a joint state with its arrival [ns] and topic or publisher; return whether it is stored."""
         reading, lacking = _with_positions(reading)
         arrival_ns, key = arrival_ns or reading.stamp_ns, (source, reading.names)
         if key not in self._known:
@@ -419,7 +421,7 @@ class JointInput:
             except MeasurementError as error:
                 return self.stream.refuse(DropReason.UNUSABLE, str(error), arrival_ns)
         known = self._known[key]
-        if known is None:  # of a gripper, whose driver has the same topic
+        if known is None:  # such as a gripper, whose driver uses the same topic
             return False
         order, part = known
         stored = part.push(reading, order, arrival_ns)
@@ -430,7 +432,7 @@ class JointInput:
         return stored
 
     def _of(self, names: tuple[str, ...], source: str) -> tuple[JointOrder, JointPart]:
-        """Return the part that names belong to, which may be a new one."""
+        """Return the order of names and the part that they belong to, which is created if it is new."""
         order = self._names.order(names)
         if order.remark:
             self.stream.remarks["names"] = order.remark
@@ -451,7 +453,7 @@ class JointInput:
         return order, part
 
     def _join(self, arrival_ns: int) -> None:
-        """Append the rows that have become ready to those of all joints."""
+        """Append rows of all joints for which every part has arrived."""
         lost_ns = (1.0 + WAIT_SHARE) * NANOSECONDS * self._config.timeout
         ended = {part for part in self.parts if 0 < part.stream.arrival_ns < arrival_ns - lost_ns}
         if ended != self._ended:
@@ -462,20 +464,20 @@ class JointInput:
             for part, own in zip(reversed(self._used), reversed(rows), strict=True):
                 if own is not None:
                     row[part.places] = own
-            if self._whole not in self.parts:  # else these count its own messages
+            if self._whole not in self.parts:  # whose own messages the counters count
                 self.stream.received, self.stream.arrival_ns = self.stream.received + 1, arrival_ns
             newest = self.stream.ring.newest_ns
             if newest is not None and sample.time_ns <= newest:
                 if sample.continuity is not Continuity.AFTER_GAP:
-                    continue  # it was joined before the parts were ordered anew
-                self.stream.ring.clear()  # the clock of the first part was ahead
+                    continue  # this time was joined before another part became the first
+                self.stream.ring.clear()  # the clock of the previous first part was ahead
             if self._partial or not np.isnan(row[self._needed]).any():
                 self.stream.ring.append(sample.time_ns, sample.stamp_ns, row)
             elif not ended.isdisjoint(self._used):
                 self.stream.drop(DropReason.UNUSABLE, "some joints have no messages any more")
 
     def _choose(self) -> None:
-        """Use parts that arrive before those that ended, larger ones first, as they came."""
+        """Choose the parts in use: arriving ones before ended ones, larger ones first, then the earliest."""
         used, lacking = list[JointPart](), set(self._needed)
         for part in self._in_order():
             used += [] if lacking.isdisjoint(part.joints.tolist()) else [part]
@@ -487,17 +489,17 @@ class JointInput:
                 self._aligner = Aligner(first, others, self._config, Steps(first.spec.name))
 
     def _in_order(self) -> list[JointPart]:
-        """Return the parts in the order in which they are used."""
+        """Return the parts in order of preference."""
         sizes = {part: (np.isin(self._needed, part.joints).sum(), len(part.joints)) for part in self.parts}
         return sorted(self.parts, key=lambda part: (part not in self._ended, *sizes[part]), reverse=True)
 
     @property
     def velocity_source(self) -> str:
-        """Where the velocities of the last joint states come from, for people."""
+        """Source of the velocities of the last joint states, as text."""
         return "; ".join(dict.fromkeys(part.velocities.source for part in self.parts)) or "not known yet"
 
     def notes(self, now_ns: int, timeout: float) -> list[str]:
-        """Say what is odd: rivals, parts that are late or ended before a timeout [s], joints without any."""
+        """Return sentences about rival publishers, parts late or silent for a timeout [s], absent joints."""
         ages = {part: seconds(now_ns - part.stream.arrival_ns) for part in self._in_order()}
         arrive = [part for part, age in ages.items() if age <= timeout]
         notes = [_rivals(*pair) for pair in itertools.combinations(arrive, 2)]
@@ -518,7 +520,7 @@ class JointInput:
         return [note for note in notes if note]
 
     def reset(self) -> None:
-        """Forget all joint states, and which joints come together."""
+        """Discard all joint states and parts."""
         for part in self.parts:
             if part is not self._whole:
                 self._clocks.streams.remove(part.stream)
@@ -528,7 +530,7 @@ class JointInput:
 
 
 def _with_positions(reading: JointReading) -> tuple[JointReading, str]:
-    """Return the joints of a message whose positions are not NaN, and the name of another one."""
+    """Return a message without joints whose position is NaN, and the name of one of these, if any."""
     if not math.isnan(np.vdot(reading.position, reading.position)):  # which overflows without a warning
         return reading, ""
     absent = np.isnan(reading.position)
@@ -541,7 +543,7 @@ def _with_positions(reading: JointReading) -> tuple[JointReading, str]:
 
 
 def _rivals(used: JointPart, other: JointPart) -> str:
-    """Name a joint of which two parts have different values at the same time, both as they came."""
+    """Return a sentence about a joint that has different values in two parts at one time, or nothing."""
     joints, a, b = np.intersect1d(used.joints, other.joints, return_indices=True)
     newest = min(part.stream.ring.newest_ns or 0 for part in (used, other))
     first, second = (part.stream.ring.at(newest, RIVAL_AGE_NS) for part in (used, other))

@@ -1,10 +1,10 @@
-"""Messages to values and back: one registry by message type, for nodes, bags and tests.
+"""Conversion of messages to values and back: one registry by message type, for nodes, bags and tests.
 
-Messages are read from their bytes, little-endian CDR as all middlewares and bags have it, without building
-them: that takes 4 to 20 times as long, and few of their numbers are used. Layout (OMG CDR, XCDR1): 4 bytes of
-encapsulation, then fields aligned to their size counted from there; a string is its length with the final
-zero (uint32) and its bytes; a sequence its count (uint32). They are written by the names of their fields, so
-that the classes of rclpy and of `rosbags` serve alike; nothing of either is imported.
+Messages are decoded from their bytes (little-endian CDR, as in all middlewares and bags) without building
+message objects, which takes 4 to 20 times as long and of which few fields are used. Layout (OMG CDR, XCDR1):
+4 bytes of encapsulation, then fields aligned to their size, counted from there; a string is its length with
+the final zero (uint32) and its bytes; a sequence its count (uint32) and its elements. Messages are written by
+the names of their fields, so that classes of rclpy and of `rosbags` both work; neither is imported.
 """
 
 import struct
@@ -39,10 +39,10 @@ NUMBERS = {"Float64": "<d", "Float32": "<f", "Int32": "<i", "Int16": "<h", "UInt
 BOOL_TYPE, NUMBER_TYPES = "std_msgs/msg/Bool", tuple(f"std_msgs/msg/{name}" for name in NUMBERS)
 ORIENTATION_TYPES, WRENCH_TYPES = (POSE_TYPE, QUATERNION_TYPE), (WRENCH_TYPE, PLAIN_WRENCH_TYPE)
 NO_ORIENTATION = -1.0  # first entry of an Imu's orientation covariance, by the message's definition
-LITTLE_ENDIAN, ENCAPSULATION = b"\x00\x01", 4  # its first bytes, and its length
-FRAME = 12  # offset of the name of the frame, behind stamp and length
-Decoder = Callable[[bytes, int, int], Any]  # of a message behind its encapsulation, stamp, end of the header
-_head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of the frame's name
+LITTLE_ENDIAN, ENCAPSULATION = b"\x00\x01", 4  # first bytes and length of the encapsulation
+FRAME = 12  # offset of frame_id, after stamp and length
+Decoder = Callable[[bytes, int, int], Any]  # of bytes after the encapsulation, stamp [ns], end of the header
+_head = struct.Struct("<iII").unpack_from  # seconds and nanoseconds of the stamp, length of frame_id
 _length = struct.Struct("<I").unpack_from
 _joint_reading = unchecked(JointReading)
 
@@ -50,9 +50,9 @@ _joint_reading = unchecked(JointReading)
 class Conversion(NamedTuple):
     """Conversion of messages of one type."""
 
-    # Returns what reads its bytes; MeasurementError where its fields do not fit together
+    # Returns a decoder, which raises MeasurementError if fields do not fit together
     decoder: Callable[[], Decoder]
-    to_msg: Callable[[Any, Any, str], Any]  # writes a value and a frame's name into a message, and returns it
+    to_msg: Callable[[Any, Any, str], Any]  # writes a value and a frame_id into a message, and returns it
     stamped: bool = True  # whether the message has a header
 
 
@@ -74,9 +74,10 @@ def set_header(msg: Any, stamp_ns: int, frame_id: str) -> None:
 
 
 def _vectors(kind: type, doubles: int, *fields: str, strings: int = 0, stamped: bool = True) -> Conversion:
-    """Return the conversion of messages of some strings and doubles to values: a stamp and arrays.
+    """Return the conversion of messages that consist of strings and doubles to a stamp and arrays.
 
-    Each array has a name, a place of its first number among the doubles, and fields of the message.
+    A field is given as the name of an array, the index of its first entry among the doubles, and paths of
+    fields of the message.
     """
     names, parts, places = [], [], []
     for name, first, *paths in (field.split() for field in fields):
@@ -123,7 +124,7 @@ wrench_to_msg, orientation_to_msg = _WRENCH.to_msg, _QUATERNION.to_msg
 
 
 def base_state_to_msg(state: BaseState, msg: Any, frame_id: str = "", child_frame_id: str = "") -> Any:
-    """Write a base state, and the names of the frames of world and base; covariances are left as they are."""
+    """Write a base state and the frames of world and base into a message; covariances are left unchanged."""
     msg.child_frame_id = child_frame_id
     return _ODOMETRY.to_msg(state, msg, frame_id)
 
@@ -135,7 +136,7 @@ def imu_to_msg(sample: ImuSample, msg: Any, frame_id: str = "") -> Any:
 
 
 def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
-    """Write a joint state into a message; sequences keep their type (array of rclpy, numpy of rosbags)."""
+    """Write a joint state into a message; sequences keep their type (array in rclpy, numpy in rosbags)."""
     set_header(msg, reading.stamp_ns, frame_id)
     msg.name = list(reading.names)
     for field in ("position", "velocity", "effort"):
@@ -145,15 +146,15 @@ def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
 
 
 def doubles_like(field: Any, values: Any) -> Any:
-    """Return numbers as the sequence type of a field: array.array of rclpy, numpy array of rosbags."""
+    """Return numbers as the sequence type of a field: array.array in rclpy, numpy array in rosbags."""
     numbers = np.array(values, dtype=np.float64)
     return numbers if isinstance(field, np.ndarray) else array("d", numbers.tobytes())
 
 
 def joint_state_decoder() -> Decoder:
-    """Return a decoder of sensor_msgs/JointState that reads the names again only when they change.
+    """Return a decoder of sensor_msgs/JointState that parses the names only when they change.
 
-    An empty velocity or effort is "not sent", all names may be empty.
+    An empty velocity or effort counts as not sent; all names may be empty.
     """
     block, names, end = b"", tuple[str, ...](), 0
 
@@ -176,7 +177,7 @@ def joint_state_decoder() -> Decoder:
 
 
 def _names(body: bytes, offset: int) -> tuple[tuple[str, ...], int]:
-    """Return a sequence of strings and the offset behind it."""
+    """Return a sequence of strings and the offset after it."""
     offset, names = (offset + 3) & -4, list[str]()
     count, offset = _length(body, offset)[0], offset + 4
     for _ in range(count):
@@ -188,7 +189,7 @@ def _names(body: bytes, offset: int) -> tuple[tuple[str, ...], int]:
 
 
 def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
-    """Return a sequence of doubles, None if empty, and the offset behind it."""
+    """Return a sequence of doubles, None if empty, and the offset after it."""
     offset = (offset + 3) & -4
     count, offset = _length(body, offset)[0], offset + 4
     if not count:
@@ -198,7 +199,7 @@ def _doubles(body: bytes, offset: int) -> tuple[Array | None, int]:
 
 
 def _inertia(body: bytes, stamp_ns: int, begin: int) -> StampedInertia:
-    """Decode geometry_msgs/InertiaStamped, about the centre of mass in link axes; its frame is the link."""
+    """Decode geometry_msgs/InertiaStamped, about the centre of mass in link axes; frame_id is the link."""
     mass, *numbers = np.frombuffer(body, "<f8", 10, (begin + 7) & -8).tolist()
     com, (xx, xy, xz, yy, yz, zz) = numbers[:3], numbers[3:]
     rows = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
@@ -207,7 +208,7 @@ def _inertia(body: bytes, stamp_ns: int, begin: int) -> StampedInertia:
 
 
 def inertia_to_msg(stamped: StampedInertia, msg: Any, frame_id: str = "") -> Any:
-    """Write an inertia into a message; the frame may be another name of that of the link."""
+    """Write an inertia into a message; frame_id is that of the link if none is given."""
     inertia, body = stamped.inertia, msg.inertia
     set_header(msg, stamped.stamp_ns, frame_id or inertia.link)
     body.m = float(inertia.mass)
@@ -217,14 +218,14 @@ def inertia_to_msg(stamped: StampedInertia, msg: Any, frame_id: str = "") -> Any
 
 
 def number_to_msg(sample: ContactSample, msg: Any, _frame_id: str = "") -> Any:
-    """Write a number into a message in the type that it has; integers are rounded."""
+    """Write a number into a message in the type of its field; integers are rounded."""
     kind, value = type(msg.data), sample.value
     msg.data = value >= 0.5 if kind is bool else round(value) if kind is int else value
     return msg
 
 
 def _number(layout: str) -> Conversion:
-    """Return the conversion of messages of one number, without a stamp, by its layout for `struct`."""
+    """Return the conversion of messages of one number without a stamp, given its format for `struct`."""
     unpack = struct.Struct(layout).unpack_from
 
     def decode(body: bytes, _stamp_ns: int, _begin: int) -> ContactSample:

@@ -1,4 +1,4 @@
-"""All inputs of one robot, from messages or values to aligned samples and health."""
+"""All inputs of one robot: from messages or values to aligned samples and health."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -43,19 +43,19 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 BASE_STATE, YAW_REFERENCE = "base_state", "yaw_reference"
 BASE_SPEED = 20.0  # largest along one axis [m/s]
-LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # of the largest component, for a direction
+LEAST_QUATERNION, LARGEST_QUATERNION = 0.25, 1e6  # range of the largest component of a usable quaternion
 
-Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are mapped
-Store = Callable[..., Any]  # of a value, its arrival [ns] and the frame in its header
+Readers = dict[tuple[str, bool], MessageReader]  # by topic, and whether its messages are custom ones
+Store = Callable[..., Any]  # takes a value, its arrival [ns] and header.frame_id
 
 
 class RobotInputs:
     """The inputs of one pipeline.
 
-    Readings are pushed as values, or as messages through `connect`; what cannot be used is dropped and
-    counted. Arrivals are on the clock of the stamps: when the middleware received a message, or when it was
-    recorded; 0, as the clock of a simulation has before its first message: not known. `topics` has the types
-    of the messages that each topic may have, and what stores their values.
+    Readings are pushed as values, or as messages through `connect`; unusable ones are dropped and counted.
+    The arrival is the time at which the middleware received a message or it was recorded, on the clock of
+    the stamps; 0, as a simulated clock has before its first message, means unknown. `topics` has, for each
+    topic, the message types it may have and the function that stores their values.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class RobotInputs:
     ) -> None:
         """Set up the streams of a robot.
 
-        Steps have a row of its IMU if it has one, of what is needed of its joints (None: no row), of contacts
-        by their sources (None: wrenches of all), and of the base state if it is asked for (its twist, then
-        the vertical and the x axis of the world in its frame, 12 numbers). They wait for these, but not for
-        yaw references, nor for contacts that are not to be awaited.
+        Samples contain rows of the IMU, if there is one, of the joints (`joints` None: none), of contacts by
+        their `sources` (None: wrenches of all), and of the base state if requested (twist, then vertical and
+        x axis of the world in the base frame, 12 numbers). Steps wait for all of these, for contacts only if
+        `await_contacts`; they do not wait for yaw references.
 
         Raises:
             ConfigurationError: If parameters do not fit the robot.
@@ -106,7 +106,7 @@ class RobotInputs:
         others = [stream for stream in streams if stream.spec.name != steps.driver]
         self.aligner = Aligner(self.streams[steps.driver], others, inputs, steps)
         self.setup = setup
-        # Called with a sample that is complete, before later readings move the windows around it.
+        # Called with each complete sample while the windows around it are still in the buffers.
         self.reduce: Callable[[AlignedSample], Any] | None = None
         self._samples: list[AlignedSample] = []
         self._stores: dict[str, Store] = {
@@ -120,10 +120,9 @@ class RobotInputs:
         self.topics = self._topics(config.joint_states.topics)
 
     def push(self, name: str, value: Any, arrival_ns: int = 0, *more: str) -> None:
-        """Take a value of an input by its name (that of its stream, "<contact>/wrench"), if there is such.
+        """Take a value of an input, given the name of its stream (imu/data); unknown inputs are ignored.
 
-        Its arrival [ns] is 0 where it is not known. More is the frame in the header of its message, and of a
-        joint state the name of its publisher.
+        An arrival of 0 is unknown [ns]. `more` is header.frame_id and, for joint states, the publisher.
         """
         if name in self._stores:
             self._stores[name](value, arrival_ns, *more)
@@ -140,7 +139,7 @@ class RobotInputs:
         stream.push(sample.stamp_ns, row, arrival_ns)
 
     def _topics(self, joint_topics: Sequence[str]) -> dict[str, tuple[tuple[str, ...], Store]]:
-        """Return the types of messages of each topic, and what stores a value, its arrival and its frame."""
+        """Return the message types of each topic and the function that stores its values."""
         types = {IMU: (IMU_TYPE,), BASE_STATE: (ODOMETRY_TYPE,), YAW_REFERENCE: ORIENTATION_TYPES}
         types |= {contact.stream.spec.name: contact.source.types for contact in self.contacts.values()}
         topics = {name: (types[name], store) for name, store in self._stores.items() if name in types}
@@ -171,13 +170,13 @@ class RobotInputs:
         deserialize: Callable[[bytes], Any] | None = None,
         readers: Readers | None = None,
     ) -> Callable[[Any, int], None]:
-        """Return what takes the messages of a topic of `topics`, with their arrivals [ns].
+        """Return a function that takes the messages of a topic (of `topics`) with their arrivals [ns].
 
-        It takes their bytes, messages or values. Messages are built from bytes by `deserialize` where these
-        are not decoded here. Inputs of several pipelines that share readers read each message once.
+        It accepts serialised messages and values. Custom messages are deserialised by `deserialize`. Inputs
+        of several pipelines that share `readers` decode each message once.
 
         Raises:
-            ConfigurationError: If there is no such topic, or it may not have messages of this type.
+            ConfigurationError: If there is no such topic, or it cannot have messages of this type.
         """
         if topic not in self.topics:
             raise ConfigurationError(f"no input '{topic}'{did_you_mean(topic, self.topics, 'there are')}")
@@ -190,7 +189,7 @@ class RobotInputs:
         mapped, readers = any(topic == one.topic for one in self._maps), {} if readers is None else readers
         convert = (lambda msg: msg) if mapped else None
         reader = readers.setdefault((topic, mapped), MessageReader(message_type, deserialize, convert))
-        of_joints = not mapped and self.joints is not None  # one of several topics of joint states
+        of_joints = not mapped and self.joints is not None  # any other topic is one of several joint states
         stream = self.streams.get(topic, self.streams[JOINTS] if of_joints else self.aligner.driver)
         if topic in self.streams:
             stream.clock.by_arrival = stream.by_arrival or not reader.stamped
@@ -211,16 +210,16 @@ class RobotInputs:
 
     @property
     def waiting(self) -> bool:
-        """Whether samples have become ready."""
+        """Whether there are samples that have not been returned."""
         return bool(self._samples)
 
     def ready(self) -> list[AlignedSample]:
-        """Return the samples that have become ready, in order of time; each is returned once."""
+        """Return the samples that are complete, in order of time; each is returned once."""
         samples, self._samples = self._samples, []
         return samples
 
     def health(self, now_ns: int) -> list[Health]:
-        """Report the state of each input, at the caller's time on the clock of the stamps [ns]."""
+        """Return the health of each input at a time on the clock of the stamps [ns]."""
         timeout = self.aligner.timeout
         of_joints = [] if self.joints is None else self.joints.notes(now_ns, timeout)
         quiet = {c.stream.spec.name for c in self.contacts.values() if c.source is not ContactSource.WRENCH}
@@ -232,7 +231,7 @@ class RobotInputs:
         ]
 
     def reset(self) -> None:
-        """Forget all readings; counters stay."""
+        """Discard all readings; counters are kept."""
         self.aligner.reset()
         if self.joints is not None:
             self.joints.reset()
@@ -248,5 +247,5 @@ def _store_mapped(
 
 
 def joints_alone(robot: RobotModel, config: RobotGeometryConfig, needs: JointNeeds) -> RobotInputs:
-    """Return inputs of the corrected joint states of a robot alone."""
+    """Return inputs that consist of the corrected joint states of a robot only."""
     return RobotInputs(RobotSetup(robot, (), None), config, Steps(JOINTS), needs)

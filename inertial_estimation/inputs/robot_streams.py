@@ -1,4 +1,4 @@
-"""The inputs of a robot as arrays: rows of a recording, of a running pipeline, or of aligned signals."""
+"""The inputs of a robot as arrays, from a recording, a running pipeline or aligned signals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,27 +14,27 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array
 
-FEWEST = 20  # readings of a stream that is judged
-LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
+FEWEST = 20  # readings of a stream that is diagnosed
+LARGEST = 1e9  # value of any signal in any unit (1000 Nm in uNm); squares stay finite
 IMU_AXES = tuple(f"{quantity} {axis}" for quantity in ("specific force", "angular rate") for axis in "xyz")
 WRENCH_AXES = tuple(f"{quantity} {axis}" for quantity in ("force", "moment") for axis in "xyz")
-CHECKED_S = 30.0  # of a recording, from its first reading, whose data are checked
+CHECKED_S = 30.0  # length of the part of a recording, from its first reading, that is diagnosed
 
 
 class StreamNotes(NamedTuple):
-    """What the inputs saw of a stream while its rows came."""
+    """What the inputs noted about a stream while they received it."""
 
     received: int = 0
     dropped: Mapping[DropReason, int] = {}
-    unset: bool = False  # its stamps are zero: rows are at their arrival
-    even: bool = False  # its stamps come in bursts and have been made even
-    clock_s: float = 0.0  # by which its stamps were moved, as they are of another clock [s]
-    restarts: int = 0  # how often its rows began anew, as stamps went back
+    unset: bool = False  # stamps are zero: times are arrivals
+    even: bool = False  # stamps come in bursts: times are evenly spaced
+    clock_s: float = 0.0  # correction of stamps on another clock [s]
+    restarts: int = 0  # how often stamps went back and the rows were discarded
     not_finite: str = ""  # which number was none in the last reading that was dropped for that
 
     @classmethod
     def of(cls, taken: Stream, restarts: int = 0) -> "StreamNotes":
-        """Return what an input has seen, whose rows began anew so often."""
+        """Return the notes of an input whose rows were discarded `restarts` times."""
         clock = taken.clock
         offset = clock.offset_ns / NANOSECONDS if clock.votes else 0.0
         drops, even = taken.drops, clock.even.even
@@ -44,11 +44,11 @@ class StreamNotes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StreamRows:
-    """Rows of one sensor in the order of their times of measurement."""
+    """Rows of one sensor in order of time."""
 
-    times_ns: Times  # of measurement [ns], increasing, shape (m,)
+    times_ns: Times  # times of measurement [ns], increasing, shape (m,)
     values: Array  # shape (m, c)
-    notes: StreamNotes = StreamNotes()  # what was seen while they came
+    notes: StreamNotes = StreamNotes()
 
     @property
     def size(self) -> int:
@@ -57,24 +57,24 @@ class StreamRows:
 
     @property
     def rate(self) -> float:
-        """Rate of the readings [Hz], 0 of fewer than two."""
+        """Rate of the readings [Hz]; 0 for fewer than two."""
         return NANOSECONDS / float(np.median(np.diff(self.times_ns))) if self.size > 1 else 0.0
 
     @property
     def lack(self) -> Array:
-        """Share of its readings in which each value is no number that any signal may have, shape (c,)."""
+        """Share of readings in which each value is not finite or beyond `LARGEST`, shape (c,)."""
         share: Array = 1.0 - (np.abs(self.values) < LARGEST).mean(axis=0)
         return share
 
     def whole(self) -> "StreamRows":
-        """Return the readings that lack no number which most of them have; all where these are few."""
+        """Return the readings with all values that most readings have; all readings if these are few."""
         known = np.abs(self.values) < LARGEST
         kept = known[:, known.mean(axis=0) > 0.5].all(axis=1)
         kept |= np.count_nonzero(kept) < FEWEST
         return replace(self, times_ns=self.times_ns[kept], values=np.where(known, self.values, np.nan)[kept])
 
     def with_values(self, values: Array) -> "StreamRows":
-        """Return the stream with other values at the same times, shape (m, c)."""
+        """Return a stream with other values, shape (m, c), at the same times."""
         return replace(self, values=values)
 
 
@@ -82,15 +82,15 @@ class StreamRows:
 class RobotStreams:
     """The inputs of a robot."""
 
-    # positions, velocities and efforts in the model's order with offsets and gains of the parameter file
-    # applied, NaN where not sent, 3 n columns
+    # positions, velocities and efforts in the model's order, corrected by the offsets and gains of the
+    # parameter file; NaN where not sent, 3 n columns
     joints: StreamRows
-    imu: StreamRows | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without
-    wrenches: Mapping[str, StreamRows]  # of each contact that has some [N, Nm], 6 columns
-    loads: Mapping[str, StreamRows] = field(default_factory=dict)  # of contacts with one number each: z alone
-    shares: bool = False  # whether some loads have no unit: they are shares of the weight
-    missing: tuple[str, ...] = ()  # joints of the model that no joint state has
-    # topics that the parameter file expects and the recording lacks or has of another type
+    imu: StreamRows | None  # specific force [m/s^2] and angular rate [rad/s], 6 columns; None without IMU
+    wrenches: Mapping[str, StreamRows]  # of contacts with wrenches [N, Nm], 6 columns
+    loads: Mapping[str, StreamRows] = field(default_factory=dict)  # of contacts with one value: force z only
+    shares: bool = False  # whether some loads have no unit and are shares of the weight
+    missing: tuple[str, ...] = ()  # joints of the model that no joint state contains
+    # topics of the parameter file that the recording lacks or that have another type
     absent: tuple[str, ...] = ()
 
     @classmethod
@@ -101,7 +101,7 @@ class RobotStreams:
         sources: Mapping[str, ContactSource],
         missing: tuple[str, ...] = (),
     ) -> "RobotStreams":
-        """Sort rows of inputs by their names; those of contacts that have no wrench are loads."""
+        """Assign rows by the names of their inputs; those of contacts without wrenches become loads."""
         rows = {name: found[f"{name}/wrench"] for name in sources if f"{name}/wrench" in found}
         loads = dict[str, StreamRows]()
         for name in [one for one in rows if sources[one] is not ContactSource.WRENCH]:
@@ -112,7 +112,7 @@ class RobotStreams:
 
     @property
     def by_name(self) -> dict[str, StreamRows]:
-        """All streams by the name of their input; no joints where none are known and none are missing."""
+        """All streams by the name of their input; without joints if the robot has none."""
         alone = not self.missing and bool(np.isnan(self.joints.values).all())
         found = {} if alone else {JOINTS: self.joints}
         if self.imu is not None:
@@ -125,14 +125,14 @@ class RobotStreams:
         return int(self.joints.values.shape[1]) // 3
 
     def whole(self) -> "RobotStreams":
-        """Return the inputs that have a number, and of these the readings that are whole."""
+        """Return the inputs that have any valid values, with their complete readings."""
         empty = {name for name, stream in self.by_name.items() if (stream.lack == 1.0).all()}
         wrenches = {c: stream for c, stream in self.wrenches.items() if f"{c}/wrench" not in empty}
         kept = replace(self, imu=None if IMU in empty else self.imu, wrenches=wrenches)
         return kept.changed(lambda _name, stream: stream.whole())
 
     def changed(self, change: Callable[[str, StreamRows], StreamRows]) -> "RobotStreams":
-        """Return the streams with each one replaced by what a function of its name and itself returns."""
+        """Return the streams after applying a function of name and stream to each of them."""
         return replace(
             self,
             joints=change(JOINTS, self.joints),
@@ -143,29 +143,29 @@ class RobotStreams:
 
 
 def channels(name: str, joint_names: Sequence[str]) -> Sequence[str]:
-    """Return what the columns of the rows of an input are."""
+    """Return the names of the columns of an input."""
     if name == JOINTS:
         return [f"{what} of {joint}" for what in ("position", "velocity", "effort") for joint in joint_names]
     return IMU_AXES if name == IMU else WRENCH_AXES
 
 
 def joint_rows(rows: Array, columns: JointRow) -> Array:
-    """Return rows of positions, velocities and efforts, NaN where there are none, shape (m, 3 n)."""
+    """Return rows of positions, velocities and efforts (NaN if there are none), shape (m, 3 n)."""
     tau = np.full((len(rows), columns.n), np.nan) if columns.tau is None else rows[:, columns.tau]
     return np.hstack((rows[:, columns.q], rows[:, columns.v], tau))
 
 
 class StreamCollector:
-    """Collects rows of the inputs of a robot until there are enough.
+    """Collects rows of the inputs of a robot.
 
     Attributes:
         setup: The robot.
-        notes: What is known of the streams besides their rows, by name.
-        sources: What the rows of each contact are.
+        notes: Notes about the streams, by name.
+        sources: Source of the rows of each contact.
     """
 
     def __init__(self, setup: RobotSetup, most_s: float) -> None:
-        """Begin without a row; rows after a time [s] since the first one are not taken."""
+        """Start without a row; rows later than `most_s` after the first one are ignored [s]."""
         self.notes: dict[str, StreamNotes] = {}
         self.sources: Mapping[str, ContactSource] = dict.fromkeys(setup.contact_names, ContactSource.WRENCH)
         self.setup, self._most_ns = setup, round(most_s * NANOSECONDS)
@@ -179,7 +179,7 @@ class StreamCollector:
         return float(times[-1][-1] - times[0][0]) / NANOSECONDS if times else 0.0
 
     def push(self, name: str, times_ns: Times, rows: Array) -> None:
-        """Take rows of an input by its name; of joint states positions, velocities and efforts."""
+        """Append rows of an input, given its name; joint states have positions, velocities and efforts."""
         if self._begin_ns is None and name == JOINTS and len(times_ns):
             self._begin_ns = int(times_ns[0])
         if self._begin_ns is None or not len(times_ns):
@@ -189,7 +189,7 @@ class StreamCollector:
             self._rows.setdefault(name, []).append((times_ns[kept].copy(), rows[kept].copy()))
 
     def streams(self) -> RobotStreams | None:
-        """Return what was collected; None without enough joint states."""
+        """Return the collected streams; None without enough joint states."""
         found = {name: _joined(pieces, self.notes.get(name)) for name, pieces in self._rows.items()}
         found = {name: stream for name, stream in found.items() if stream.size >= FEWEST}
         return RobotStreams.of(found, self.setup, self.sources) if JOINTS in found else None

@@ -1,4 +1,4 @@
-"""Readings of the IMU and of contacts by what a robot has: units, and the frames in whose axes they are."""
+"""Readings of the IMU and of contact sensors of all kinds, converted to SI units and to their frames."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -18,18 +18,18 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, ContactSample, ImuSample, WrenchSample
 
 IMU = "imu/data"
-LARGEST_SPECIFIC_FORCE = 320.0  # along one axis; accelerometers for impacts reach it, others half [m/s^2]
+LARGEST_SPECIFIC_FORCE = 320.0  # along one axis: 32 g accelerometers; common ones measure 16 g [m/s^2]
 LARGEST_RATE = 40.0  # about one axis; common gyroscopes measure up to 35 [rad/s]
-SAME_AXES = 0.5  # angle between two frames below which it does not matter which one is meant [deg]
+SAME_AXES = 0.5  # angle between two frames below which the difference is not reported [deg]
 FORCE = slice(3)  # columns of a row of an IMU [m/s^2]
 RATE = slice(3, 6)  # [rad/s]
 
 
 class ImuInput:
-    """Readings of the IMU as rows of specific force and angular rate, in the frame of the parameters."""
+    """Converts readings of the IMU to rows of specific force and angular rate in the configured frame."""
 
     def __init__(self, robot: RobotModel, frame: str, config: RobotInputConfig, clocks: ClockGroup) -> None:
-        """Begin without a reading; the clocks are those of the inputs of the robot."""
+        """Start without a reading and join the group of clocks of the robot's inputs."""
         self._robot, self._frame, self._frame_id = robot, frame, frame
         limits = ("specific force", "m/s^2", LARGEST_SPECIFIC_FORCE), ("angular rate", "rad/s", LARGEST_RATE)
         spec = StreamSpec(IMU, 6, vector_range(*limits), config.inputs.imu_delay)
@@ -38,10 +38,10 @@ class ImuInput:
         scale = np.repeat([factors.get("force", 1.0), factors.get("rate", 1.0)], 3)
         self._scale = None if (scale == 1.0).all() else scale
         self._use_frames = config.inputs.frame_ids == "use"
-        self._rotation: Array | None = None  # from the axes of the readings to those of the parameters
+        self._rotation: Array | None = None  # from the axes of the messages to those of the configured frame
 
     def push(self, sample: ImuSample, arrival_ns: int, frame_id: str = "") -> bool:
-        """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
+        """Take a reading with its arrival [ns] and header.frame_id; return whether it is stored."""
         if frame_id and frame_id != self._frame_id and self._use_frames:
             self._frame_id = frame_id
             pose, self.stream.remarks["frame"] = _pose(self._robot, self._frame, frame_id, "imu_frame")
@@ -55,9 +55,9 @@ class ImuInput:
 
 
 def _pose(robot: RobotModel, frame: str, frame_id: str, parameter: str) -> tuple[Any, str]:
-    """Return the pose (SE3) of a message's frame in that of a parameter, and what to say of it.
+    """Return the pose (SE3) of a message's frame in the configured frame, and a sentence about it.
 
-    It is None where both are the same or it is not known; nothing is said of axes that are the same.
+    The pose is None if both are the same or it is unknown; the sentence is empty if the axes are the same.
     """
     name = frame_id if robot.model.existFrame(frame_id) else frame_id.rpartition("/")[2]
     what = f"header.frame_id '{frame_id}' is"
@@ -74,41 +74,41 @@ def _pose(robot: RobotModel, frame: str, frame_id: str, parameter: str) -> tuple
     return pose, f"{turned}; set {parameter}, or inputs.frame_ids: ignore" if angle >= SAME_AXES else ""
 
 
-FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # largest force of a contact: times the weight; of light robots [N]
-MOMENT_ARM = 0.5  # of it [m]
-LARGEST_RAW = 1e6  # of a sensor without a unit
-MEAN_TIME_NS = NANOSECONDS  # of the mean force from which the scale of raw sensors follows
-LIFTED = 0.5  # of the largest reading, below which the least one is that of a foot in the air
+FORCE_FACTOR, LEAST_FORCE = 8.0, 300.0  # largest contact force: in weights of the robot, but at least [N]
+MOMENT_ARM = 0.5  # lever arm of that force for the largest moment [m]
+LARGEST_RAW = 1e6  # reading of a sensor without a unit
+MEAN_TIME_NS = NANOSECONDS  # averaging time of the forces from which the scale of raw sensors follows
+LIFTED = 0.5  # share of the largest reading, below which the smallest one is that of a foot in the air
 
 
 class ContactSource(Enum):
-    """Where it is known from whether a contact is closed, and with which force."""
+    """Source of a contact's force or state. All but the last three are read from <contact>/wrench."""
 
-    WRENCH = "wrench"  # a sensor of force and moment, or a state estimator, on <contact>/wrench
-    FORCE = "force"  # a sensor of the vertical force [N], on the same topic, as the next two
+    WRENCH = "wrench"  # force-torque sensor or state estimator [N, Nm]
+    FORCE = "force"  # sensor of the vertical force [N]
     RAW_FORCE = "raw_force"  # numbers without a unit that grow with it (Unitree's feet), scaled to the weight
-    SWITCH = "switch"  # a switch, or a probability from 0 to 1
-    JOINT_TORQUES = "joint_torques"  # the torques of the joints between base and contact; no topic
-    DESIRED = "desired"  # the wrench that a planner wants, on <contact>/desired_wrench
+    SWITCH = "switch"  # contact switch, or a probability of contact from 0 to 1
+    JOINT_TORQUES = "joint_torques"  # computed from the torques of the joints between base and contact
+    DESIRED = "desired"  # wrench planned by a controller, on <contact>/desired_wrench
     NONE = "none"
 
     @property
     def width(self) -> int:
-        """Numbers in a row: 6 of a wrench, 1 of a force or switch, 0 without a topic."""
+        """Width of a row: 6 for a wrench, 1 for a force or switch, 0 without a topic."""
         return TOPICS[self][0] if self in TOPICS else 0
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Types of messages that it is read from."""
+        """Message types from which it is read."""
         return TOPICS[self][1] if self in TOPICS else ()
 
     @property
     def described(self) -> str:
-        """Its name with what a number means."""
+        """Its name, with the meaning of its values."""
         return f"{self.value} ({TOPICS[self][2]})" if self in TOPICS else self.value
 
 
-TOPICS = {  # numbers in a row, types of the messages, meaning
+TOPICS = {  # width of a row, message types, meaning of the values
     ContactSource.WRENCH: (6, WRENCH_TYPES, "N, Nm"),
     ContactSource.DESIRED: (6, WRENCH_TYPES, "wanted"),
     ContactSource.FORCE: (1, (*NUMBER_TYPES, WRENCH_TYPES[0]), "newtons"),
@@ -118,10 +118,10 @@ TOPICS = {  # numbers in a row, types of the messages, meaning
 
 
 def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict[str, ContactSource]:
-    """Return the source of each contact by the parameter `contact.source`: one for all, or one for each.
+    """Return the source of each contact from the parameter `contact.source`: one for all, or one for each.
 
     Raises:
-        ConfigurationError: If there are neither one nor as many as contacts, or one does not exist.
+        ConfigurationError: If a source does not exist, or their number is neither one nor that of contacts.
     """
     given, known = [texts] if isinstance(texts, str) else list(texts), [one.value for one in ContactSource]
     for text in given:
@@ -135,7 +135,7 @@ def contact_sources(texts: str | Sequence[str], contacts: Sequence[str]) -> dict
 
 
 class ContactInput:
-    """The readings of one contact; a wrench is in `axes`, which the frame of its messages may change."""
+    """Converts readings of one contact to rows; wrenches have the axes `axes`, set by their frame_id."""
 
     def __init__(
         self,
@@ -148,10 +148,9 @@ class ContactInput:
         *,
         awaited: bool = True,
     ) -> None:
-        """Begin without a reading of a contact.
+        """Start without a reading of a contact whose source has a topic.
 
-        The source is one with a topic; the scale is that of all raw sensors of the robot. Steps wait for one
-        that is awaited.
+        `scale` is shared by all sensors without a unit; steps wait for readings if `awaited`.
         """
         self.name, self.source, self._robot, self._scale = contact.name, source, robot, scale
         self.axes, self._frame = contact.axes, contact.wrench_frame
@@ -174,7 +173,7 @@ class ContactInput:
         self.stream = Stream(spec, config.inputs, clocks)
 
     def push(self, sample: WrenchSample | ContactSample, arrival_ns: int, frame_id: str = "") -> bool:
-        """Take a reading, its arrival [ns] and the frame in its header; return whether it is stored."""
+        """Take a reading with its arrival [ns] and header.frame_id; return whether it is stored."""
         if isinstance(sample, ContactSample):
             self.stream.clock.by_arrival = self.stream.clock.by_arrival or not sample.stamp_ns
             value = sample.value
@@ -191,7 +190,7 @@ class ContactInput:
         return self.stream.push(sample.stamp_ns, row[self._columns], arrival_ns)
 
     def _look_up(self, frame_id: str) -> None:
-        """Find what the frame of a message means for its wrench."""
+        """Determine the axes and the pose of wrenches from their header.frame_id."""
         name, remarks = frame_id.rpartition("/")[2], self.stream.remarks
         self._frame_id, self._pose = frame_id, None
         self.axes = WrenchAxes.named(name, self._robot.base_link)
@@ -204,19 +203,19 @@ class ContactInput:
 
 
 class SensorAxes:
-    """Turns the wrenches of a robot into the axes of their wrench frames."""
+    """Rotates the wrenches of a robot to the axes of their wrench frames."""
 
     def __init__(self, setup: RobotSetup, inputs: Mapping[str, ContactInput]) -> None:
         self._contacts, self._inputs, self._bodies = setup.contacts, inputs, BodyPlacements(setup.robot)
 
     @property
     def unknown(self) -> list[str]:
-        """Contacts whose wrenches are in the axes of the world, which need the yaw of the base."""
+        """Contacts whose wrenches are in world axes, for which the yaw of the base would be needed."""
         return [name for name, contact in self._inputs.items() if contact.axes is WrenchAxes.WORLD]
 
     @property
     def note(self) -> str:
-        """Say that wrenches cannot be used for their axes; empty where none is."""
+        """Sentence about wrenches that cannot be used because of their axes; empty if there are none."""
         note = f"the wrenches of {listing(self.unknown)} are in the axes of the world, whose yaw is not known"
         return note if self.unknown else ""
 
@@ -224,7 +223,7 @@ class SensorAxes:
         """Return wrenches of all contacts in their wrench frames.
 
         Args:
-            wrenches: In the axes of their messages, those of the sensor or of the base, shape (n, 6).
+            wrenches: In the axes of their messages, of the sensor or of the base [N, Nm], shape (n, 6).
             q: Positions of the joints [rad or m], shape (n_joints,).
         """
         known = self._inputs
@@ -241,21 +240,21 @@ class SensorAxes:
 
 
 class RawScale:
-    """Scale of force sensors without a unit: their mean sum is the weight while the robot stands or walks.
+    """Scale of force sensors without a unit: the mean of their sum is the robot's weight.
 
-    The zero of a sensor is its least reading once its foot has been in the air. The scale follows the largest
-    mean of the sum over a second, so that a robot that hangs later on does not change it.
+    The zero of a sensor is its smallest reading once its foot has been in the air. The scale follows from the
+    largest mean of the sum over a second, so that lifting the robot later does not change it.
     """
 
     def __init__(self, contacts: Sequence[str], weight: float) -> None:
-        """Begin without a reading of the sensors of some contacts of a robot of some weight [N]."""
+        """Start without a reading of the sensors of some contacts, for a robot of a weight [N]."""
         self._weight, self._place = weight, {name: k for k, name in enumerate(contacts)}
         self._mean, self._least, self._most = (np.full(len(contacts), np.nan) for _ in range(3))
         self._last_ns = np.zeros(len(contacts), dtype=np.int64)
         self._largest = 0.0  # mean of the sum
 
     def force(self, contact: str, value: float, arrival_ns: int) -> float:
-        """Take a reading of a sensor; return its vertical force [N], 0 before all have been heard."""
+        """Take a reading of a sensor; return its vertical force [N], 0 until every sensor has been read."""
         k = self._place[contact]
         step = max(arrival_ns - int(self._last_ns[k]), 0)
         self._last_ns[k] = arrival_ns
@@ -266,5 +265,5 @@ class RawScale:
             self._least[k], self._most[k] = min(value, self._least[k]), max(value, self._most[k])
         zero = np.where(self._least < LIFTED * self._most, self._least, 0.0)
         total = float((self._mean - zero).sum())
-        self._largest = max(self._largest, total if total > 0.0 else 0.0)  # NaN: not all have been heard
+        self._largest = max(self._largest, total if total > 0.0 else 0.0)  # NaN: not every sensor was read
         return self._weight / self._largest * (value - float(zero[k])) if self._largest > 0.0 else 0.0

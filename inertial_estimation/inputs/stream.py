@@ -1,8 +1,8 @@
-"""One input: is a reading possible, when was it taken, and its rows by that time; what was dropped, and why.
+"""One input: plausibility and time of each reading, the ring buffer of its rows, counts of what is dropped.
 
-`Stream.push` is the way of every reading: impossible ones are dropped (`RowRange`), stamps that do not follow
-the last one are judged against the clocks of the other inputs (`ClockGroup`), and the row is stored at the
-time that its stamp means (`inputs/clocks.py`).
+Every reading passes through `Stream.push`: impossible ones are dropped (`RowRange`), stamps that do not
+follow the previous one are compared with the clocks of the other inputs (`ClockGroup`), and the row is stored
+at its time of measurement (`inputs/clocks.py`).
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,12 +19,12 @@ from inertial_estimation.inputs.clocks import BLOCK_NS, OddStamps, StreamClock, 
 from inertial_estimation.inputs.config import JUMP_NS, InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-REPORTED_NS = 10 * NANOSECONDS  # for which a drop stays in the diagnostics, whose rate is low
-Columns: TypeAlias = slice | NDArray[np.int64]  # of the numbers of a row
+REPORTED_NS = 10 * NANOSECONDS  # time for which a drop is reported by diagnostics, whose rate is low
+Columns: TypeAlias = slice | NDArray[np.int64]  # of a row
 NONE = slice(0)
-CAPACITY = 2048  # rows that are kept, possible ones and impossible ones
+CAPACITY = 2048  # rows that are kept, of accepted and of rejected ones each
 UNSET = "its stamps are zero (not set), its readings are taken at their arrival: set inputs.stamps: arrival"
-PERIODIC = 20  # readings without a gap, from which on others are expected at their rate
+PERIODIC = 20  # readings without a gap, after which further ones are expected at the same rate
 
 
 class DropReason(Enum):
@@ -32,25 +32,25 @@ class DropReason(Enum):
 
     NOT_FINITE = "not finite"
     OUT_OF_RANGE = "out of range"
-    CONTRADICTION = "contradiction"  # of joint positions to the velocities of the same messages
-    NO_VELOCITY = "no velocity yet"  # it is derived from positions, of which there are not enough
-    ZERO_STAMP = "stamp is zero (not set)"  # although stamps were set before
-    EQUAL_STAMP = "equal stamp"  # of the same values
-    BACKWARD_STAMP = "backward stamp"  # shortly before that of the reading before
-    STRAY_STAMP = "stray stamp"  # far from those of the readings before and after it
-    OVERRUN = "overrun"  # it waited until the buffer was full
-    UNUSABLE = "unusable message"  # damaged, or of names, lengths or fields that do not fit
+    CONTRADICTION = "contradiction"  # joint positions do not follow from the velocities of the messages
+    NO_VELOCITY = "no velocity yet"  # there are too few positions from which to derive it
+    ZERO_STAMP = "stamp is zero (not set)"  # although earlier stamps were set
+    EQUAL_STAMP = "equal stamp"  # stamp and values of the previous reading
+    BACKWARD_STAMP = "backward stamp"  # shortly before the stamp of the previous reading
+    STRAY_STAMP = "stray stamp"  # far from the stamps of the readings before and after it
+    OVERRUN = "overrun"  # the buffer was full before a step could use it
+    UNUSABLE = "unusable message"  # damaged, or with names, lengths or fields that do not fit
     NO_DIRECTION = "quaternion without direction"
 
 
-Fault = tuple[DropReason, str]  # why a reading is dropped, with an example for people
+Fault = tuple[DropReason, str]  # why a reading is dropped, and an example as text
 
 
 class Drops:
-    """Numbers of dropped readings by reason, with the latest example of each; bounded in memory."""
+    """Counts of dropped readings by reason, with the latest example of each; bounded in memory."""
 
     def __init__(self) -> None:
-        self.total = self.arrival_ns = 0  # number of them; arrival of the last one [ns]
+        self.total = self.arrival_ns = 0  # number of dropped readings; arrival of the last one [ns]
         self.counts: dict[DropReason, int] = {}
         self.examples: dict[DropReason, str] = {}
         self.last: DropReason | None = None
@@ -80,16 +80,16 @@ class Drops:
 
 
 class RowRange:
-    """Smallest and largest possible value of each number of a row, and what the numbers are."""
+    """Smallest and largest possible value of each entry of a row, with its name and unit."""
 
     def __init__(
         self, low: Array, high: Array, names: list[str], units: list[str], lack: Columns = NONE
     ) -> None:
-        """Take ends of the ranges, names and units of the numbers, and which may be NaN (not measured)."""
+        """Take bounds, names and units of the entries, and the columns that may be NaN (not measured)."""
         self._lower, self._upper, self._names, self._units = low, high, names, units
         self._optional = lack
         least = float(np.minimum(-low, high).min(initial=np.inf))
-        self.within = least * abs(least)  # square of the norm of rows that are inside for certain
+        self.within = least * abs(least)  # rows with a smaller squared norm are certainly inside
 
     def fault(self, row: Array) -> Fault | None:
         """Return why a row of shape (width,) is impossible; None where it is possible."""
@@ -108,29 +108,29 @@ class RowRange:
 
 
 def vector_range(*quantities: tuple[str, str, float]) -> RowRange:
-    """Return the range of vectors of three numbers: name, unit and limit of each."""
+    """Return the range of 3-D vectors, given the name, unit and largest component of each."""
     upper = np.repeat([limit for _name, _unit, limit in quantities], 3)
     names = [f"{name} {axis}" for name, _unit, _limit in quantities for axis in "xyz"]
     return RowRange(-upper, upper, names, [unit for _name, unit, _limit in quantities for _ in range(3)])
 
 
 def number_range(lower: float, upper: float, name: str, unit: str = "", count: int = 1) -> RowRange:
-    """Return the range of numbers that are alike."""
+    """Return the range of several entries with the same bounds."""
     return RowRange(np.full(count, lower), np.full(count, upper), [name] * count, [unit] * count)
 
 
 class Ring:
-    """Rows by time, at indices `begin` to `end` of the arrays; the oldest ones give way."""
+    """Buffer of rows in order of time, at indices `begin` to `end` of its arrays; drops the oldest ones."""
 
     def __init__(self, width: int, capacity: int = CAPACITY) -> None:
         self.times: Times = np.zeros(2 * capacity, dtype=np.int64)  # of measurement [ns]
-        self.stamps: Times = np.zeros(2 * capacity, dtype=np.int64)  # that outputs carry [ns]
+        self.stamps: Times = np.zeros(2 * capacity, dtype=np.int64)  # carried by outputs [ns]
         self.rows: Array = np.zeros((2 * capacity, width))
-        self.time, self.stamp = self.times.data, self.stamps.data  # whose single numbers are read much faster
-        self._weights = np.zeros(2)  # of two rows
+        self.time, self.stamp = self.times.data, self.stamps.data  # memory views: faster for single entries
+        self._weights = np.zeros(2)  # of interpolation
         self._capacity, self.begin, self.end = capacity, 0, 0
-        self.total = self.moved = 0  # rows that came; moved to the front: index + moved numbers rows for good
-        self.clears = 0  # number of times that all rows were forgotten
+        self.total = self.moved = 0  # rows ever appended; index + moved is the number of a row among these
+        self.clears = 0  # how often the buffer was cleared
 
     def __len__(self) -> int:
         return self.end - self.begin
@@ -141,7 +141,7 @@ class Ring:
         return self.time[self.end - 1] if self.end > self.begin else None
 
     def append(self, time_ns: int, stamp_ns: int, row: Array) -> None:
-        """Add a row after all others."""
+        """Append a row."""
         begin, end = self.begin, self.end
         if end == 2 * self._capacity:
             for array in (self.times, self.stamps, self.rows):
@@ -155,16 +155,16 @@ class Ring:
             self.begin += 1
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Discard all rows."""
         self.moved += self.end
         self.begin = self.end = 0
         self.clears += 1
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
-        """Interpolate linearly between the neighbours of a time [ns], if they are at most `max_gap_ns` apart.
+        """Interpolate linearly at a time [ns] between rows that are at most `max_gap_ns` apart.
 
         Returns:
-            The row, shape (width,); None where the time is outside the rows or in a gap.
+            The row, shape (width,); None if the time is outside the buffer or in a longer gap.
         """
         t, begin, end = self.time, self.begin, self.end
         low = end - 2  # most steps lie between the two newest rows
@@ -184,7 +184,7 @@ class Ring:
         return between
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
-        """Return the newest row at or before a time [ns]; None where it is older than allowed [ns]."""
+        """Return the newest row at or before a time [ns]; None if it is older than `max_age_ns`."""
         index = bisect_right(self.time, time_ns, self.begin, self.end) - 1
         if index < self.begin or time_ns - self.time[index] > max_age_ns:
             return None
@@ -192,13 +192,13 @@ class Ring:
         return row
 
     def window(self, begin_ns: int, end_ns: int) -> tuple[Times, Array]:
-        """Return times [ns], shape (n,), and rows, shape (n, width), of a span, ends included; views."""
+        """Return times [ns], shape (n,), and rows, shape (n, width), in a closed interval, as views."""
         low = bisect_left(self.time, begin_ns, self.begin, self.end)
         high = bisect_right(self.time, end_ns, low, self.end)
         return self.times[low:high], self.rows[low:high]
 
     def newest(self, count: int) -> tuple[Times, Array]:
-        """Return times and rows of the newest rows, at most a number of them; views."""
+        """Return times [ns] and rows of at most `count` newest rows, as views."""
         low = max(self.begin, self.end - count)
         return self.times[low : self.end], self.rows[low : self.end]
 
@@ -208,37 +208,37 @@ class StreamSpec:
     """Properties of one input."""
 
     name: str  # as in diagnostics (imu/data)
-    width: int  # numbers in a row
-    range: RowRange  # beyond which a row is dropped
+    width: int  # entries of a row
+    range: RowRange  # outside of which a row is dropped
     delay: float = 0.0  # age of a row at its stamp [s]
-    required: bool = True  # whether steps wait for it and have a row of it
+    required: bool = True  # whether steps wait for it and contain a row of it
     holds: bool = False  # whether a value holds until the next one, as of a switch that is sent on change
     steady: slice | None = None  # columns that change little between readings (positions); None: unknown
-    part_of: str = ""  # input that it is a part of, as parameters name it; empty: none
+    part_of: str = ""  # input in parameters (joint_states) of which it is one part; empty: it is the input
 
 
 class Stream:
-    """Rows of one input, with counters of its readings."""
+    """Buffer, clock and counters of one input."""
 
     def __init__(self, spec: StreamSpec, config: InputConfig, clocks: "ClockGroup") -> None:
-        """Begin without a row; the clocks are those of the inputs of the robot."""
+        """Start without a row and join the group of clocks of the robot's inputs."""
         self.spec, self.ring, self.drops = spec, Ring(spec.width), Drops()
-        self.input = spec.part_of or spec.name  # as parameters name it
-        self.by_arrival = config.stamps == "arrival" or self.input in config.arrival  # by the parameters
+        self.input = spec.part_of or spec.name  # name in parameters
+        self.by_arrival = config.stamps == "arrival" or self.input in config.arrival  # set by parameters
         self.clock = StreamClock(config, spec.delay, by_arrival=self.by_arrival)
         self.rejected: deque[tuple[int, Array]] = deque(maxlen=CAPACITY)  # arrivals and impossible rows
         self.received, self.arrival_ns = 0, 0  # number of readings, and arrival of the last one [ns]
-        self.remarks: dict[str, str] = {}  # what is odd about readings that are used, by what it is about
-        # Completes the row of a time [ns] before it is stored, or returns why it must not be used.
+        self.remarks: dict[str, str] = {}  # sentences about readings that are used, by subject (frame, names)
+        # Completes the row at a time [ns] before it is stored, or returns why it is dropped.
         self.finish: Callable[[int, Array], Fault | None] | None = None
         self.clocks = clocks
         clocks.streams.append(self)
 
     def push(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Take a row; it is stored, or dropped and counted.
+        """Store a row, or drop and count it; return whether it is stored.
 
-        Its stamp [ns] is not set if it is zero, its arrival [ns] is on the same clock, not known if it is
-        zero; the row may be changed.
+        A stamp of zero is not set, an arrival of zero is unknown; both are on one clock [ns]. The row may be
+        changed in place.
         """
         self.received += 1
         self.arrival_ns = arrival_ns = arrival_ns or stamp_ns
@@ -261,11 +261,11 @@ class Stream:
         return self.clocks.judge(self, stamp_ns, row, arrival_ns)
 
     def store(self, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Store a row whose stamp is right; return whether it is stored, as its values may be wrong."""
+        """Store a row whose stamp is accepted, unless its values are wrong; return whether it is stored."""
         clock = self.clock
         time_ns = clock.time_of(stamp_ns, arrival_ns)
         newest = self.ring.newest_ns
-        if newest is not None and time_ns <= newest:  # of joints in parts, or a clock that drifts
+        if newest is not None and time_ns <= newest:  # joints in several messages, or a clock that drifts
             return self.drop(DropReason.BACKWARD_STAMP)
         fault = None if self.finish is None else self.finish(time_ns, row)
         if fault is None:
@@ -278,23 +278,23 @@ class Stream:
         return fault is None or self.drop(*fault)
 
     def drop(self, reason: DropReason, example: str = "", count: int = 1) -> bool:
-        """Count dropped readings; return False, the result of a push."""
+        """Count dropped readings; return False, as a push that stores nothing does."""
         self.drops.add(reason, example, self.arrival_ns, count)
         return False
 
     def refuse(self, reason: DropReason, example: str, arrival_ns: int) -> bool:
-        """Count a reading that has no row; return False, the result of a push."""
+        """Count a reading from which no row can be made; return False, as a push that stores nothing does."""
         self.received, self.arrival_ns = self.received + 1, arrival_ns
         return self.drop(reason, example)
 
     @property
     def notes(self) -> list[str]:
-        """What is odd about readings that are used, for people."""
+        """Sentences for diagnostics about readings that are used but unusual."""
         return [text for text in (*self.remarks.values(), self.clock_note) if text]
 
     @property
     def clock_note(self) -> str:
-        """What is odd about the stamps, for people; empty for nothing."""
+        """Sentence for diagnostics about unset stamps or a clock of its own; empty if there is none."""
         offset_ns = self.clock.offset_ns
         if self.clock.unset:
             return UNSET
@@ -305,12 +305,12 @@ class Stream:
         return f"a clock of its own, {moved}: set inputs.arrival: [{self.input}]"
 
     def reset(self) -> None:
-        """Forget all rows and the clock; counters stay."""
+        """Discard all rows and the clock; counters are kept."""
         self.ring.clear()
         self.clock.reset()
 
     def change(self, row: Array) -> float:
-        """Return the largest change of a row, or of what is steady of it, since the last stored one."""
+        """Return the largest change since the last stored row, of the steady columns if there are any."""
         if not len(self.ring):
             return 0.0
         columns = self.spec.steady or slice(None)
@@ -318,9 +318,9 @@ class Stream:
         return float(np.abs(row[columns] - last[columns]).max(initial=0.0))
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
-        """Return the row at a time, shape (width,), interpolated over at most a gap [ns], or None.
+        """Return the row at a time [ns], shape (width,), interpolated over at most `max_gap_ns`, or None.
 
-        A value that holds is the newest one before, however old where it is sent when it changes.
+        A value that holds is the newest earlier one, of any age if it is sent on change only.
         """
         if not self.spec.holds:
             return self.ring.at(time_ns, max_gap_ns)
@@ -336,31 +336,32 @@ class Stream:
         return np.array(times), np.array(rows)
 
 
-READINGS_TO_BELIEVE = 3  # consecutive readings on another clock
-SILENCE_NS = NANOSECONDS // 20  # of the clock before, where all streams have left it
-LONG_SILENCE_NS = round(0.3 * NANOSECONDS)  # where this stream alone has left it
-DRIFT_NS = NANOSECONDS // 1000  # by which the offset of a clock may change per block
-STEADY_STEP = 0.1  # of a position between two readings, where the motion goes on [rad or m]
+READINGS_TO_BELIEVE = 3  # consecutive readings on a new clock, before it counts
+SILENCE_NS = NANOSECONDS // 20  # of the previous clock before a jump counts, if all streams have left it
+LONG_SILENCE_NS = round(0.3 * NANOSECONDS)  # the same, if this stream alone has left it
+DRIFT_NS = NANOSECONDS // 1000  # largest change of the offset of a clock per block
+STEADY_STEP = 0.1  # largest change of a position between two readings of one motion [rad or m]
 
 
 class ClockGroup:
     """Compares the clocks of the inputs of one robot.
 
-    A stamp that goes back, or is ahead of what its arrival allows (no reading arrives before it is taken), is
-    of another clock: a stray, a second publisher, or a clock that has jumped. Consecutive ones, while the
-    clock before is not heard, show a jump: of all clocks where every stream that arrives has left the one
-    before (a recording or simulation begins anew, where they go back by more than `JUMP_NS`), else of this
-    one. A clock that differs by `JUMP_NS` from that which is nearest to the arrivals is moved by the
-    difference, and named; those ahead of their arrivals have no say where others are not.
+    A stamp that goes back, or is later than its arrival allows (no reading arrives before it is taken), is on
+    another clock: a stray reading, a second publisher, or a clock that has jumped. Several such stamps in a
+    row without any on the previous clock are a jump: of all clocks if every arriving stream has left the
+    previous one (a recording or simulation has restarted, if stamps go back by more than `JUMP_NS`), else of
+    this stream's clock. The clock nearest to the arrivals is the reference; one that differs from it by more
+    than `JUMP_NS` is corrected by the difference and reported. Clocks ahead of their arrivals are the
+    reference only if all are.
     """
 
     def __init__(self) -> None:
         self.streams: list[Stream] = []
-        self.begins_anew = True  # whether the last clearing was of all clocks and the motion going back
-        self.arrivals_tell = True  # whether clocks are compared; not where a simulation waits for answers
+        self.begins_anew = True  # whether rows were last cleared because a recording or simulation restarted
+        self.arrivals_tell = True  # whether clocks are compared; not in lockstep with a simulation
 
     def judge(self, stream: Stream, stamp_ns: int, row: Array, arrival_ns: int) -> bool:
-        """Store or drop a row whose stamp does not just follow the last one; see `Stream.push`."""
+        """Store or drop a row whose stamp is not shortly after the last one; see `Stream.push`."""
         clock, odd = stream.clock, stream.clock.odd
         if clock.last_ns is None:
             return stream.store(stamp_ns, row, arrival_ns)
@@ -370,7 +371,7 @@ class ClockGroup:
         if -clock.longest_ns <= step < 0:
             return stream.drop(DropReason.BACKWARD_STAMP, f"{seconds(-step):.3f} s back")
         ahead = stamp_ns - arrival_ns - clock.shift_ns  # of what its arrival allows
-        if step >= 0 and min(step, ahead) <= clock.longest_ns:  # 0: its stamps are coarser than its readings
+        if step >= 0 and min(step, ahead) <= clock.longest_ns:  # 0: coarse stamps, of different readings
             clock.odd = None
             if step > JUMP_NS:
                 clock.even.reset()
@@ -385,7 +386,7 @@ class ClockGroup:
         return stream.drop(DropReason.STRAY_STAMP, f"{what}: a second publisher, or a clock that was set?")
 
     def _has_jumped(self, stream: Stream, odd: OddStamps, arrival_ns: int) -> bool:
-        """Return whether odd readings show that their clock has jumped; their stream begins on it then."""
+        """Return whether odd stamps show that a clock has jumped; the stream then continues on it."""
         if odd.count < min(READINGS_TO_BELIEVE, stream.clock.readings + 1):
             return False
         heard = [s for s in self.streams if s is not stream and arrival_ns - s.arrival_ns <= LONG_SILENCE_NS]
@@ -406,7 +407,7 @@ class ClockGroup:
         return True
 
     def compare(self, stream: Stream) -> None:
-        """Compare the clock of a stream with the others, or all where it is new; move stamps that are odd."""
+        """Compare a stream's clock with the others, or all clocks if it is new; update their offsets."""
         for one in self.streams if stream.clock.readings <= READINGS_TO_BELIEVE else [stream]:
             clock, wanted = one.clock, self._offset_of(one)
             if wanted and clock.offset_ns and abs(wanted - clock.offset_ns) <= JUMP_NS:
@@ -422,7 +423,7 @@ class ClockGroup:
         self.begins_anew = False
 
     def _offset_of(self, stream: Stream) -> int:
-        """Return by how much the stamps of a stream are to be moved [ns]."""
+        """Return the offset that the stamps of a stream need to be on the reference clock [ns]."""
         newest = max(s.arrival_ns for s in self.streams)
         heard = [s for s in self.streams if newest - s.arrival_ns <= BLOCK_NS]
         voters = [s for s in heard if s.clock.readings >= READINGS_TO_BELIEVE and s.clock.votes]
