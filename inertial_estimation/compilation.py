@@ -53,13 +53,13 @@ def inlined(function: FunctionT) -> FunctionT:
 
 @cache
 def compiling() -> bool:
-    """Return whether functions are compiled here: numba is there, and not switched off."""
+    """Return whether functions are compiled here: numba is installed, and not switched off."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return False
     try:
         import numba  # noqa: F401
     except ImportError as error:
-        if not isinstance(error, ModuleNotFoundError):  # of another version of numpy, for example
+        if not isinstance(error, ModuleNotFoundError):  # e.g. built for another version of numpy
             print(f"numba does not load, so nothing is compiled: {one_line(error)}", file=sys.stderr)
         return False
     return True
@@ -85,7 +85,7 @@ def warm_up() -> int:
         try:
             function.enable_caching()
             function.compile(types)
-        except Exception as error:  # of the disk, or of what lies there; of a function it comes again
+        except Exception as error:  # disk or damaged file; an error of the function is raised again below
             why = f"{one_line(error)}; delete the folder"
             print(f"machine code in {folder} cannot be used: {why}", file=sys.stderr)
             function._cache = NullCache()

@@ -47,7 +47,7 @@ class WorkerError(InertialEstimationError):
     """A process or a cluster that is to share the work is missing, unsuitable, or ends while it works."""
 
 
-MOST_NAMES = 8  # of one sentence that is about more than names
+MOST_NAMES = 8  # listed in a sentence that says more than the names
 
 
 def listing(names: Iterable[str], *, limit: int = 60) -> str:
@@ -93,8 +93,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int 
     Args:
         name: The name that was given.
         known: Names that exist, in the order they should be read.
-        otherwise: Put before the names where none is near, for instance ``the model has``.
-        limit: How many names to print then before the rest is only counted.
+        otherwise: Text before the list of names where none is near, for instance ``the model has``.
+        limit: How many names of that list to print before the rest is only counted.
     """
     names = list(known)
     plain = {one.lower(): one for one in reversed(names)}
@@ -106,13 +106,13 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int 
     return f"; {otherwise} {listing(names, limit=limit)}"
 
 
-def one_line(said: object, *, limit: int = 500) -> str:
+def one_line(value: object, *, limit: int = 500) -> str:
     """Return a text for an error message: on one line, without control characters, of bounded length.
 
     Args:
-        said: Text, or an exception whose text is meant; it may hold anything that a file held.
+        value: A text, or an exception of which the text is taken; it may contain whatever a file contains.
         limit: How many characters to show.
     """
-    text = " ".join(str(said).split())
+    text = " ".join(str(value).split())
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit + 1])
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

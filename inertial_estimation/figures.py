@@ -48,7 +48,7 @@ class Series:
     x: Array  # shape (n,)
     y: Array  # shape (n,); NaN interrupts the curve
     style: str = "line"  # one of `STYLES`
-    low: Array | None = None  # lower edge of a band around it, shape (n,); along x where rows are named
+    low: Array | None = None  # lower edge of a band around y, shape (n,); around x in a panel with `rows`
     high: Array | None = None  # upper edge, given together with `low`
     colour: int | None = None  # place in the palette, `INK` or `GREY`; None takes the next one
 
@@ -122,9 +122,9 @@ class Panel:
     rows: Sequence[str] = ()  # names of the places 0, 1, ... on the ordinate, from the top
 
     def visible(self) -> tuple[float, float] | None:
-        """Return the limits of the ordinate: curves and levels are inside, of bands all but the widest part.
+        """Return limits of the ordinate that include curves, levels, and bands but for their widest part.
 
-        None leaves them to what draws: on a logarithmic axis, and where there is no finite value.
+        None (a logarithmic axis, or no finite value) leaves the limits to the drawing library.
         """
         if self.y_limits is not None or self.log:
             return self.y_limits
@@ -163,8 +163,8 @@ def thinned(label: str, x: ArrayLike, y: ArrayLike, style: str = "line", colour:
 def decimated(one: Series, points: int = MAX_POINTS) -> Series:
     """Return a curve of at most a number of points, of which every peak is visible.
 
-    Of every interval that cannot be resolved, the smallest and the largest value remain, in their order; of
-    a curve with a band, every n-th point.
+    The smallest and the largest value of every interval that cannot be resolved are kept, in their order; a
+    curve with a band keeps every n-th point.
     """
     size = -(-len(one.x) // points)
     if size < 2:
@@ -187,7 +187,7 @@ def spans_of(x: Array, flags: NDArray[np.bool_], label: str = "") -> list[Span]:
     Args:
         x: Abscissa of the flags, shape (n,).
         flags: The flags, shape (n,).
-        label: What they say.
+        label: Label of the first interval, for the legend.
     """
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
     last = len(x) - 1

@@ -24,12 +24,12 @@ class LocatedCause:
 
     Attributes:
         cause: Its kind.
-        probability: Of the cause, on any of its links.
-        is_ambiguous: Whether a load is certain but for a push that presses down as much: it is reported, and
-            parameters wait.
+        probability: Probability of a cause of this kind, on any link.
+        is_ambiguous: Whether the cause is certainly a load or a push of the same downward force, but not
+            which of the two: it is reported as a load, and the parameters are not changed.
         links: Links that the data hardly distinguish, the most probable first; empty for noise and faults.
-        as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
-        mass: Of a load [kg], negative for one that has been taken off; zero otherwise.
+        as_push: Probability that a reported load is a push of the same downward force; zero for other causes.
+        mass: Mass of a load [kg], negative for one that has been taken off; zero otherwise.
         com_L: Position of a load in the frame of the first link [m], shape (3,).
         force_L: Force of a push, axes of the first link [N], shape (3,).
         torque_L: Moment of a push about the origin of the first link, its axes [Nm], shape (3,).
@@ -54,12 +54,12 @@ class LocatedCause:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes a cause another one: its kind, certainty, links, sign or input."""
+        """What distinguishes two causes: kind, certainty, most probable link, sign of the load, input."""
         return self.cause, self.is_ambiguous, self.links[:1], self.mass < 0.0, self.input
 
     @property
     def sentence(self) -> str:
-        """What it is, for messages."""
+        """The cause in words, for messages."""
         place = " or ".join(self.links)
         if self.cause is Cause.LOAD:
             push = f" (or a push, probability {self.as_push:.2f})" if self.is_ambiguous else ""
@@ -73,7 +73,7 @@ class LocatedCause:
         return "no single cause explains the data"
 
     def figures(self) -> dict[str, str]:
-        """Return its figures by name, rendered as text; none of noise."""
+        """Return the figures of the cause by name, rendered as text; empty for noise."""
         if self.cause is Cause.NOISE:
             return {}
         values = {"cause": self.cause.value, "probability": f"{self.probability:.4f}"}
@@ -98,5 +98,5 @@ class LocatedCause:
 
     @classmethod
     def nothing(cls) -> "LocatedCause":
-        """Return that there are no data to explain."""
+        """Return the cause where there are no data to explain: noise, of probability one."""
         return cls(Cause.NOISE, 1.0)

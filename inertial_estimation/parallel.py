@@ -38,7 +38,7 @@ class Workers:
         """Choose the number of processes; 1 is this process, and needs no joblib (extra `tools`).
 
         Raises:
-            ConfigurationError: If there is none.
+            ConfigurationError: If the number is below 1.
         """
         if jobs < 1:
             raise ConfigurationError(f"the number of jobs is {jobs}, expected at least 1")
@@ -55,7 +55,7 @@ class Workers:
 
         Raises:
             ~inertial_estimation.errors.WorkerError: If processes were killed `MOST_ATTEMPTS` times.
-            Exception: What a call raises, as soon as it does; those that run are ended.
+            Exception: What a call raises, as soon as it does; calls that still run are ended.
         """
         pickled, found = [pickle.dumps(call) for call in calls], dict[int, bytes]()
         for _attempt in range(MOST_ATTEMPTS):
@@ -71,7 +71,7 @@ class Workers:
         )
 
     def _run(self, pickled: dict[int, bytes]) -> Iterable[tuple[int, bytes]]:
-        """Return the results of calls by their numbers, as they come."""
+        """Return an iterator over numbers and results of the calls, in the order of their completion."""
         if self._jobs == 1:
             return itertools.starmap(_called, pickled.items())
         from joblib import Parallel, delayed

@@ -288,7 +288,7 @@ def _coerce(spec: ParameterSpec, value: Any) -> Any:
         names = {bool: "true or false", float: "a number", int: "a whole number", str: "a string"}
         expected = names[type(default)]
         raise ConfigurationError(
-            f"parameter '{spec.name}' is {_shown(value)} ({type(value).__name__}), expected {expected}"
+            f"parameter '{spec.name}' is {_as_text(value)} ({type(value).__name__}), expected {expected}"
         )
     return value
 
@@ -298,7 +298,7 @@ def _coerce_sequence(spec: ParameterSpec, value: Any) -> tuple[Any, ...]:
     if isinstance(value, str) and spec.texts and spec.choices:
         value = (value,)  # a list of one
     if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
-        raise ConfigurationError(f"parameter '{spec.name}' is {_shown(value)}, expected a list")
+        raise ConfigurationError(f"parameter '{spec.name}' is {_as_text(value)}, expected a list")
     items = tuple(value)
     if items in ((), ("",)):  # ROS cannot type an empty list: [""] stands for it
         return ()
@@ -306,14 +306,14 @@ def _coerce_sequence(spec: ParameterSpec, value: Any) -> tuple[Any, ...]:
     for position, item in enumerate(items, start=1):
         if not isinstance(item, str | int | float) or isinstance(item, bool):
             raise ConfigurationError(
-                f"entry {position} of parameter '{spec.name}' is {_shown(item)} ({type(item).__name__}), "
+                f"entry {position} of parameter '{spec.name}' is {_as_text(item)} ({type(item).__name__}), "
                 "expected a number or a string"
             )
     if len(set(texts)) > 1:
-        raise ConfigurationError(f"parameter '{spec.name}' mixes strings and numbers: {_shown(items)}")
+        raise ConfigurationError(f"parameter '{spec.name}' mixes strings and numbers: {_as_text(items)}")
     if spec.texts != texts[0]:
         expected = f"items as in {default!r}" if default else "strings" if spec.texts else "numbers"
-        raise ConfigurationError(f"parameter '{spec.name}' is {_shown(items)}, expected {expected}")
+        raise ConfigurationError(f"parameter '{spec.name}' is {_as_text(items)}, expected {expected}")
     return items if texts[0] else tuple(_float(spec, item) for item in items)
 
 
@@ -326,7 +326,7 @@ def _float(spec: ParameterSpec, number: float) -> float:
         ) from None
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Return a value as text for an error message, of bounded length; a huge integer has no text."""
     try:
         return one_line(repr(value), limit=80)

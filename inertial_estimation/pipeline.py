@@ -13,8 +13,8 @@ from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample, seconds
 
 ResultT = TypeVar("ResultT")
-CONTAINED = (ArithmeticError, ValueError, InertialEstimationError)  # of data, not of programs
-LONGEST_REASON = 200  # characters that are kept
+CONTAINED = (ArithmeticError, ValueError, InertialEstimationError)  # errors that bad data can cause
+LONGEST_REASON = 200  # characters of the text of an error that are kept
 
 
 class Stepper(Generic[ResultT]):
@@ -37,24 +37,23 @@ class Stepper(Generic[ResultT]):
     ) -> None:
         """Begin before the first step.
 
-        `on_step` executes one step (None: no result). `on_restart` is called before one for which no earlier
-        state is valid, but the first, `on_gap` before one after a gap of all inputs, `on_failure` (None:
-        `on_restart`) after one that failed. `defect` says what is wrong with a result that must not be
-        published.
+        `on_step` executes one step (None: no result). `on_restart` is called before a step (except the first)
+        for which no earlier state is valid, `on_gap` before a step after a gap of all inputs, `on_failure`
+        (None: `on_restart`) after a step that failed. `defect` returns why a result must not be published.
         """
         self.inputs, self.failures = inputs, 0
         self._on_step, self._on_restart, self._on_gap = on_step, on_restart, on_gap
         self._on_failure, self._defect = on_failure or on_restart, defect
         self._reason, self._failed_ns = "", 0
         self._last_ns: int | None = None  # time of the last executed step
-        self._sample: AlignedSample | None = None  # the last one
-        self._result_ns = 0  # stamp of the last one with a result, or of the first
+        self._sample: AlignedSample | None = None  # the last sample
+        self._result_ns = 0  # stamp of the last sample with a result, before it of the first sample
 
     def tick(self, now_ns: int) -> list[ResultT]:
         """Execute every step that is ready; return their results in order of their stamps.
 
-        A result that is older now [ns] than a fresh reading and what a step may wait for is withheld: a
-        backlog is caught up with, not published.
+        At `now_ns` [ns], a result older than `inputs.timeout` plus the longest wait of a step is withheld:
+        the steps of a backlog are executed, but their results are not published.
         """
         fresh: list[ResultT] = []
         for sample in self.inputs.ready():
@@ -68,7 +67,7 @@ class Stepper(Generic[ResultT]):
         return None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
 
     def advance(self, sample: AlignedSample) -> None:
-        """Record that the step of a sample is executed; a step that is skipped lengthens the next one."""
+        """Record that the step of a sample is executed; after one that is not, the next step is longer."""
         self._last_ns = sample.time_ns
 
     def step(self, sample: AlignedSample) -> ResultT | None:
@@ -96,7 +95,7 @@ class Stepper(Generic[ResultT]):
         return result
 
     def health_note(self, now_ns: int) -> str:
-        """Report steps that failed in the 10 s before a time [ns], and that no step gives a result."""
+        """Report a step that failed in the 10 s before a time [ns], or that steps give no result."""
         notes, age = [], now_ns - self._failed_ns
         if self._reason and age < REPORTED_NS:
             ago = f"last {max(seconds(age), 0.0):.1f} s ago"
@@ -118,7 +117,7 @@ class TakesReadings:
 
     Attributes:
         config: The parameters in force.
-        inputs: What takes the readings, as values or as messages.
+        inputs: Inputs of the pipeline, which take readings as values or as messages.
     """
 
     config: Any
@@ -159,4 +158,4 @@ class TakesReadings:
         self.config = config
 
     def _hand_on(self, config: Any) -> None:
-        """Hand parameters of which one has changed to the parts of the pipeline."""
+        """Pass a changed config on to the parts of the pipeline."""

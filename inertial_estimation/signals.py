@@ -27,7 +27,7 @@ def seconds(duration_ns: Any) -> Any:
 
 
 def sigma_across(P: Array, x: Array) -> float:
-    """Return the standard deviation of a direction x [rad], (tr P - x'P x)^(1/2), P that of rotations."""
+    """Return the standard deviation of a direction x [rad], (tr P - x'P x)^(1/2), P of small rotations."""
     return math.sqrt(max(float(P.trace() - x @ P @ x), 0.0))
 
 
@@ -259,17 +259,17 @@ class BaseEstimate:
         tilt_B: The vertical in the base frame, R_WB^T e_z, unit norm, shape (3,).
         gyro_bias_I: Gyroscope bias in the IMU frame [rad/s], shape (3,).
         contacts: Names of the contacts that carry the robot.
-        innovation_I: Velocity of the IMU that contacts have shown last beyond the expected one, in its frame
-            [m/s], shape (3,).
+        innovation_I: Innovation of the last contact measurement: measured minus expected velocity of the IMU,
+            weighted mean of the contacts, in the IMU frame [m/s], shape (3,).
         velocity_aided: Whether contacts correct the velocity.
         gravity_aided: Whether the accelerometer alone corrects the tilt: without contact.
         tilt_covariance_B: Estimated covariance of small rotations of the base [rad^2], shape (3, 3).
-        gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN: unknown.
-        at_rest: Whether the robot has been quiet for as long as rest is believed.
+        gyro_bias_variances: Of the gyroscope bias, horizontal axis and vertical [rad^2/s^2]; NaN: unknown.
+        at_rest: Whether the robot has been quiet for long enough to count as at rest.
         contact_forces: Vertical force at each contact [N]; NaN or empty: unknown.
         contact_shares: Share of each contact in the weight; empty: unknown.
-        velocity_covariance_B: Of the velocity of the base [m^2/s^2], shape (3, 3); None: unknown.
-        position_variance: Of the position of the base, of one axis [m^2].
+        velocity_covariance_B: Covariance of the velocity of the base [m^2/s^2], shape (3, 3); None: unknown.
+        position_variance: Variance of the position of the base on each axis [m^2].
     """
 
     state: BaseState
@@ -331,7 +331,7 @@ class LinkEstimate:
         published: What a controller should use: moves from nominal to the estimate at a capped rate.
         estimate: The filter's own mean.
         payload: Estimate minus nominal (a difference: its mass may be negative).
-        covariance: Of [mass, com (3), inertia (xx, xy, xz, yy, yz, zz) about the com], shape (10, 10).
+        covariance: Covariance of [mass, com, inertia about com (xx, xy, xz, yy, yz, zz)], shape (10, 10).
     """
 
     published: LinkInertia
@@ -353,18 +353,18 @@ class StampedInertia(NamedTuple):
 
 
 class Decision(Enum):
-    """What became of a measurement of the inertial filter; its value is displayed, its order is telemetry.
+    """Outcome of a measurement of the inertial filter. Displays show its value, telemetry its index.
 
     Attributes:
-        ACCEPTED: It came while the filter learns, and corrects the state unless later ones show an event.
-        REJECTED: The gate of a filter for comparison took it for an outlier.
-        REOPENED: It corrected the state of such a filter, whose covariance was enlarged for a lasting change.
+        ACCEPTED: The filter learns; the measurement corrects the state unless later ones show an event.
+        REJECTED: The gate of a comparison filter took the measurement for an outlier.
+        REOPENED: A comparison filter enlarged its covariance for a lasting change, and was corrected.
         DISABLED: Learning is switched off; only the innovation is reported.
         WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
         CALIBRATING: A calibration averages the residual.
         CALIBRATED: The average has become the bias of the measured rows.
-        FROZEN: The supervisor holds: the data disagree, and no cause is certain.
-        PUSHED: The supervisor holds, and a push, a load or a fault of one input explains the data.
+        FROZEN: The supervisor stops learning: the data disagree with the model, and no cause is certain.
+        PUSHED: The supervisor stops learning: a push, a load or a fault of one input explains the data.
     """
 
     ACCEPTED = "accepted"
@@ -376,7 +376,7 @@ class Decision(Enum):
     CALIBRATED = "calibrated"
     FROZEN = "frozen"
     PUSHED = "pushed"
-    __hash__ = object.__hash__  # not of the name, as every step counts one
+    __hash__ = object.__hash__  # faster than the hash of the name: every step counts a decision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,14 +391,14 @@ class InertialEstimate:
         nis: Normalised innovation squared, y' S^-1 y; `nis_bound` is its 99.9 % quantile.
         accepted: Whether the measurement corrects the state; see `Decision`.
         decision: What became of the measurement.
-        information_eigenvalues: Of the information relative to the prior, ascending; not informed below 3.
+        information_eigenvalues: Of the information relative to the prior, ascending; informed above 3.
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
-        noise: Standard deviation that innovations show over the stated one, by the parameter of the rows.
-        located: What makes the innovations large, once it is certain or a load that may be a push; else None.
+        noise: Ratio of the estimated to the stated standard deviation of the noise, by the noise parameter.
+        located: Cause of large innovations, once it is certain, or a load that may be a push; else None.
         sensor_errors: Slowly varying error of a sensor and its standard deviation, by ``kind/where``.
-        measured: Whether a measurement of this time was used. Between two of them the hand-over goes on, and
-            all but stamp and links is of the last one.
+        measured: Whether a measurement of this time was used. Between two measurements only the hand-over
+            advances: all fields but stamp and links are those of the last measurement.
     """
 
     stamp_ns: int
@@ -477,7 +477,7 @@ class Health:
     """State of one part of a pipeline, for diagnostics.
 
     Attributes:
-        name: What it is about ("imu/data", "estimator").
+        name: Name of the part ("imu/data", "estimator").
         level: Severity.
         message: One sentence for the engineer.
         values: Counters and figures by name, rendered as text.

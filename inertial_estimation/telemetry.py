@@ -21,7 +21,7 @@ class Telemetry(Protocol, Generic[EstimateT]):
     """Converts one kind of estimate to named figures.
 
     Attributes:
-        names: Of the figures.
+        names: Names of the figures.
     """
 
     names: tuple[str, ...]
@@ -35,11 +35,11 @@ class TiltTelemetry:
     """The figures of a base estimate.
 
     Attributes:
-        names: Of the figures.
+        names: Names of the figures.
     """
 
     def __init__(self, contacts: Iterable[str]) -> None:
-        """Name them.
+        """Build the names of the figures.
 
         Args:
             contacts: Names of the robot's contacts.
@@ -99,7 +99,7 @@ class InertialTelemetry:
     """The figures of an inertial estimate.
 
     Attributes:
-        names: Of the figures.
+        names: Names of the figures.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class InertialTelemetry:
         noise_parameters: Iterable[str] = (),
         error_names: Iterable[str] = (),
     ) -> None:
-        """Name them.
+        """Build the names of the figures.
 
         Args:
             links: Estimated links, in the order of the estimates.
             friction_names: Friction states, ``joint/term``, in the order of the estimates.
-            noise_parameters: Parameters of the groups of rows, in the order of the estimates.
+            noise_parameters: Noise parameter of each group of rows, in the order of the estimates.
             error_names: Slowly varying errors of sensors, ``kind/where``, in the order of the estimates.
         """
         self.names = (

@@ -99,13 +99,13 @@ def dcm_of_plan(segments: Sequence[PressureSegment], omega: float) -> Array:
 def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: Array) -> Array:
     """Return the share of the weight each contact should carry for a centre of pressure, shape (m,).
 
-    It is the least-norm solution of sum s = 1, sum s p = pressure, which is 1/n - z with z the least-norm one
-    of C'z = mean of the arms p - pressure, C the arms less their mean (so that sum z = 0); of contacts in a
-    line, that of the projection on it. None gets more than its capacity allows.
+    The shares s have the least norm with sum s = 1, sum s p = pressure: s = 1/n - z, z of least norm with
+    C'z = mean of the arms p - pressure, C the arms less their mean (so that sum z = 0). For contacts in a
+    line, the pressure is projected on the line. No share exceeds the capacity of its contact.
 
     Args:
         centres: Centre of each contact [m], shape (2,) or (3,).
-        capacity: 0 (in the air) to 1.
+        capacity: Largest share of each contact, 0 (in the air) to 1.
         pressure: Centre of pressure [m], shape (2,).
     """
     shares, limits = np.zeros(len(capacity)), np.array(capacity)
@@ -146,7 +146,7 @@ def nearest_inside(hull: Sequence[Point], point: Point) -> Point:
     """Return the point of a convex polygon nearest to a point; the point itself if it is inside.
 
     Args:
-        hull: Corners, counter-clockwise; a single one or two are a point or a segment.
+        hull: Corners, counter-clockwise; one or two corners are a point or a segment.
         point: The point.
     """
     (x, y), outside, nearest, least = point, len(hull) < 3, hull[0], math.inf
@@ -177,7 +177,7 @@ def edge_distance(feet: Sequence[Point], point: Point) -> float:
     """Return how far a point lies within the polygon of the feet; negative outside [m].
 
     Args:
-        feet: Places of the feet that stand; at least three not in one line.
+        feet: Positions of the standing feet [m]; at least three that are not in one line.
         point: The point.
     """
     return min(nx * point[0] + ny * point[1] - d for nx, ny, d in _edges(convex_hull(feet)))
@@ -190,9 +190,9 @@ def nearest_within(polygons: Sequence[Sequence[Point]], margin: float, point: Po
     least squares of E = [G'; h'] and the last unit vector e: x = -r_xy / r_z (Lawson and Hanson, 23.27).
 
     Args:
-        polygons: Each the places of feet that stand.
+        polygons: Positions of the standing feet of each polygon [m].
         margin: Distance from the edges [m].
-        point: The point; it is returned itself if it is inside.
+        point: The point, which is returned unchanged if it is inside.
 
     Returns:
         The nearest point; None if there is none inside.

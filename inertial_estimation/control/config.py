@@ -11,7 +11,7 @@ from inertial_estimation.parameters import parameter, section
 
 @dataclass(frozen=True)
 class ControlledRobotConfig(RobotGeometryConfig):
-    """The robot with its inputs and the friction of its joints, of which the rotor inertia counts."""
+    """The robot with its inputs and its nominal friction, of which the controller uses the rotor inertia."""
 
     nominal_friction: NominalFriction = section(NominalFriction, without=("smoothing_speed", "presliding"))
 
@@ -98,7 +98,7 @@ class WalkingConfig:
 
 @dataclass(frozen=True)
 class CrawlConfig:
-    """How a robot on four or more points walks: one foot at a time, at rest in between."""
+    """Gait of a robot on four or more point feet: one foot swings at a time, the body rests in between."""
 
     margin: float = _gain(
         *(0.05, 0.005, 0.5, "m"),
@@ -110,7 +110,7 @@ class CrawlConfig:
     dwell: float = _gain(
         *(0.4, 0.0, 10.0, "s"),
         "Time for which the robot rests on all feet between moving its body and swinging a foot; "
-        "trunk_payload detects a load in it.",
+        "trunk_payload detects loads then.",
     )
     acceleration: float = _gain(
         *(1.0, 0.01, 10.0, "m/s^2"),
@@ -128,9 +128,8 @@ class InertiaIntakeConfig:
     )
     max_age: float = _gain(
         *(0.0, 0.0, 10.0, "s"),
-        "A joint state is answered only after inertias no older than this have arrived, or have stopped; 0 "
-        "answers at once. In lockstep, half the filter's window plus half a tick makes the order "
-        "identical in every run.",
+        "A joint state is answered once inertias no older than this have arrived, or no longer arrive; 0 "
+        "answers at once. In lockstep, half the filter's window plus half a tick makes every run identical.",
     )
     applied: bool = parameter(
         True,

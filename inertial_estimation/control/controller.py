@@ -43,16 +43,16 @@ from inertial_estimation.signals import Array, JointSample
 from inertial_estimation.spatial.rotations import roll_pitch_of
 
 LEGS_TO_CRAWL = 4  # three are left to stand on
-LEG_WEIGHT, REDUNDANT_LEG_WEIGHT = 1e-4, 0.1  # of the posture of a joint that carries a contact
+LEG_WEIGHT, REDUNDANT_LEG_WEIGHT = 1e-4, 0.1  # posture weight of the joints of a limb with a contact
 FORCE_LIMIT = 2.5  # largest normal force of one contact, as a multiple of the robot's weight
 
 
 class ControlState(Enum):
-    """What the torques do."""
+    """Kind of the torques of a step."""
 
-    CONTROL = "control"  # they solve the tasks
-    HOLDING = "holding"  # they are those of the last solution, kept for a moment: this state has none
-    DAMPING = "damping"  # they only slow the joints down: no usable state, or no solution for too long
+    CONTROL = "control"  # the torques solve the tasks
+    HOLDING = "holding"  # no usable solution: the torques of the last one are kept for at most HOLD_S
+    DAMPING = "damping"  # the torques only damp the joints: no usable state, or no solution for too long
 
 
 NO_VECTOR = np.array([])
@@ -66,12 +66,12 @@ class ControlResult(NamedTuple):
 
     stamp_ns: int  # stamp of the joint state answered [ns]
     state: ControlState  # whether the torques control the robot, are kept, or only damp its joints
-    reason: str  # why they do not control; empty in control
+    reason: str  # why the torques do not control the robot; empty in control
     tau: Array  # joint torques [Nm], shape (n_joints,)
     acceleration: Array  # wanted acceleration (base, joints), shape (nv,)
     # Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm], shape (m, 6)
     wrenches_C: Array
-    qp_status: str = "not run"  # as the solver reported it
+    qp_status: str = "not run"  # status that the solver reports
     qp_iterations: int = 0
     height_ref: float = 0.0  # reference of the height of the base [m]
     q_ref: Array = NO_VECTOR  # reference of the joints [rad], shape (n_joints,)
@@ -79,15 +79,15 @@ class ControlResult(NamedTuple):
     activity: str = ""  # the phase with its foot, for people
     com: Array = NO_VECTOR  # centre of mass [m], shape (3,)
     dcm: Array = NO_VECTOR  # divergent component of motion [m], shape (2,)
-    dcm_ref: Array = NO_VECTOR  # its reference [m], shape (2,)
-    height: float = 0.0  # of the base above the support [m]
+    dcm_ref: Array = NO_VECTOR  # reference of the DCM [m], shape (2,)
+    height: float = 0.0  # height of the base above the support [m]
 
 
 def posture_stiffness(config: PostureConfig, joint_names: Sequence[str]) -> Array:
-    """Return the stiffness of every joint, with the exceptions by name or pattern [1/s^2], shape (n_joints,).
+    """Return the stiffness of every joint [1/s^2], shape (n_joints,): `posture.joints` name exceptions.
 
     Raises:
-        ConfigurationError: If a pattern matches no joint, or their number is not that of the values.
+        ConfigurationError: If a pattern matches no joint, or patterns and values differ in number.
     """
     if len(config.joints) != len(config.stiffnesses):
         raise ConfigurationError(
@@ -103,8 +103,8 @@ def posture_stiffness(config: PostureConfig, joint_names: Sequence[str]) -> Arra
 def posture_weights(robot: RobotModel, frames: Sequence[str], contacts: Sequence[Contact]) -> Array:
     """Return the posture weight of every joint, shape (n_joints,).
 
-    It is small for a joint that carries a contact, since the tasks of the base and the feet determine it; not
-    all of them do where a limb has more joints than numbers of a foot's placement.
+    It is small for joints of a limb with a contact, which the tasks of base and feet determine. It is larger
+    for a limb with more joints than coordinates of its foot (6 of a sole, 3 of a point), which they do not.
     """
     weights = np.ones(robot.n_joints)
     limbs = [(robot.joints_to(frame), contact) for frame, contact in zip(frames, contacts, strict=True)]
@@ -131,7 +131,7 @@ class WholeBodyController:
         tau_max: Torque limits [Nm], shape (n_joints,).
         references: References of base and joints.
         gait: Which feet stand and swing.
-        interrupted: Whether the next step takes over: references and gait then begin where the robot is.
+        interrupted: Whether references and gait start from the measured state in the next step.
     """
 
     def __init__(self, config: ControllerConfig, robot: RobotModel, frames: Sequence[ContactFrames]) -> None:
@@ -166,12 +166,12 @@ class WholeBodyController:
         self.interrupted = True
 
     def set_config(self, config: ControllerConfig) -> None:
-        """Take new gains; what is fixed at construction stays."""
+        """Apply the gains of a new config; what is fixed at construction stays as it is."""
         self._stiffness = posture_stiffness(config.posture, self.dynamics.robot.joint_names)
         self.config = self.gait.config = config
 
     def reset(self) -> None:
-        """Forget everything but the inertias in force."""
+        """Reset everything but the inertias in force."""
         self.references.reset()
         self.gait.reset()
         self._feedback.reset()
@@ -187,13 +187,13 @@ class WholeBodyController:
             h: Time since the last step [s]; 0 at the first.
             base: Motion of a floating base; None for a fixed one.
             joints: Joint state in the model's order.
-            forces: Measured normal force of each contact [N]; None where there is none.
+            forces: Measured normal force of each contact [N]; None where none is known.
 
         Returns:
             Torques within their limits.
 
         Raises:
-            NumericalError: If the program of this state has no solution, or none within the iterations.
+            NumericalError: If the program has no solution, or is not solved within the iterations.
         """
         state = self.dynamics.compute(base, joints.q, joints.v)
         if self.interrupted:
@@ -204,7 +204,7 @@ class WholeBodyController:
         return self._legged(h, joints, state, forces)
 
     def _take_over(self, state: DynamicsState) -> None:
-        """Start references and gait from where the robot is."""
+        """Start references and gait from the measured state."""
         height = roll = pitch = 0.0
         if self.dynamics.robot.floating_base:
             roll, pitch = roll_pitch_of(state.base.R_WF)
@@ -217,7 +217,7 @@ class WholeBodyController:
     def _legged(
         self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
     ) -> ControlResult:
-        """Balance: the gait's target, the centre of pressure, then the tasks and loads they give."""
+        """Balance on legs: target of the gait, centre of pressure, then the tasks and contact loads."""
         feet = list(zip(self._builder.contacts, state.frames, strict=False))
         centres = [frame.p_BF_W + frame.R_WF @ contact.centre_C for contact, frame in feet]
         ground = sum(float(centre[2]) for centre in centres) / len(centres)

@@ -1,4 +1,4 @@
-"""What diagnostics say of the controller: one entry a part, each from a table of its conditions."""
+"""Diagnostics of the controller: one entry per part, the first condition that holds gives its message."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -33,14 +33,14 @@ def controller_health(
     timeout: float,
     now_ns: int,
 ) -> Health:
-    """Return what the controller does, and what keeps it from control.
+    """Return the state of the controller, and what keeps it from controlling the robot.
 
     Args:
         last: Result of the last step; None before the first.
         counts: Numbers of steps.
         values: Further figures by name.
-        lost: Names of the required inputs that never came or are lost.
-        timeout: Age from which they are [s].
+        lost: Names of the required inputs that never arrived or are lost.
+        timeout: Age from which on an input counts as lost [s].
         now_ns: Time now on the clock of the stamps [ns].
     """
     values |= {
@@ -81,13 +81,13 @@ def controller_health(
 
 
 def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: bool) -> Health:
-    """Say which inertias are in force.
+    """Report which inertias are in force.
 
     Args:
-        intake: Takes the inertias.
-        timeout: Age from which they have stopped [s].
+        intake: Intake of the estimated inertias.
+        timeout: Age of the last set from which on the estimates count as stopped [s].
         now_ns: Time now on the clock of the stamps [ns].
-        used: Whether the controller computes with them.
+        used: Whether the controller computes with the received inertias.
     """
     values = {"sets applied": str(intake.applied)}
     values |= {f"refused: {reason}": str(count) for reason, count in sorted(intake.refused.items())}
@@ -116,7 +116,7 @@ def inertia_health(intake: InertiaIntake, timeout: float, now_ns: int, *, used: 
 
 
 def torque_error_health(intake: TorqueErrorIntake) -> list[Health]:
-    """Say why sets of torque errors were refused; nothing where none was."""
+    """Report why sets of torque errors were refused; empty if none was."""
     if not intake.refused:
         return []
     values = {f"refused: {reason}": str(count) for reason, count in intake.refused.items()}
@@ -126,10 +126,10 @@ def torque_error_health(intake: TorqueErrorIntake) -> list[Health]:
 
 
 class StepTimes:
-    """Counts the steps that took longer than a period, measured by whoever has a clock."""
+    """Counts the steps that took longer than a period; the caller measures their durations."""
 
     def __init__(self, period: float) -> None:
-        """Begin without a step; the period is the time that one may take [s]."""
+        """Begin without a step; the period is the time that a step may take [s]."""
         self._period, self._overruns, self._longest = period, 0, 0.0
         self._last_overrun_ns: int | None = None
         self._recent: deque[float] = deque(maxlen=round(seconds(REPORTED_NS) / period))
@@ -143,7 +143,7 @@ class StepTimes:
             self._last_overrun_ns = stamp_ns
 
     def health(self, now_ns: int) -> Health:
-        """Say how long the steps take, at a time on the clock of the stamps [ns]."""
+        """Report how long the steps take, at a time on the clock of the stamps [ns]."""
         values = {"overruns": str(self._overruns), "longest [ms]": f"{1e3 * self._longest:.2f}"}
         if self._recent:
             values["p99 [ms]"] = f"{1e3 * float(np.percentile(np.array(self._recent), 99.0)):.2f}"

@@ -1,4 +1,4 @@
-"""Takes estimates of inertias, all of one stamp together or none, and of the model's errors in torques."""
+"""Receives estimated inertias, all links of a stamp or none, and estimated errors of the model's torques."""
 
 import math
 from collections import Counter
@@ -13,26 +13,26 @@ from inertial_estimation.models.sensor_errors import weight_of
 from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia, seconds
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-MOST_MASS = 2.0  # plausible on top of the body's mass in the URDF, as a multiple of the robot's mass
-EXTENT_M = 2.0  # of a body: its centre of mass from its link, its radius of gyration
-MAX_PENDING = 64  # sets of inertias, and joint states that wait for them
-LARGEST_SHARE = 0.1  # of a torque limit, or of the weight: larger ones are no errors of a model
+MOST_MASS = 2.0  # largest plausible mass added to a body's mass in the URDF, in multiples of the robot's mass
+EXTENT_M = 2.0  # largest plausible coordinate of a centre of mass in its link, and radius of gyration
+MAX_PENDING = 64  # sets of inertias that are not complete, and joint states that wait for inertias
+LARGEST_SHARE = 0.1  # largest plausible error of the model, as a share of a torque limit or of the weight
 
 
 class InertiaIntake:
-    """Collects the inertias of one stamp and hands them over once all expected links are there.
+    """Collects the inertias of one stamp and hands them over once those of all expected links have arrived.
 
-    A set is refused as a whole when one of its inertias is inconsistent or implausible, of a link not
-    expected, not newer than what is in force, far ahead of the joint states, or when a newer set is complete
-    before it.
+    A set is refused as a whole when one of its inertias is inconsistent or implausible, or when a newer set
+    is complete before it. An inertia is refused when its link is not expected, or its stamp is not newer than
+    that in force or far ahead of the joint states.
 
     Attributes:
         links: The expected links.
         applied_ns: Stamp of the set in force [ns]; None: the nominal inertias.
         applied: Number of sets handed over.
         refused: Number of inertias and sets refused, by reason.
-        refusal: The last refusal, for people; empty where there was none.
-        refusal_ns: Stamp of the joint states at it [ns]; None where there was none.
+        refusal: Text of the last refusal; empty if there was none.
+        refusal_ns: Stamp of the joint states at the last refusal [ns]; None if there was none.
     """
 
     def __init__(self, nominal_masses: Mapping[str, float], total_mass: float) -> None:
@@ -48,7 +48,7 @@ class InertiaIntake:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything; the nominal inertias are in force."""
+        """Discard all sets; the nominal inertias are in force."""
         self.applied = 0
         self.applied_ns: int | None = None
         self.refused: Counter[str] = Counter()
@@ -66,13 +66,13 @@ class InertiaIntake:
             joints_ns: Stamp of the joint state answered last [ns]; None before the first.
         """
         now_ns = stamp_ns if joints_ns is None else joints_ns
-        if self._judged_ns > now_ns + JUMP_NS:  # by the clock before it was set back
+        if self._judged_ns > now_ns + JUMP_NS:  # the clock has been set back since
             self._judged_ns, self._sets = -math.inf, {}
         if inertia.link not in self.links:
             self._refuse("link not expected", f"'{inertia.link}'", now_ns)
         elif self.applied_ns is not None and stamp_ns <= self.applied_ns <= now_ns + JUMP_NS:
             self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_ns} ns", now_ns)
-        elif stamp_ns - now_ns > JUMP_NS:  # of another clock
+        elif stamp_ns - now_ns > JUMP_NS:  # the stamp is of another clock
             lead = f"{seconds(stamp_ns - now_ns):.4g} s ahead of the joint states"
             self._refuse("stamp ahead", f"'{inertia.link}': {lead}", now_ns)
         elif problem := self._problem(inertia):
@@ -107,18 +107,18 @@ class InertiaIntake:
         self.applied += 1
         return newest
 
-    def to_come(self, stamp_ns: int, max_age: float, timeout: float) -> bool:
+    def is_awaited(self, stamp_ns: int, max_age: float, timeout: float) -> bool:
         """Return whether inertias recent enough for a joint state are still awaited.
 
         Args:
             stamp_ns: Stamp of the joint state [ns].
             max_age: Largest age of the inertias at that stamp [s]; 0: any.
-            timeout: Age from which inertias have stopped [s].
+            timeout: Age of the last set from which on no further set is expected [s].
         """
         return bool(max_age) and max_age < (stamp_ns - self._judged_ns) / NANOSECONDS <= timeout
 
     def _problem(self, inertia: LinkInertia) -> tuple[str, str] | None:
-        """Return why an inertia is that of no body, or cannot be that of its link; None if it can."""
+        """Return reason and details if an inertia is inconsistent or implausible for its link; else None."""
         link, shapes = f"'{inertia.link}'", (np.shape(inertia.com_L), np.shape(inertia.inertia_Lcm))
         if shapes != ((3,), (3, 3)):
             return "inconsistent", f"{link}: shapes {shapes}, expected (3,) and (3, 3)"
@@ -145,20 +145,20 @@ class InertiaIntake:
 
 
 class TorqueErrorIntake:
-    """Keeps the newest errors by row; they vary slowly, so the last ones stay in use.
+    """Keeps the newest errors of the model's torques; they vary slowly, so the last ones remain in use.
 
     Rows are those of the base (`BASE_ROWS`, along and about its axes) and joints. A set is refused as a whole
     when a row is unknown, or an error is not finite or larger than a tenth of the joint's torque limit, or of
     the weight.
 
     Attributes:
-        errors: In force [N, Nm], shape (nv,).
+        errors: Errors in force: measured minus modelled force or torque [N, Nm], shape (nv,).
         refused: Number of sets refused, by reason.
-        refusal: Why the last set was refused; empty where it was not.
+        refusal: Why the last set was refused; empty if it was accepted.
     """
 
     def __init__(self, robot: RobotModel, limits: Array) -> None:
-        """Begin without errors; the limits are those of the joint torques [Nm], shape (n_joints,)."""
+        """Begin with errors of zero; `limits` are those of the joint torques [Nm], shape (n_joints,)."""
         of_base = BASE_ROWS if robot.floating_base else ()
         largest = np.concatenate((np.repeat(weight_of(robot), 3)[: len(of_base)], limits))
         self._largest = dict(
@@ -167,16 +167,16 @@ class TorqueErrorIntake:
         self.reset()
 
     def reset(self) -> None:
-        """Return to no errors."""
+        """Set all errors to zero."""
         self.errors: Array = np.zeros(len(self._largest))
         self.refused: Counter[str] = Counter()
         self.refusal = ""
 
     def push(self, errors: Mapping[str, float]) -> None:
-        """Take errors by row; rows that are not named have none.
+        """Take errors by row; the error of a row that is not named is zero.
 
         Args:
-            errors: Force or torque as read less that of the model [N, Nm], by base row or joint.
+            errors: Measured minus modelled force or torque [N, Nm], by base row or joint.
         """
         self.refusal = ""
         if any(name not in self._largest for name in errors):

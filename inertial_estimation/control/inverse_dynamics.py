@@ -3,9 +3,9 @@
 Unknowns x = [a, phi]: acceleration and contact forces in units of `FORCE_UNIT`.
 
     minimise    sum_tasks w |A a - b|^2 + sum_contacts w_f |phi - phi_ref|^2
-    subject to  the base rows of M a + h = J' f                (what no motor can do, the ground must)
-                0 <= G f, f_z <= f_max                         (what the ground can give)
-                -tau_max <= S (M a + h - J' f) <= tau_max      (what the motors can give)
+    subject to  the base rows of M a + h = J' f                (the base has no motors)
+                0 <= G f, f_z <= f_max                         (friction, centre of pressure, largest load)
+                -tau_max <= S (M a + h - J' f) <= tau_max      (torque limits)
 
 a = -M^-1 h, f = 0 satisfies all of it: the program always has a solution.
 """
@@ -24,8 +24,8 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameM
 from inertial_estimation.signals import Array
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
-EDGE_SHARE = 0.125  # of the shorter side of a sole
-FORCE_WEIGHT = 1e-3  # w_f, small: it only settles what the tasks leave open
+EDGE_SHARE = 0.125  # margin of the centre of pressure from the edges, as a share of a sole's shorter side
+FORCE_WEIGHT = 1e-3  # w_f, small: it only determines what the tasks leave free
 
 
 class Contact(NamedTuple):
@@ -56,7 +56,7 @@ class Contact(NamedTuple):
         return self.dim == 6
 
     def motion(self, frame: FrameMotion, R_WG: Array | None = None) -> MotionRows:
-        """Return its motion in the axes of its force; R_WG are those of the ground, None: the world's."""
+        """Return the contact's motion in the axes of its force; R_WG: ground axes of a point, None: world."""
         R, n = frame.R_WF if self.is_sole else R_WG, self.dim
         J, velocity, drift = frame.jacobian[:n], frame.velocity[:n], frame.drift[:n]
         if R is None:
@@ -106,7 +106,7 @@ def _sole_cone(points: Array, pyramid: Array, mu: float) -> Array:
 
 
 class ContactLoad(NamedTuple):
-    """What a contact should carry."""
+    """Wanted and largest normal force of a contact."""
 
     force: float  # wanted normal force [N]
     limit: float  # largest normal force allowed [N]; 0 for a foot in the air
@@ -175,9 +175,9 @@ class ProgramBuilder:
 
         Args:
             state: Dynamics now.
-            tasks: What is wanted.
+            tasks: Tasks whose weighted squared residuals are minimised.
             motions: Motion of each contact in the axes of its force.
-            loads: What each contact should carry.
+            loads: Wanted and largest normal force of each contact.
         """
         (n, n_base, _), nv, unit = self.size, self._nv, FORCE_UNIT[0]
         A, b = np.vstack([task.A for task in tasks]), np.concatenate([task.b for task in tasks])
@@ -212,7 +212,7 @@ class ProgramBuilder:
 
 
 TOLERANCE = 1e-4  # residual of the optimality conditions at which a program counts as solved
-MAX_ITERATIONS = 10, 6  # outer ones, and Newton's in each: they bound the time of a solution
+MAX_ITERATIONS = 10, 6  # outer iterations, Newton iterations in each: they bound the time of a solution
 STATUS = {
     proxqp.QPSolverOutput.PROXQP_SOLVED: "solved",
     proxqp.QPSolverOutput.PROXQP_MAX_ITER_REACHED: "iterations exhausted",
@@ -235,7 +235,7 @@ class QpSolution(NamedTuple):
 
 
 class QpSolver:
-    """ProxQP, dense, set up at the first program, and from then on updated in place and warm started."""
+    """Dense ProxQP, set up with the first program, then updated in place and started from the last result."""
 
     def __init__(
         self,
@@ -248,7 +248,7 @@ class QpSolver:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last solution."""
+        """Discard the last solution, which warm starts the next one."""
         self._qp, self._started = proxqp.dense.QP(*self._size), False
         settings = self._qp.settings
         settings.initial_guess = proxqp.InitialGuess.WARM_START_WITH_PREVIOUS_RESULT
@@ -256,7 +256,7 @@ class QpSolver:
         settings.max_iter, settings.max_iter_in = self._iterations
 
     def solve(self, program: QuadraticProgram) -> QpSolution:
-        """Return the solution of a program, or why there is none."""
+        """Return the solution of a program, or a status that tells why there is none."""
         p = program
         if not (np.isfinite(p.H).all() and np.isfinite(p.g).all() and np.isfinite(p.tau_offset).all()):
             return QpSolution(np.zeros(self._size[0]), "not finite", 0)

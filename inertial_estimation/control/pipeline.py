@@ -37,7 +37,7 @@ from inertial_estimation.signals import (
 )
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
-STOPPED = 5.0  # timeouts of an input, from whose age on the inertias, which come more slowly, have stopped
+STOPPED = 5.0  # age from which on inertias, which are published at a lower rate, count as stopped [timeouts]
 IMPOSSIBLE = (
     *(DropReason.NOT_FINITE, DropReason.OUT_OF_RANGE),
     *(DropReason.CONTRADICTION, DropReason.NO_DIRECTION),
@@ -48,7 +48,7 @@ class SensedState:
     """State of the robot as the inputs give it, in the controller's terms.
 
     Attributes:
-        inputs: Takes readings and messages; joint states are the steps, at which the base is interpolated.
+        inputs: Inputs; each joint state is a step, to whose time the base state is interpolated.
     """
 
     def __init__(self, config: ControllerConfig, setup: RobotSetup) -> None:
@@ -72,7 +72,7 @@ class SensedState:
             for one in setup.contacts
         }
         self._base_streams = [self.inputs.streams[BASE_STATE]] if floating else []
-        # Number of those that are known, by stream and reason.
+        # Impossible readings counted until the last call of `refusal`, by stream and reason.
         self._impossible: dict[tuple[str, DropReason], int] = {}
 
     def joints(self, sample: AlignedSample) -> JointSample:
@@ -92,9 +92,9 @@ class SensedState:
         return BaseMotion(quaternion_from_rotation(R_WB), row[0:3], row[3:6])
 
     def normal_forces(self, sample: AlignedSample) -> list[float | None]:
-        """Return the newest normal force of each contact before a sample [N]; None where it is older.
+        """Return the newest normal force of each contact before a sample [N]; None if older than `HOLD_S`.
 
-        Not that of its time itself: over DDS it may come before or after the joint state.
+        The force at the time of the sample is not used: over DDS it may arrive before or after the sample.
         """
         return [self._force(contact, sample) for contact in self.inputs.contacts.values()]
 
@@ -112,11 +112,11 @@ class SensedState:
         return float(row[2])
 
     def refusal(self) -> tuple[int, str, Array] | None:
-        """Return the last impossible reading of joints or base since the last call; None: there was none.
+        """Return the last impossible reading of joints or base since the last call; None if there was none.
 
         Returns:
-            Its arrival [ns], the input and what is wrong with it, and the velocities of the joints as far as
-            they are known, possible or not [rad/s], shape (n,).
+            Time of its arrival [ns], a text that names the input and the problem, and the newest joint
+            velocities, also those of the impossible reading [rad/s], shape (n,).
         """
         streams = [*(part.stream for part in self.joint_states.parts), *self._base_streams]
         found = {(one.spec.name, why): one for one in streams for why in IMPOSSIBLE}
@@ -134,7 +134,7 @@ class SensedState:
 
 
 def _velocities(part: JointPart) -> Array:
-    """Return the velocities of the last reading of some joints; zero where it is old."""
+    """Return the velocities of the last reading of a part of the joints; zero if it is older than `GAP_S`."""
     stream, columns = part.stream, slice(len(part.joints), 2 * len(part.joints))
     if stream.rejected and stream.rejected[-1][0] == stream.arrival_ns:
         return stream.rejected[-1][1][columns]
@@ -145,7 +145,7 @@ def _velocities(part: JointPart) -> Array:
 
 
 class ControllerPipeline(TakesReadings):
-    """Aligns joint states and base states by stamp and answers with torques.
+    """Aligns joint states and base states by stamp and answers each with torques.
 
     Attributes:
         config: The parameters in force.
@@ -153,10 +153,10 @@ class ControllerPipeline(TakesReadings):
         contacts: Names of the contacts, in the configured order.
         last: Result of the last step; None before the first.
         controller: The controller itself.
-        inputs: What takes joint states, base states and wrenches, as values or as messages. Wrenches are
-            optional, they show early and late touchdowns.
-        supervisor: Decides whether its torques are sent; counts what became of the joint states.
-        torque_errors: Takes what joints and base take more than the model says, which is added to it.
+        inputs: Inputs for joint states, base states and wrenches, as values or as messages. Wrenches are
+            optional; they show early and late touchdowns.
+        supervisor: Decides whether the controller's torques are sent; counts the outcomes of joint states.
+        torque_errors: Receives measured minus modelled torques, which are added to those of the model.
     """
 
     def __init__(self, config: ControllerConfig, urdf: str) -> None:
@@ -197,38 +197,39 @@ class ControllerPipeline(TakesReadings):
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
         """Take the inertia of one link; all links of one stamp are applied together between two steps.
 
-        One that is inconsistent, implausible for its link or out of time is refused and counted in `health`.
+        An inertia that is inconsistent, implausible for its link, not newer than that in force or far ahead
+        of the joint states is refused and counted in `health`.
         """
         self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
 
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.
 
-        Unknown names and bad numbers refuse all of it, which `health` counts; positions are kept within the
-        joints' limits.
+        A request with an unknown name or a number that is not finite is refused as a whole and counted in
+        `health`; positions are clipped to the joints' limits.
         """
         self.controller.references.request_joints(reading)
 
     def push_base_reference(self, reference: BaseReference) -> None:
-        """Take where the base should be; it moves there smoothly.
+        """Take a target pose of the base, to which it moves smoothly.
 
-        One out of reach is refused and counted in `health`.
+        A target out of reach is refused and counted in `health`.
         """
         self.controller.references.request_base(reference)
 
     def push_walk_command(self, command: WalkCommand) -> None:
-        """Take steps to walk; refused and counted where the robot cannot walk, or not that far."""
+        """Take a walk command; refused and counted if the robot cannot walk, or the steps are too long."""
         try:
             self.controller.gait.command(command)
         except ConfigurationError as error:
             self.controller.references.refuse(str(error))
 
     def push_hold(self, held: bool) -> None:
-        """Ask to stand on all feet, or to go on.
+        """Request to stand on all feet, or to continue.
 
         Args:
-            held: True: the swing under way ends, then it stands; what is left of the walk is kept. False: it
-                goes on with it.
+            held: True: the robot ends the swing under way and stands; the rest of the walk is kept. False:
+                it continues with the rest.
         """
         self.controller.gait.held = held
 
@@ -239,8 +240,8 @@ class ControllerPipeline(TakesReadings):
             now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
 
         Returns:
-            One command for each answered joint state, in order; none while a required input is lost. While
-            readings arrive that are impossible, the state is not known: the joints are damped.
+            One command for each answered joint state, in order; none while a required input is lost. Where
+            impossible readings arrive instead of a state, the command damps the joints.
         """
         inertias = self._inertias.pop()
         if inertias is not None and self.config.inertias.applied:
@@ -255,7 +256,7 @@ class ControllerPipeline(TakesReadings):
         return commands
 
     def health(self, now_ns: int) -> list[Health]:
-        """Say how inputs, inertias and controller are.
+        """Report the state of inputs, inertias and controller.
 
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
@@ -277,7 +278,7 @@ class ControllerPipeline(TakesReadings):
         ]
 
     def reset(self) -> None:
-        """Forget state, references, inertias and buffered inputs, as at start."""
+        """Discard state, references, inertias and buffered inputs, as at start."""
         self.inputs.reset()
         self._waiting.clear()
         self._sensed.refusal()
@@ -287,7 +288,7 @@ class ControllerPipeline(TakesReadings):
         self.controller.set_config(config)
 
     def _start_over(self) -> None:
-        """Forget all but the buffered inputs."""
+        """Discard everything but the buffered inputs."""
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
         self.torque_errors.reset()
@@ -296,15 +297,15 @@ class ControllerPipeline(TakesReadings):
         self._last_stamp_ns = None
 
     def _is_due(self, stamp_ns: int) -> bool:
-        """Return whether a command is due, by the rate; not for a stamp before that of the last one."""
+        """Return whether a command is due by the rate; never for a stamp before that of the last command."""
         period = DUE * NANOSECONDS / self.config.rate
         return self._last_stamp_ns is None or stamp_ns - self._last_stamp_ns >= period
 
     def _due(self) -> Iterator[AlignedSample]:
-        """Yield the samples to answer now; those for which inertias are awaited stay for later."""
+        """Yield the samples to answer now; samples for which inertias are awaited remain queued."""
         self._waiting.extend(self.inputs.ready())
         wait = self.config.inertias.max_age, STOPPED * self.inputs.aligner.timeout
-        while self._waiting and not self._inertias.to_come(self._waiting[0].stamp_ns, *wait):
+        while self._waiting and not self._inertias.is_awaited(self._waiting[0].stamp_ns, *wait):
             sample = self._waiting.popleft()
             if sample.continuity is Continuity.RESTARTED and self.last is not None:
                 self._start_over()

@@ -13,11 +13,11 @@ from inertial_estimation.signals import Array, BaseReference, JointReading
 
 # Largest rates of the references of base height [m/s], base angles and joints [rad/s].
 HEIGHT_RATE, ANGLE_RATE, JOINT_RATE = 0.3, 1.0, 2.5
-SMOOTH_S = 0.25  # in which a reference reaches its largest rate, and the plane of a crawl that of a landing
-GAP_S = 0.1  # without a new target its rate no longer counts; without a joint state control begins anew
+SMOOTH_S = 0.25  # time in which a reference reaches its largest rate, and a ground plane its new fit
+GAP_S = 0.1  # time after which the rate of an old target counts as zero, and control restarts without a state
 HEIGHT_RANGE = 0.3, 1.3  # of a requested height, as shares of that in the home posture
-# Of a limit: within it a request is taken, and a state again that was beyond it. Of the height in the home
-# posture: from it on a robot, on a slope perhaps, counts as being in that posture.
+# Share of a limit within which a request is accepted, and a state again after it exceeded the limit; share of
+# the height in the home posture from which on a robot, perhaps on a slope, counts as being in that posture.
 RETURN_SHARE = 0.9
 
 
@@ -39,8 +39,8 @@ class WalkCommand:
 class SmoothReference:
     """Follows a target with bounded rate and acceleration.
 
-    A target that moves slower than the bounds is followed exactly, without lag; one that jumps is
-    approached along a profile that speeds up, cruises and stops on it.
+    A target that moves within the bounds is followed exactly, without lag; after a jump of the target, the
+    reference accelerates, cruises and brakes so that it stops on the target.
 
     Attributes:
         position: Reference now, shape (n,).
@@ -49,31 +49,31 @@ class SmoothReference:
     """
 
     def __init__(self, start: Array, max_rate: float, max_acceleration: float) -> None:
-        """Stand still at a value."""
+        """Begin at rest at a value, shape (n,)."""
         self._max_rate, self._max_acceleration = max_rate, max_acceleration
         self.position = np.array(start, dtype=float)
         self.rate, self.acceleration = np.zeros((2, len(self.position)))
         self._target = self.position.copy()
         self._target_rate, self._target_acceleration = np.zeros((2, len(self.position)))
-        self._there, self._age = True, np.zeros(len(self.position))  # since each target was set [s]
+        self._arrived, self._age = True, np.zeros(len(self.position))  # time since each target was set [s]
 
     def set_target(
         self, target: Array, rate: Array | float = 0.0, which: Indices | slice = slice(None)
     ) -> None:
-        """Set where some or all numbers are to go.
+        """Set the target of some or all coordinates.
 
         Args:
             target: Shape (k,).
             rate: Rate at which the target itself moves, shape (k,). A target that is not renewed within
                 `GAP_S` stands still.
-            which: Places of the numbers.
+            which: Indices of the coordinates.
         """
         age, limit = self._age[which], self._max_acceleration
         change = np.clip((rate - self._target_rate[which]) / np.maximum(age, 1e-9), -limit, limit)
         renewed = (age > 0.0) & (age <= GAP_S)
         self._target_acceleration[which] = np.where(renewed, change, self._target_acceleration[which])
         self._target[which], self._target_rate[which], self._age[which] = target, rate, 0.0
-        self._there = False
+        self._arrived = False
 
     def step(self, h: float) -> None:
         """Advance by a time step [s]."""
@@ -83,12 +83,12 @@ class SmoothReference:
         old = self._age > GAP_S
         if self._target_rate[old].any() or self._target_acceleration[old].any():
             self._target_rate[old] = self._target_acceleration[old] = 0.0
-            self._there = False
-        if not self._there:
+            self._arrived = False
+        if not self._arrived:
             self._approach(h)
 
     def _approach(self, h: float) -> None:
-        """Steer the rate: v = a h (sqrt(1/4 + 2 |e| / (a h^2)) - 1/2) brakes on the target."""
+        """Advance by h; v = a h (sqrt(1/4 + 2 |e| / (a h^2)) - 1/2) is the rate that can brake in time."""
         a = self._max_acceleration
         error = self._target - self.position - h * self._target_rate
         distance = np.abs(error)
@@ -102,15 +102,15 @@ class SmoothReference:
         self.acceleration = np.where(arrived, self._target_acceleration, (rate - self.rate) / h)
         self.position = np.where(arrived, self._target, position)
         self.rate = np.where(arrived, self._target_rate, rate)
-        self._there = bool(arrived.all())
+        self._arrived = bool(arrived.all())
 
 
 class References:
     """Smooth references: height, roll and pitch of the base, positions of the joints.
 
-    They start where the robot is, so that nothing jumps when the controller takes over; the joints go to
-    the home posture and the base upright from there, unless asked otherwise. A bad request is refused as a
-    whole.
+    They start from the measured state, so that nothing jumps when the controller takes over; without a
+    request, the joints then move to the home posture and the base becomes upright. A bad request is refused
+    as a whole.
 
     Attributes:
         joints: Positions of the joints.
@@ -135,7 +135,7 @@ class References:
         self.reset()
 
     def reset(self) -> None:
-        """Discard all requests, and what was refused."""
+        """Discard all requests and the count of refusals."""
         self.refused = 0
         self.last_refusal = ""
         self._asked_base: BaseReference | None = None
@@ -144,10 +144,10 @@ class References:
         self._start(self._home, self.home_height, 0.0, 0.0)
 
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
-        """Let the references start from where the robot is; what was asked stays asked.
+        """Start the references from the measured state; earlier requests remain in force.
 
-        Unless a height is asked for, it stays that of the first start; where that was not the home posture
-        (a robot found crouched or stretched), it is the height of the home posture.
+        Without a requested height, the target is the height at the first start, or that of the home posture
+        if the robot was not near that posture then (crouched or stretched).
 
         Args:
             q: Joint positions [rad], shape (n_joints,).
@@ -175,7 +175,7 @@ class References:
         self.last_refusal = reason
 
     def request_joints(self, reading: JointReading) -> None:
-        """Take targets of joints by name; positions are kept within the joints' limits."""
+        """Take targets of joints by name; positions are clipped to the joints' limits."""
         problem = self._joint_problem(reading)
         if problem:
             self.refuse(f"joint reference of {listing(reading.names, limit=3)}: {problem}")
@@ -187,7 +187,7 @@ class References:
         self.joints.set_target(position, 0.0 if rate is None else np.clip(rate, -limit, limit), indices)
 
     def request_base(self, reference: BaseReference) -> None:
-        """Take where the base should be; refused where it cannot get there."""
+        """Take a target pose of the base; refused if it is out of reach."""
         problem = self._base_problem(reference)
         if problem:
             self.refuse(f"base reference: {problem}")

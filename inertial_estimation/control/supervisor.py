@@ -1,4 +1,4 @@
-"""Decides each tick whether the controller's torques are sent, the last ones kept, or the joints damped."""
+"""Decides in each tick whether new torques are sent, the last ones are kept, or the joints are damped."""
 
 import math
 from collections import Counter
@@ -20,16 +20,16 @@ from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
-# Largest plausible speed of a base [m/s], its rate, and the least limit of a joint [rad/s]: URDFs limit some
-# joints of hands and heads to 1 rad/s and less.
+# Largest plausible speed of a base [m/s] and angular rate of a base [rad/s], and smallest limit that is used
+# for a joint [rad/s]: URDFs limit some joints of hands and heads to 1 rad/s and less.
 PLAUSIBLE_SPEED = 10.0
 FALLBACK_DAMPING = 5.0  # d of tau = -d v, while the state cannot be used; less for light joints [Nms/rad]
-HOLD_S = 0.02  # for which a force and the torques of the last solution still hold, and a late command counts
-STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
+HOLD_S = 0.02  # age up to which a contact force and the torques of the last solution remain valid
+STABLE_SHARE = 0.5  # share of the damping that would stop a single joint within one period
 
 
 class FaultCause(Enum):
-    """Why a joint state is not answered by the solution of the tasks; health counts them by value."""
+    """Why a joint state is not answered by a solution of the tasks; `health` counts each by its value."""
 
     IMPOSSIBLE = "impossible reading"
     JOINT_SPEED = "joint speed implausible"
@@ -42,36 +42,36 @@ class FaultCause(Enum):
 
 
 class StateFault(NamedTuple):
-    """Why a state is not used."""
+    """Reason why a state is not used."""
 
     cause: FaultCause
-    text: str  # the input and the numbers, for people
+    text: str  # names the input and the numbers, for messages
 
 
 @dataclass(slots=True)
 class ControllerStepCounts:
-    """What became of the joint states since the start."""
+    """Outcomes of the joint states since the start."""
 
     steps: int = 0  # joint states answered
     damped: int = 0  # of them, those answered by damping alone
     held: int = 0  # of them, those answered by the torques of the last solution
-    gaps: int = 0  # times that control began anew after a gap of the inputs
-    unmatched: int = 0  # joint states whose base orientation or base state never came
+    gaps: int = 0  # restarts of control after a gap of the inputs
+    unmatched: int = 0  # joint states for which no base state arrived
     faults: Counter[FaultCause] = field(default_factory=Counter)  # joint states not answered by control
-    last_fault: str = ""  # for people
-    last_fault_ns: int | None = None  # its stamp [ns]
+    last_fault: str = ""  # text of the last fault
+    last_fault_ns: int | None = None  # stamp of the last fault [ns]
 
 
 class ControlSupervisor:
     """Steps a controller on plausible states, and bounds what is sent.
 
-    A state that is not plausible, a computation that fails or torques that are not finite are never an
-    exception: the joints are damped, or for a moment the last torques are kept, and the cause is counted.
-    When control returns, its references begin where the robot is.
+    An implausible state, a failed computation or torques that are not finite never raise: the joints are
+    damped, or the last torques are kept for at most `HOLD_S`, and the cause is counted. When control returns,
+    its references start from the measured state.
 
     Attributes:
         controller: The controller.
-        counts: What became of the joint states.
+        counts: Outcomes of the joint states.
     """
 
     def __init__(self, config: ControllerConfig, controller: WholeBodyController) -> None:
@@ -87,15 +87,15 @@ class ControlSupervisor:
         scaled = np.maximum(VELOCITY_FACTOR * speed, PLAUSIBLE_SPEED)
         self._speed: Array = np.where(np.isfinite(speed), scaled, FREE_VELOCITY)  # largest plausible [rad/s]
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
-        # Of its speed, a joint that a torque moves alone, with the inertia I = 1 / (M^-1)_jj, loses the share
-        # d h / I in a period h.
+        # A joint that is moved alone has the inertia I = 1 / (M^-1)_jj; a damping d takes the share d h / I
+        # of its speed in a period h.
         inverse_mass = linear_algebra.inv(dynamics.at_rest(stance_positions(config.stance, robot)).M)
         mobility = np.diag(inverse_mass)[robot.n_base :]
         self._damping = np.minimum(FALLBACK_DAMPING, STABLE_SHARE * config.rate / mobility)
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything but the inertias in force."""
+        """Reset everything but the inertias in force."""
         self.controller.reset()
         self.counts = ControllerStepCounts()
         self._fault: FaultCause | None = None
@@ -110,13 +110,13 @@ class ControlSupervisor:
             h: Time since the last step [s]; 0 at the first.
             base: Motion of a floating base; None for a fixed one.
             joints: Joint state in the model's order.
-            forces: Measured normal force of each contact [N]; None where there is none.
+            forces: Measured normal force of each contact [N]; None where none is known.
 
         Returns:
             Torques that are finite and within their limits.
         """
         self.counts.steps += 1
-        if h > GAP_S:  # meanwhile the drives did what they do without commands
+        if h > GAP_S:  # what the drives did without commands is not known
             self.counts.gaps += 1
             self.controller.interrupted = True
             h = 0.0
@@ -127,7 +127,7 @@ class ControlSupervisor:
         return result
 
     def refuse(self, stamp_ns: int, text: str, v: Array) -> ControlResult:
-        """Return torques that damp the joints, as a reading was impossible.
+        """Return torques that damp the joints, because a reading was impossible.
 
         Args:
             stamp_ns: Time of the reading [ns].
@@ -156,7 +156,7 @@ class ControlSupervisor:
         return result
 
     def _joint_fault(self, joints: JointSample) -> StateFault | None:
-        """Return why the speeds of the joints are not plausible."""
+        """Return a fault if the speed of a joint is not plausible, else None."""
         limit = self._speed * self._narrowed(FaultCause.JOINT_SPEED)
         i = int(np.argmax(np.abs(joints.v) - limit))
         if not abs(joints.v[i]) > limit[i]:
@@ -166,7 +166,7 @@ class ControlSupervisor:
         return StateFault(FaultCause.JOINT_SPEED, f"joint_states: '{name}' {text}")
 
     def _base_fault(self, base: BaseMotion) -> StateFault | None:
-        """Return why the controller cannot work with a base."""
+        """Return a fault if the base moves implausibly fast or has fallen, else None."""
         x, y, _z, _w = base.quaternion_xyzw.tolist()
         tilt = math.degrees(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
         speed, rate = math.hypot(*base.v_WB_B.tolist()), math.hypot(*base.w_WB_B.tolist())
@@ -184,11 +184,11 @@ class ControlSupervisor:
         return None
 
     def _narrowed(self, cause: FaultCause) -> float:
-        """Return the share of a limit in force: less after a fault, so that the result does not alternate."""
+        """Return the share of a limit in force: below 1 after a fault of its cause, as a hysteresis."""
         return RETURN_SHARE if self._fault is cause else 1.0
 
     def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
-        """Keep the torques of the last solution if the state is good and they are new, else damp."""
+        """Keep the last torques if only the computation failed and they are recent, else damp the joints."""
         counts, (cause, text), last = self.counts, fault, self._solution
         counts.faults[cause] += 1
         counts.last_fault, counts.last_fault_ns = text, joints.stamp_ns
@@ -197,7 +197,7 @@ class ControlSupervisor:
         if failed and last is not None and joints.stamp_ns - last[0] <= HOLD_S * NANOSECONDS:
             state, tau = ControlState.HOLDING, last[1]
             counts.held += 1
-        else:  # a speed that is not plausible (nor is NaN) is not braked
+        else:  # a joint whose speed is implausible or NaN is not damped
             v = np.where(np.abs(joints.v) <= self._speed, joints.v, 0.0)
             state, tau = ControlState.DAMPING, np.clip(-self._damping * v, -self._tau_max, self._tau_max)
             counts.damped += 1

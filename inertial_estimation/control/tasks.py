@@ -1,4 +1,4 @@
-"""Tasks of the whole-body controller: what is wanted of the acceleration, each as rows of least squares.
+"""Tasks of the whole-body controller: wanted accelerations, each as weighted rows of least squares.
 
 A task asks a motion, with velocity J v and acceleration J a + J'v, for
 
@@ -18,8 +18,8 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState, FrameM
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
 
-FOOT_STIFFNESS = 300.0  # of a foot in the air, which has to land in time; at rest its damping alone [1/s^2]
-# Weights relative to that of the posture: what carries and moves the robot comes first.
+FOOT_STIFFNESS = 300.0  # of a foot in the air, which has to land in time; at rest it is only damped [1/s^2]
+# Weights relative to that of the posture: contacts, feet and base have priority.
 BASE_WEIGHT, FOOT_WEIGHT, REST_WEIGHT = 20.0, 100.0, 1000.0
 
 
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What a coordinate is to do, and its error."""
+    """Reference of some coordinates, and their error."""
 
     error: Array | float
     rate: Array | float = 0.0  # v_ref
@@ -40,7 +40,7 @@ class Reference(NamedTuple):
 
 
 class FootReference(NamedTuple):
-    """Where a foot should be, world axes, positions relative to the base origin."""
+    """Wanted pose and motion of a foot, world axes, position relative to the base origin."""
 
     R_WF: Array  # orientation, shape (3, 3)
     p_BF_W: Array  # position [m], shape (3,)
@@ -77,7 +77,7 @@ def orientation_task(
         angles: Wanted roll, pitch and yaw [rad].
         rate: Rates of roll and pitch [rad/s], shape (2,).
         acceleration: Their derivatives [rad/s^2], shape (2,).
-        stiffness: Of the task [1/s^2].
+        stiffness: Stiffness k of the task [1/s^2].
     """
     R, yaw = rotation_from_roll_pitch_yaw(*angles), angles[2]
     axes = np.array([R[:, 0], (-math.sin(yaw), math.cos(yaw), 0.0)])  # of roll and pitch
@@ -88,8 +88,8 @@ def orientation_task(
 def rest_task(motion: MotionRows) -> Task:
     """Return the task that brings a contact to rest: J a + J'v = -d J v.
 
-    With a large weight, not an equality, the program keeps a solution in every state: a robot that falls gets
-    the torques nearest to what was wanted.
+    As the task has a large weight and is no equality, the program has a solution in every state: a falling
+    robot gets the torques whose accelerations come nearest to the wanted ones.
     """
     wanted = -2.0 * math.sqrt(FOOT_STIFFNESS) * motion.velocity - motion.drift
     return Task(motion.jacobian, wanted, REST_WEIGHT)
@@ -100,8 +100,8 @@ def foot_task(foot: FrameMotion, wanted: FootReference, *, turn: bool) -> Task:
 
     Args:
         foot: The foot now.
-        wanted: Where it should be.
-        turn: Whether its orientation is controlled too; a point foot's is not.
+        wanted: Wanted pose and motion of the foot.
+        turn: Whether the orientation of the foot is controlled, too; that of a point foot is not.
     """
     error = wanted.p_BF_W - foot.p_BF_W
     if not turn:

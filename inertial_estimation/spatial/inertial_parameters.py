@@ -18,11 +18,11 @@ from inertial_estimation.spatial import linear_algebra
 
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 SMALLEST_RADIUS = 1e-3  # share of the gyration radius; its square bounds second moments of repaired inertias
-# pi @ it holds the entries of J, shape (10, 16)
+# Linear map to the pseudo-inertia: pi @ TO_PSEUDO_INERTIA holds the entries of J, shape (10, 16)
 TO_PSEUDO_INERTIA = np.array(
     [pin.PseudoInertia.FromDynamicParameters(pi).toMatrix().ravel() for pi in np.eye(10)]
 )
-# B with pi_a = sum B_aij J_ij, symmetric in its last two, shape (10, 4, 4); of halves and ones
+# B with pi_a = sum B_aij J_ij, symmetric in i and j, shape (10, 4, 4); its entries are halves and integers
 PSEUDO_INERTIA_BASIS = np.round(linear_algebra.pinv(TO_PSEUDO_INERTIA).T, 12).reshape(10, 4, 4)
 
 
@@ -140,7 +140,7 @@ class InertialParameters:
         return InertialParameters(self.mass, T_AF.act(self.com_F), R @ self.inertia_Fcm @ R.T)
 
     def of_link(self, link: str) -> LinkInertia:
-        """Return it as the inertia of the body of a link, whose frame F is."""
+        """Return the value as the inertia of a link's body; F is the frame of that link."""
         return LinkInertia(link, self.mass, self.com_F, self.inertia_Fcm)
 
     def violations(self) -> list[str]:
@@ -164,10 +164,10 @@ class InertialParameters:
 
     @property
     def inconsistency(self) -> float:
-        """How far the inertia is from that of a body, as a share of it; 0 where it is one.
+        """Degree of inconsistency of the inertia: 0 if a distribution of positive mass can have it.
 
-        It is the most negative second moment about the centre of mass over the sum of the magnitudes of all
-        three; a plate whose normal moment is twice as large as it may be has 0.25.
+        It is the magnitude of the most negative second moment about the centre of mass over the sum of the
+        magnitudes of all three; a plate whose normal moment is twice the largest possible one has 0.25.
         """
         principal = linear_algebra.eigvalsh(second_moments(self.inertia_Fcm))
         total = float(np.abs(principal).sum())
@@ -180,7 +180,7 @@ class InertialParameters:
         second moments below (10^-3 of the gyration radius)^2 are raised to it.
 
         Args:
-            name: Of the body, for the message.
+            name: Name of the body, for the message.
 
         Raises:
             InconsistentInertiaError: If the mass is not positive, in which case no consistent value is near.

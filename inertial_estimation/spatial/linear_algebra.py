@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def _numpys(name: str, what: str) -> Callable[..., Any]:
-    """Return a function of `numpy.linalg` whose failure is a `NumericalError`."""
+def _numpy_function(name: str, what: str) -> Callable[..., Any]:
+    """Return a function of `numpy.linalg` that raises `NumericalError` where it fails."""
 
     def call(A: Array, *others: Array) -> Any:
         try:
@@ -30,11 +30,11 @@ def _numpys(name: str, what: str) -> Callable[..., Any]:
     return call
 
 
-eigh: Callable[[Array], tuple[Array, Array]] = _numpys("eigh", "the eigenvalues")
-eigvalsh: Callable[[Array], Array] = _numpys("eigvalsh", "the eigenvalues")
-cholesky: Callable[[Array], Array] = _numpys("cholesky", "the Cholesky factor")
-inv: Callable[[Array], Array] = _numpys("inv", "the inverse")
-solve: Callable[[Array, Array], Array] = _numpys("solve", "the solution of linear equations")
+eigh: Callable[[Array], tuple[Array, Array]] = _numpy_function("eigh", "the eigenvalues")
+eigvalsh: Callable[[Array], Array] = _numpy_function("eigvalsh", "the eigenvalues")
+cholesky: Callable[[Array], Array] = _numpy_function("cholesky", "the Cholesky factor")
+inv: Callable[[Array], Array] = _numpy_function("inv", "the inverse")
+solve: Callable[[Array, Array], Array] = _numpy_function("solve", "the solution of linear equations")
 
 
 def rms(values: Array) -> float:
@@ -104,7 +104,7 @@ def pinv(A: Array, rcond: float = 1e-15) -> Array:
 
     Args:
         A: Shape (m, n).
-        rcond: Singular values of this share of the largest, or less, count as zero.
+        rcond: Singular values of at most this share of the largest one count as zero.
 
     Raises:
         NumericalError: If the decomposition of A fails.
@@ -130,7 +130,7 @@ def null_space(A: Array) -> Array:
 
 
 def _range(A: Array, rcond: float) -> tuple[Array, Array, Array]:
-    """Return the part of the decomposition whose singular values are above a share of the largest."""
+    """Return the singular triples of A whose singular values exceed a share `rcond` of the largest."""
     U, s, Vt = svd(A, full_matrices=False)
     kept = s > rcond * s.max(initial=0.0)
     return U[:, kept], s[kept], Vt[kept]

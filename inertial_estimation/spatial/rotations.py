@@ -1,7 +1,7 @@
 """Rotations and three-vectors.
 
-Functions of arrays are Pinocchio's. Those of tuples of floats (`Vector`, `Matrix`) are for a few operations
-in every step, where they take a tenth of the time, and may be compiled.
+Functions of arrays call Pinocchio. Functions of tuples of floats (`Vector`, `Matrix`) serve the operations
+of every step, where they take a tenth of the time of those, and may be compiled.
 """
 
 import math
@@ -226,7 +226,7 @@ def with_vertical(first: Vector, third: Vector, up: Vector) -> Matrix:
         Rotation, its rows orthonormal to round-off even if those of R were slightly off.
     """
     scale = 1.0 + dot(third, up)
-    if scale > OPPOSITE_TOLERANCE:  # first is orthogonal to third: the rotation third -> up moves it so
+    if scale > OPPOSITE_TOLERANCE:  # the rotation third -> up, applied to first, which is normal to third
         first = combine(first, -dot(first, up) / scale, add(third, up))
     first = normalised(combine(first, -dot(first, up), up))
     return first, cross(up, first), up

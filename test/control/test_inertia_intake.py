@@ -88,7 +88,7 @@ def test_after_the_clock_was_set_back_inertias_are_taken_and_awaited_again(intak
     intake.push(4 * NANOSECONDS, inertia("torso"))
     push_all(intake, back_ns)
     assert intake.pop() is not None
-    awaited = [intake.to_come(back_ns + round(age * NANOSECONDS), 0.015, 0.1) for age in ages]
+    awaited = [intake.is_awaited(back_ns + round(age * NANOSECONDS), 0.015, 0.1) for age in ages]
     assert awaited == [False, True, True, False]
     intake.push(4 * NANOSECONDS, inertia("forearm"))
     assert intake.pop() is None, "the first of its links is of the clock before"

@@ -26,7 +26,7 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
 
-HORIZON_STEPS = 3  # planned ahead; further ones have no effect: e^{-omega T} of them is below 1 %
+HORIZON_STEPS = 3  # steps planned ahead; the effect of later ones, e^{-omega T}, is below 1 %
 START_S = 1.0  # duration of the transfer before the first step, and of that after the last one
 
 
@@ -39,10 +39,10 @@ class BipedGait(Gait):
     """Steps with two soles, the left one first; on any other contacts it stands and refuses to walk.
 
     Attributes:
-        home: Places of the feet at the start, in axes of the heading [m], shape (n, 2).
-        turns: Quarter turns from the base's x axis to that of each contact frame [rad].
+        home: Positions of the feet at the start, in axes of the heading [m], shape (n, 2).
+        turns: Yaw from the base to each contact frame, rounded to quarter turns [rad].
         length: Distance of a step forward [m].
-        width: Of the first foot to the left of the second one, in axes of the heading [m].
+        width: Distance of the first foot to the left of the second one, across the heading [m].
     """
 
     def reset(self) -> None:
@@ -84,8 +84,8 @@ class BipedGait(Gait):
     def heading(self, state: DynamicsState) -> float:
         """Return the heading of all feet on the ground [rad].
 
-        Soles have a heading of their own: their mean. Points have none; together they are turned as a whole
-        against their home places, by the angle that fits best in least squares.
+        Soles have headings of their own, whose mean is returned. Points have none: the heading is the angle
+        by which they are turned as a whole from their home positions, fitted in least squares.
         """
         if self.contacts[0].is_sole:
             count = len(state.frames)
@@ -94,7 +94,7 @@ class BipedGait(Gait):
         return turn_between(self.home - self.home.mean(axis=0), now - now.mean(axis=0))
 
     def heading_of(self, state: DynamicsState, foot: int) -> float:
-        """Return the heading of one sole [rad]: of the base's x axis when the robot began to stand."""
+        """Return the heading of one sole [rad]: its yaw less the quarter turns `turns` of its frame."""
         return yaw_of(state.frames[foot].R_WF) - self.turns[foot]
 
     def landing(self, swing: int, left: int) -> Array:
@@ -147,12 +147,12 @@ class _Phase(Phase, ABC):
 
 
 class _Standing(_Phase):
-    """All feet stand, no step is to come."""
+    """All feet stand, no step is requested."""
 
     kind = GaitPhase.STANDING
 
     def next(self, tick: Tick) -> _Phase:
-        """Begin the requested walk: with the foot behind, the left one if they are level."""
+        """Begin a requested walk with the rear foot, or with the left one if neither is behind."""
         gait = self._gait
         gait.take_command()
         if not gait.goes_on:
@@ -170,7 +170,7 @@ class _Standing(_Phase):
 
 
 class _Transfer(_Phase):
-    """Both feet stand, the weight moves from a foot to a foot; None: from or to the middle of both."""
+    """Both feet stand while the weight moves from one to the other; None stands for the middle of both."""
 
     kind = GaitPhase.TRANSFER
 
@@ -188,7 +188,7 @@ class _Transfer(_Phase):
         return _Swing(self._gait, self._to, tick.state)
 
     def target(self, tick: Tick) -> SupportTarget:
-        """Return the centre of pressure on its way, and the DCM of the steps to come."""
+        """Return the centre of pressure on its way, and the DCM of the planned steps."""
         gait, centres = self._gait, tick.centres
         s = min(1.0, self.elapsed / self._duration)
         middle = np.mean(centres, axis=0)
@@ -215,7 +215,7 @@ class _Transfer(_Phase):
         )
 
     def _capacities(self) -> tuple[float, ...]:
-        """A foot that has just landed takes its weight over; one about to leave gives it up."""
+        """Return capacities that grow for a foot that has just landed and shrink for one about to leave."""
         capacity = [1.0, 1.0]
         for stands, time_s in ((self._from, self.elapsed), (self._to, self._duration - self.elapsed)):
             if stands is not None:
@@ -272,7 +272,7 @@ class _Swing(_Phase):
         )
 
     def _landed(self, forces: Sequence[float | None]) -> bool:
-        """Whether the swing is over: by the force at the foot, without one by time."""
+        """Return whether the swing is over, by the force at the foot or, without a force, by time."""
         force, progress = forces[self._foot] if forces else None, self.elapsed / self._duration
         if force is None:
             return progress >= 1.0

@@ -1,7 +1,7 @@
 """The crawl: a statically stable walk on four or more points (Tournois et al. V-C, Focchi et al. 2016).
 
-All feet stand while the centre of mass moves over the polygon of the feet that will carry; there it rests,
-the foot that leaves gives up its load, swings, and lands. The robot could stop at any moment.
+All feet stand while the centre of mass moves over the polygon of the feet that will carry the robot. It rests
+there while one foot gives up its load, swings, and lands. The robot can stop at any moment.
 """
 
 import math
@@ -32,15 +32,15 @@ from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
 
-TOUCH_DURATION_S = 0.008  # for which the ground must be felt, longer than a peak of the noise
-# Of a swing, from which a force at the foot is new ground, or the robot tips over; of the height of a swing,
-# by which a foot is behind its way down when the ground has stopped it.
+TOUCH_DURATION_S = 0.008  # time for which the ground must be detected, longer than a peak of the noise
+# Share of a swing's duration from which on a force at the foot means that it has met the ground, also because
+# the robot tips over; share of its height by which a foot lags its path down when the ground has stopped it.
 LIFTED_SHARE = 0.2
-CATCH_SHARE = 0.5  # of the margin: a larger error of the DCM and a swing foot is put down at once
+CATCH_SHARE = 0.5  # share of the margin; at a larger error of the DCM the swing foot is put down at once
 
 
 class _Look(NamedTuple):
-    """What the phases see of a tick."""
+    """Measurements of a tick for the phases."""
 
     frame: GroundFrame  # pose of the ground frame
     tick: Tick
@@ -52,9 +52,9 @@ class CrawlGait(Gait):
 
     Attributes:
         plan: Sequence of the feet, and their footholds.
-        ground: Places of the feet.
+        ground: Positions of the feet, and the plane through them.
         body: Motion of the centre of mass.
-        loads: Share of its full load that each foot takes, shape (n,).
+        loads: Share of its full load that each foot may carry, shape (n,).
     """
 
     def reset(self) -> None:
@@ -65,7 +65,7 @@ class CrawlGait(Gait):
 
     @property
     def dwell_duration(self) -> float:
-        """Duration of the rest: a landed foot takes its load in it, and one gives it up at its end [s]."""
+        """Duration of the rest [s], at least enough to load a landed foot and to unload the next one."""
         return max(self.config.crawl.dwell, 2.0 * LOAD_S)
 
     def start(self, state: DynamicsState) -> None:
@@ -75,7 +75,7 @@ class CrawlGait(Gait):
         self.left = 0
 
     def plan_walk(self, command: WalkCommand) -> None:
-        """Lay the footholds, as far as every foot gets with its steps."""
+        """Plan the footholds, up to the distance that every foot reaches with its steps."""
         self.plan.walk(self.ground.places, command)
 
     def target(self, tick: Tick) -> SupportTarget:
@@ -106,7 +106,7 @@ class CrawlGait(Gait):
         return _Standing(self)
 
     def set_off(self) -> "_Phase":
-        """Bring the centre of mass over the coming polygon, if possible where it can be over the next too."""
+        """Move the centre of mass into the next support polygon, if possible also into the one after it."""
         plan, body, margin = self.plan, self.body, self.config.crawl.margin
         places, polygons = self.ground.places[:, :2].copy(), []
         middle = places.mean(axis=0)
@@ -128,7 +128,7 @@ class CrawlGait(Gait):
         self._state: _Phase = _Standing(self)
 
     def _share_load(self, h: float) -> None:
-        """Move all loads towards the full one in a time [s], but of a foot that leaves or is in the air."""
+        """Raise all loads towards 1 over a time [s]; lower that of a foot that leaves or is in the air."""
         self.loads += h / LOAD_S
         if self._state.unloading is not None:
             self.loads[self._state.unloading] -= 2.0 * h / LOAD_S
@@ -159,7 +159,7 @@ class CrawlGait(Gait):
 
 
 def _horizontal(frame: GroundFrame, place: Array) -> Array:
-    """Return a place of the ground relative to the base origin, horizontal [m], shape (2,)."""
+    """Return a point of the ground frame relative to the base origin, horizontal [m], shape (2,)."""
     return frame.from_ground(np.array([place[0], place[1], 0.0]))[:2]
 
 
@@ -177,11 +177,11 @@ class _Phase(Phase, ABC):
 
     @property
     def unloading(self) -> int | None:
-        """The foot that gives up its load; None: there is none."""
+        """The foot that gives up its load; None if no foot does."""
         return None
 
     def swing_reference(self, frame: GroundFrame) -> FootReference | None:
-        """Return where the foot in the air should be, by the pose of the ground frame; None: all stand."""
+        """Return the reference of the foot in the air, from the pose of the ground frame; None: all stand."""
         return None
 
 
@@ -201,7 +201,7 @@ class _Transfer(_Phase):
     kind = GaitPhase.TRANSFER
 
     def next(self, now: _Look) -> _Phase:
-        """Stand where the walk has ended, stay on all feet while the robot tips, else go on."""
+        """Stand if the walk has ended, stay on all feet while the robot tips, else continue."""
         gait = self._gait
         gait.take_command()
         if not gait.goes_on:
@@ -251,8 +251,8 @@ class _Swing(_Phase):
             gait: The crawl.
             path: Path of the foot in the ground frame.
             landing: Where it lands in the ground frame [m], shape (3,).
-            caught_for: None: a step. Else the foot is put down where it is, since the robot tips over, and
-                this is the time for which it has felt the ground [s].
+            caught_for: None for a step. Otherwise the foot is put down where it is, since the robot tips
+                over, and this is the time for which the ground has been detected [s].
         """
         super().__init__(gait)
         self.swing: int = gait.plan.foot
@@ -260,7 +260,7 @@ class _Swing(_Phase):
         self._caught, self._touched_for = caught_for is not None, caught_for or 0.0
 
     def next(self, now: _Look) -> _Phase:
-        """End the swing where the ground is felt, in the end by time; catch a robot that tips over."""
+        """End the swing when the ground is detected, at the latest by time; catch a robot that tips over."""
         gait = self._gait
         self._touched_for = self._touched_for + now.tick.h if self._touches(now) else 0.0
         late = self.elapsed >= self._path.duration + LATE_TOUCHDOWN_S
@@ -278,10 +278,10 @@ class _Swing(_Phase):
         return self._path.reference(self.elapsed, self._landing, frame.yaw, frame.p_BG_W)
 
     def _touches(self, now: _Look) -> bool:
-        """Return whether the ground is felt.
+        """Return whether the ground is detected.
 
-        A force shows it, where there is a sensor; and that the foot does not follow its way down: a light leg
-        hardly presses.
+        It shows by a force, where there is a sensor, or by a foot that no longer follows its path down: a
+        light leg hardly presses on the ground.
         """
         gait, walking = self._gait, self._gait.config.walking
         progress, forces = self.elapsed / self._path.duration, now.tick.forces

@@ -1,4 +1,4 @@
-"""What a crawl is to do: the next swing foot, its foothold, what is left, the path of the centre of mass."""
+"""Plan of a crawl: next swing foot, its foothold, the rest of the walk, path of the centre of mass."""
 
 import math
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from inertial_estimation.control.references import SMOOTH_S, WalkCommand
 from inertial_estimation.control.walking.ground import turn_between
 from inertial_estimation.signals import Array
 
-LEAST_MARGIN = 1e-3  # of a place that is inside a polygon by more than round-off [m]
+LEAST_MARGIN = 1e-3  # smallest margin of a point that is inside a polygon by more than round-off [m]
 
 
 def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: float) -> Point:
     """Return where the centre of mass should rest, as near as possible to a preferred place.
 
     The feet that stand span a polygon (a triangle for a quadruped). A robot at rest does not tip over while
-    its centre of mass is above it; a margin off every edge is left for what is not known. The place is inside
-    all polygons if there is one, else inside the first ones: those of the swings to come first. A polygon
-    too narrow for the margin has it halved until there is a place; of feet in a line it is their middle.
+    its centre of mass is above it; a margin from every edge allows for errors of the model. The place is
+    inside as many of the polygons, from the first swing on, as have a common point. If the first polygon
+    alone is too narrow for the margin, the margin is halved until it fits; feet in a line give their middle.
 
     Args:
         polygons: Feet that stand in the coming swing, and in the swings after it.
@@ -37,9 +37,9 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
 
 
 def foot_sequence(home: Array) -> list[int]:
-    """Return the order in which the feet step: those of the left from the rear to the front, then the right.
+    """Return the order in which the feet step: the left ones from rear to front, then the right ones.
 
-    Two swings of one side share a region for the centre of mass, and a rear foot goes before the front one.
+    The polygons of two swings on one side overlap, so that the centre of mass can rest in both.
 
     Args:
         home: Places of the feet, x forwards, y to the left [m], shape (n, 2 or 3).
@@ -49,22 +49,22 @@ def foot_sequence(home: Array) -> list[int]:
 
 
 class CrawlPlan:
-    """Sequence of the feet, and their footholds: their home places, moved forward along a line of the ground.
+    """Sequence of the feet, and their footholds: their home positions, moved forward along a line.
 
-    It outlives an interruption of the control.
+    The plan is kept over an interruption of the control.
 
     Attributes:
         heading: Direction of the line in the ground frame [rad].
     """
 
     def __init__(self) -> None:
-        """Begin without a line: the feet that `stand` first are at home."""
+        """Begin without a line; the first call of `stand` sets the home positions of the feet."""
         self._order: list[int] = []  # the feet, the next one first
-        self._home, self._on_line = np.zeros((2, 0, 2))  # about their middle at heading zero; on the line [m]
+        self._home, self._on_line = np.zeros((2, 0, 2))  # home about its centre at heading 0; on the line [m]
         self._forward, self.heading, self._length, self._aim = np.zeros(2), 0.0, 0.0, 0.0
 
     def stand(self, places: Array) -> None:
-        """Lay the line through the feet as they are.
+        """Place the line so that the home positions on it fit the feet as they are.
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
@@ -78,7 +78,7 @@ class CrawlPlan:
         self._on_line = centre + self._home @ np.array([[c, s], [-s, c]])
 
     def walk(self, places: Array, command: WalkCommand) -> None:
-        """Plan a walk, as far as every foot gets with its steps.
+        """Plan a walk, up to the distance that every foot reaches with its steps.
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
@@ -102,7 +102,7 @@ class CrawlPlan:
         return self._order[swings % len(self._order)]
 
     def landing(self, places: Array, foot: int) -> Array:
-        """Return where a foot lands in its coming swing, on the ground frame [m], shape (2,).
+        """Return where a foot lands in its next swing, in the ground frame [m], shape (2,).
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
@@ -122,7 +122,7 @@ class CrawlPlan:
         return float((places[foot, :2] - self._on_line[foot]) @ self._forward)
 
 
-LEAP_M = 0.002  # unpredicted change of the centre of mass between two ticks: its inertias have changed
+LEAP_M = 0.002  # an unpredicted motion of the centre of mass in a tick this large means new inertias [m]
 
 
 class BodyMotion:
@@ -164,7 +164,7 @@ class BodyMotion:
         self._time += h
 
     def move_to(self, goal: Sequence[float] | Array, acceleration: float) -> None:
-        """Lay a path from the reference of now.
+        """Plan a path from the present reference.
 
         Args:
             goal: Where the centre of mass is to rest [m], shape (2,).
@@ -173,7 +173,7 @@ class BodyMotion:
         self._lay(*self.reference(), goal, acceleration)
 
     def follow(self, place: Array, velocity: Array, h: float, acceleration: float) -> bool:
-        """Take the measured centre of mass; a first one, or one that has leapt, is followed from there.
+        """Take the measured centre of mass; at the first call and after a jump, the path restarts from it.
 
         Args:
             place: Its place [m], shape (2,).
@@ -182,7 +182,7 @@ class BodyMotion:
             acceleration: Largest acceleration on the way [m/s^2].
 
         Returns:
-            Whether the path begins anew.
+            Whether the path has been restarted.
         """
         before, self._place = self._place, place
         if before is not None and float(np.abs(place - before - h * velocity).max()) < LEAP_M:

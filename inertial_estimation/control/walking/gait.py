@@ -1,4 +1,4 @@
-"""What a gait is: which feet stand, which one swings and how, where the centre of mass goes."""
+"""Gaits: which feet stand, which one swings and how, where the centre of mass goes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from inertial_estimation.spatial.rotations import exp_so3
 
 STEP_SHARE = 0.5  # longest step, of the height of the base in the home posture
 EARLY_TOUCHDOWN = 0.6  # share of a swing after which the ground under the foot ends it
-LOAD_S = 0.12  # in which a landed foot is loaded, and one about to leave unloaded
-LEAST_LOAD = 1e-3  # share of its load that a foot on the ground keeps: it may push, but hardly does
-LATE_TOUCHDOWN_S = 0.15  # for which a foot that finds no ground goes on down after the planned touchdown
+LOAD_S = 0.12  # time in which a landed foot is loaded, and one about to leave is unloaded
+LEAST_LOAD = 1e-3  # smallest share of its full load that a foot on the ground may carry
+LATE_TOUCHDOWN_S = 0.15  # time after the planned touchdown for which a foot without contact moves on down
 
 
 class GaitPhase(Enum):
-    """What a gait is doing."""
+    """Phase of a gait."""
 
-    STANDING = "standing"  # all feet stand, no step is to come
+    STANDING = "standing"  # all feet stand, no step is requested
     TRANSFER = "transfer"  # all feet stand while the weight moves over those that will carry it
     DWELL = "dwell"  # all feet stand and the body rests before a foot leaves; a crawl only
     SWING = "swing"  # one foot is in the air
@@ -42,31 +42,31 @@ class Tick(NamedTuple):
     omega: float  # frequency of the pendulum [1/s]
     dcm: Array  # divergent component of motion [m], shape (2,)
     h: float  # time since the last tick [s]
-    forces: Sequence[float | None]  # normal force of each contact [N]; None where there is none
+    forces: Sequence[float | None]  # normal force of each contact [N]; None where none is known
 
 
 class SupportTarget(NamedTuple):
     """Support, centre of pressure and swing foot; positions relative to the base origin, world axes."""
 
     phase: GaitPhase
-    activity: str  # the phase with its foot, for people: "standing", "transfer to left_foot" ...
+    activity: str  # phase and foot in words: "standing", "transfer to left_foot" ...
     capacity: tuple[float, ...]  # how much of its full force each contact may take, 0 (in the air) to 1
     zmp: Array  # centre of pressure of the reference [m], shape (2,)
     dcm: Array  # divergent component of motion of the reference [m], shape (2,)
     support_height: float  # height of the ground under the base [m]: of the soles that carry
     yaw: float  # heading of the feet [rad]
-    swing: tuple[int, FootReference] | None = None  # foot in the air, where it should be; None: all stand
-    support_motion: tuple[float, float] = (0.0, 0.0)  # rate and acceleration of its height [m/s], [m/s^2]
-    R_WG: Array | None = None  # axes in which the force of a point is bounded, z normal; None: the world's
-    fresh: bool = False  # whether the reference begins where the robot is, so that no error of before counts
+    swing: tuple[int, FootReference] | None = None  # foot in the air, and its reference; None: all stand
+    support_motion: tuple[float, float] = (0.0, 0.0)  # rate [m/s], acceleration [m/s^2] of `support_height`
+    R_WG: Array | None = None  # axes of a point's friction pyramid, z normal to the ground; None: the world's
+    fresh: bool = False  # whether the reference restarts from the measured state: the integral is reset
 
 
 class Phase:
     """One phase of a gait.
 
     Attributes:
-        kind: What it is.
-        elapsed: Time since it began [s].
+        kind: Kind of the phase.
+        elapsed: Time since the phase began [s].
     """
 
     kind: ClassVar[GaitPhase]
@@ -76,17 +76,17 @@ class Phase:
 class Gait(ABC):
     """Determines the support feet, the swing foot and the motion of the centre of mass.
 
-    Everything is relative to the feet as measured: where the base is in the world plays no part. Each phase
-    holds the data that exist only while it lasts, and returns the phase that comes next.
+    Everything is relative to the measured feet: the position of the base in the world is not used. Each phase
+    holds the data that exist only while it lasts, and returns the next phase.
 
     Attributes:
         contacts: The contacts.
         config: The parameters in force; durations and heights take effect with the next phase.
         longest: Longest step that is accepted [m].
-        touchdown_force: Normal force on a swing foot, from which it stands [N].
+        touchdown_force: Normal force on a swing foot from which on it has landed [N].
         held: Whether the robot is requested to stand on all feet once the swing under way has ended, even
-            during an unfinished walk; afterwards it goes on with what is left.
-        left: Steps still to be made, the one under way included.
+            during an unfinished walk; when the request ends, it continues with the rest.
+        left: Number of steps left, the one under way included.
         steps_made: Swings landed since the last reset.
     """
 
@@ -107,12 +107,12 @@ class Gait(ABC):
 
     @property
     def goes_on(self) -> bool:
-        """Whether another step is to be made now."""
+        """Whether another step follows."""
         return self.left > 0 and not self.held
 
     def reset(self) -> None:
         """Stand; discard the requested and completed steps and the initial positions of the feet."""
-        self._asked: WalkCommand | None = None  # requested, and not begun
+        self._requested: WalkCommand | None = None  # command that has not begun
         self.held, self.left, self.steps_made = False, 0, 0
 
     @abstractmethod
@@ -120,7 +120,7 @@ class Gait(ABC):
         """Stand on the feet as they are."""
 
     def command(self, command: WalkCommand) -> None:
-        """Walk from now on; while walking, the command replaces what is left.
+        """Walk from now on; a command during a walk replaces the rest of it.
 
         Raises:
             ConfigurationError: If the robot cannot walk, or the steps are too long.
@@ -130,14 +130,14 @@ class Gait(ABC):
                 f"steps of {command.length:g} m, expected at most {self.longest:.2g} m, {STEP_SHARE:g} of "
                 "the height of the base"
             )
-        self._asked = command
+        self._requested = command
 
     def take_command(self, under_way: int = 0) -> None:
-        """Plan the walk requested since the last call, if any, besides the steps under way."""
-        if self._asked is not None:
-            self.left = self._asked.steps + under_way
-            self.plan_walk(self._asked)
-            self._asked = None
+        """Plan the walk requested since the last call, if any, in addition to the steps under way."""
+        if self._requested is not None:
+            self.left = self._requested.steps + under_way
+            self.plan_walk(self._requested)
+            self._requested = None
 
     @abstractmethod
     def plan_walk(self, command: WalkCommand) -> None:
@@ -158,13 +158,13 @@ class SwingPath(NamedTuple):
     turn: Array  # orientation at lift-off as a rotation vector; it lands flat [rad], shape (3,)
     duration: float  # time until the planned touchdown [s]
     apex: float  # height of the highest point [m]
-    touchdown_speed: float  # downward speed at touchdown, kept until the ground is there [m/s]
+    touchdown_speed: float  # downward speed at touchdown, kept until the foot meets the ground [m/s]
 
     def reference(self, t: float, landing: Array, yaw: float, origin: Array) -> FootReference:
-        """Return where the foot should be.
+        """Return the reference of the foot.
 
         Args:
-            t: Time since lift-off [s]; after the duration the foot goes on down.
+            t: Time since lift-off [s]; after the duration the foot moves on down.
             landing: Where it lands, in the frame of the path [m], shape (3,).
             yaw: Heading of this frame [rad].
             origin: Its origin relative to the base origin, world axes [m], shape (3,).

@@ -1,4 +1,4 @@
-"""Where the feet stand: a frame of the ground carried by the feet, and the plane through them.
+"""The ground below the robot: a frame defined by the standing feet, and the plane through them.
 
 The position of the base in the world is not measured. What is planned ahead is therefore kept in a frame G
 of the ground, z up, that the standing feet define: their places in G are known from when they landed,
@@ -61,15 +61,15 @@ class GroundPlane(NamedTuple):
 
 
 class WalkingGround:
-    """Places of the feet, and the plane through them, which changes smoothly as they land.
+    """Positions of the feet, and the plane through them, which changes smoothly as they land.
 
     Attributes:
-        places: Place of each foot in the ground frame [m], shape (n, 3).
-        plane: Plane through the feet that fits best in least squares.
+        places: Position of each foot in the ground frame [m], shape (n, 3).
+        plane: Plane fitted to the feet in least squares.
     """
 
     def __init__(self, centres: Sequence[Array], yaw: float) -> None:
-        """Take the feet where they are; the ground frame lies below the base.
+        """Take the positions of the feet; the ground frame begins at the base origin, with its heading.
 
         Args:
             centres: Feet relative to the base origin, world axes [m], shape (3,) each.
@@ -95,7 +95,7 @@ class WalkingGround:
 
         Args:
             centres: Feet relative to the base origin, world axes [m], shape (3,) each.
-            standing: Indices of those on the ground; at least two.
+            standing: Indices of the feet on the ground; at least two.
         """
         then, now = self.places[list(standing)], np.array([centres[i] for i in standing])
         then_mean, now_mean = then.mean(axis=0), now.mean(axis=0)
@@ -103,27 +103,27 @@ class WalkingGround:
         return frame._replace(p_BG_W=now_mean - frame.R_WG @ then_mean)
 
     def blended_plane(self) -> GroundPlane:
-        """Return the plane of the ground, on its way from the one before the last landing."""
+        """Return the plane of the ground, blended from that before the last landing to the present one."""
         share, before = minimum_jerk(min(1.0, self._since_landing / SMOOTH_S))[0], self._plane_before
         return GroundPlane(*(a + share * (b - a) for a, b in zip(before, self.plane, strict=True)))
 
     def relocate(self, frame: GroundFrame, centres: Sequence[Array], share: float = 1.0) -> None:
-        """Take all feet where they are found, or a share of the way there."""
+        """Move the positions of all feet to the measured ones, or a share of the way."""
         found = np.array([frame.to_ground(centre) for centre in centres])
         self.places += share * (found - self.places)
 
     def settle(self, frame: GroundFrame, centres: Sequence[Array], h: float) -> None:
-        """Move the places of standing feet towards where they are found within a time [s]."""
+        """Move the positions of the standing feet towards the measured ones over a time step [s]."""
         self.relocate(frame, centres, min(1.0, h / SMOOTH_S))
         self.plane = self._fitted()
 
     def land(self, frame: GroundFrame, centre: Array, foot: int) -> None:
-        """Take the place of a foot that has landed; the plane moves to include it.
+        """Take the position of a foot that has landed; the plane moves to include it.
 
         Args:
             frame: Pose of the ground frame.
-            centre: Its place relative to the base origin, world axes [m], shape (3,).
-            foot: Its index.
+            centre: Position of the foot relative to the base origin, world axes [m], shape (3,).
+            foot: Index of the foot.
         """
         self.places[foot] = frame.to_ground(centre)
         self._plane_before, self.plane = self.blended_plane(), self._fitted()
@@ -137,7 +137,7 @@ class WalkingGround:
 
 
 def turn_between(then: Array, now: Array) -> float:
-    """Return the angle about z that turns points onto others best in least squares [rad].
+    """Return the angle about z that rotates points onto others in least squares [rad].
 
     Args:
         then: Points relative to their mean, shape (n, 2 or 3).
