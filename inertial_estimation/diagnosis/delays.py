@@ -1,8 +1,8 @@
-"""Time offsets between the streams: one of them comes late, and all parts of the table say by how much.
+"""Time offsets between the streams, estimated from the agreement of all parts that a stream affects.
 
-A delay is a hypothesis like any other. Each stream is shifted on a grid; the log evidence of all parts that
-depend on it, and a Gaussian prior of the delay, have their maximum at the most probable one, and their
-curvature there is its standard deviation.
+A delay is a hypothesis like any other. Each stream is shifted on a grid of times. The log evidence of all
+parts that depend on it, plus a Gaussian log prior of the delay, has its maximum at the most probable delay;
+its curvature there gives the standard deviation.
 """
 
 import math
@@ -22,25 +22,25 @@ from inertial_estimation.inputs.joints import JOINTS
 from inertial_estimation.inputs.sensors import IMU
 from inertial_estimation.signals import Array
 
-MOST = 10  # steps of the longest shift that is looked for, 0.2 s
+MOST = 10  # steps of the longest shift that is tried, 0.2 s
 SHIFTS_S = STEP_S * np.arange(-MOST, MOST + 1)
-WINDOWS, FEWEST = 150, 40  # at which the shifts are compared
-USUAL_S = 0.05  # standard deviation of a delay, a priori [s]
-NOTICED_S, LATE_S = 0.015, 0.03  # that are unusual, and that corrupt estimates of moving robots [s]
-EARLY = 5.0  # price of a stream that is stamped before it is measured: rather another one comes late
-LEAVES = 0.9  # share of the disagreement of a part that a true delay may leave
+WINDOWS, FEWEST = 150, 40  # most and fewest windows at which the shifts are compared
+USUAL_S = 0.05  # standard deviation of the prior of a delay [s]
+NOTICED_S, LATE_S = 0.015, 0.03  # delays that are unusual, and that corrupt estimates of moving robots [s]
+EARLY = 5.0  # penalty of a negative delay, in log odds: that another stream comes late is more probable
+LEAVES = 0.9  # share of the disagreement of a part that may remain after a true delay is corrected
 
 
 class Delayed(NamedTuple):
-    """A stream whose time is judged: how it is said, and what mends it."""
+    """A stream whose delay is estimated, with the texts and the parameter of its finding."""
 
-    check: str
-    subject: str
-    late: str  # what is said before how late it is
-    arrays: tuple[str, ...]  # of the signals
-    parts: tuple[str, ...]  # of the table, that depend on its time
-    why: str  # it is unknown
-    parameter: str = ""
+    check: str  # name of the finding
+    subject: str  # input that the finding is about
+    late: str  # beginning of the sentence that the delay completes
+    arrays: tuple[str, ...]  # arrays of `Signals` that are shifted
+    parts: tuple[str, ...]  # compared parts that depend on its time
+    why: str  # sentence that says why the delay is unknown, if it is
+    parameter: str = ""  # parameter that corrects it; empty: none
     remedy: str = "stamp at the time of measurement; a filter in the sensor?"
 
 
@@ -48,22 +48,22 @@ DELAYED = (
     Delayed(
         *("IMU delay", IMU, "the IMU comes", ("f", "w", "wd")),
         ("rotation", "wrenches", "torques", "whole body"),
-        "the base hardly turns or shakes over standing feet, so nothing dates its readings",
+        "the base hardly turns or shakes over standing feet, so its delay is not determined",
         "inputs.imu_delay",
     ),
     Delayed(
         *("wrench delay", "contact wrenches", "the wrenches come", ("wrenches",), ("wrenches", "torques")),
-        "the load hardly moves between the contacts, or the wrenches balance too badly, to date them",
+        "the load hardly moves between the contacts, or the wrenches balance too badly: delay not determined",
         "inputs.wrench_delay",
     ),
     Delayed(
         *("effort delay", JOINTS, "the efforts come", ("tau", "dtau"), ("torques", "whole body")),
-        "the torques change too slowly, or agree too little with the prediction, to date them",
+        "the torques change too slowly, or agree too little with the prediction, to determine their delay",
         remedy="a filter, or commanded instead of measured torques? Send both of one time in one message",
     ),
     Delayed(
         *("velocity delay", JOINTS, "the velocities come", ("v",), ("velocities",)),
-        *("no velocities, or no motion that dates them", "inputs.joint_velocity"),
+        *("no velocities, or too little motion to determine their delay", "inputs.joint_velocity"),
         remedy="a filter in the drive? Let the nodes derive the velocities",
     ),
 )
@@ -71,21 +71,21 @@ DELAYED = (
 
 @dataclass(frozen=True, eq=False)
 class Delay:
-    """How late a stream is."""
+    """Estimated delay of a stream against the joint positions."""
 
-    seconds: float  # positive where it comes late
+    seconds: float  # delay [s], positive if the stream comes late
     sigma: float  # its standard deviation [s]
-    curve: Array  # log odds of each of `SHIFTS_S` against the best one
+    curve: Array  # log odds of each shift in `SHIFTS_S` against the most probable one
 
     @property
     def words(self) -> str:
-        """The delay with its standard deviation, to be read."""
+        """The delay with its standard deviation, as text."""
         side = "late" if self.seconds > 0.0 else "early"
         return f"{abs(1e3 * self.seconds):.0f} ms (sigma {rounded(1e3 * self.sigma)}) {side}"
 
 
 def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
-    """Return how late a stream most probably is; None where nothing dates it."""
+    """Return the most probable delay of a stream; None if the data do not determine it."""
     known = np.ones(signals.size, dtype=bool)
     for values in (getattr(signals, name) for name in stream.arrays):
         known &= np.isfinite(values).any(axis=tuple(range(1, values.ndim)))
@@ -103,7 +103,7 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
     for i in range(0, len(curve), 2):
         judge(i)
     best = int(np.nanargmax(curve))
-    if not 0 < best < len(curve) - 1 or np.nanmax(curve) - np.nanmin(curve) < CERTAIN:  # nothing dates it
+    if not 0 < best < len(curve) - 1 or np.nanmax(curve) - np.nanmin(curve) < CERTAIN:  # not determined
         return None
     for i in (best - 1, best + 1):
         judge(i)
@@ -115,13 +115,13 @@ def delay_of(stream: Delayed, signals: Signals, robot: Robot) -> Delay | None:
 
 
 def delays_of(signals: Signals, robot: Robot) -> dict[str, Delay]:
-    """Return how late the streams are that something dates, by the name of their check."""
+    """Return the delays that the data determine, by the name of the check."""
     found = {stream.check: delay_of(stream, signals, robot) for stream in DELAYED}
     return {check: delay for check, delay in found.items() if delay is not None}
 
 
 def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterator[Hypothesis]:
-    """Yield that a stream comes late, by its most probable delay."""
+    """Yield the hypotheses that a stream is delayed by its most probable delay."""
     for stream in DELAYED:
         delay = delays.get(stream.check)
         if delay is None or abs(delay.seconds) < max(NOTICED_S, SIGMAS * delay.sigma):
@@ -147,16 +147,16 @@ def delay_hypotheses(delays: Mapping[str, Delay], config: InputConfig) -> Iterat
 
 
 def delay_findings(signals: Signals, delays: Mapping[str, Delay], found: Sequence[Finding]) -> list[Finding]:
-    """Say of each stream that is not late that it is in time, or that nothing dates it."""
-    said = list[Finding]()
+    """Return, for each stream that is not late, that it is in time or that its delay is not determined."""
+    findings = list[Finding]()
     late = {one.check for one in found if one.failed}
     for stream in DELAYED:
         delay = delays.get(stream.check)
         if stream.check in late or not any(np.isfinite(getattr(signals, x)).any() for x in stream.arrays):
             continue
         if delay is None or abs(delay.seconds) > NOTICED_S + SIGMAS * delay.sigma or delay.sigma > NOTICED_S:
-            said.append(cannot_tell(stream.check, stream.subject, stream.why))
+            findings.append(cannot_tell(stream.check, stream.subject, stream.why))
             continue
         text = f"{stream.late} in time, to within {1e3 * (abs(delay.seconds) + 2.0 * delay.sigma):.0f} ms"
-        said.append(Finding(stream.check, stream.subject, Verdict.OK, 1e3 * delay.seconds, "ms", text))
-    return said
+        findings.append(Finding(stream.check, stream.subject, Verdict.OK, 1e3 * delay.seconds, "ms", text))
+    return findings

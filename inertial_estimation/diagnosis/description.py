@@ -1,4 +1,4 @@
-"""What the numbers of a description say against it before anything is recorded."""
+"""Plausibility checks of a robot description that need no recording: masses, inertias, effort limits."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from inertial_estimation.models.limbs import gravity_torques
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.spatial import linear_algebra
 
-LIGHT = 0.02  # of the robot's mass: what is wrong with lighter bodies hardly changes a torque
+LIGHT = 0.02  # share of the robot's mass: errors of lighter bodies hardly change a torque
 DENSEST = 20_000.0  # [kg/m^3], beyond all metals but osmium and its neighbours
-WIDER, SMALLEST = 3.0, 0.1  # radius of gyration over the size of a body by its frames; least size [m]
-INNER = 3  # joints before a body that is not expected to outweigh the rest of the robot
-POSTURES = 100  # that are drawn within the position limits
+WIDER, SMALLEST = 3.0, 0.1  # largest radius of gyration over the extent of a body's frames; least extent [m]
+INNER = 3  # joints: a body behind more of them is not expected to outweigh the rest of the robot
+POSTURES = 100  # number of postures that are drawn within the position limits
 
 
 def description_warnings(robot: RobotModel, rng: Generator) -> list[str]:
-    """Return what no robot of these joints has, a sentence for each kind.
+    """Return what is implausible in a description, one sentence for each kind of error.
 
     Args:
         robot: The robot as it is estimated, with its locked joints.
-        rng: Draws postures.
+        rng: Random generator that draws the postures.
     """
     return [*_odd_bodies(robot), *_weak_joints(robot, rng)]
 
@@ -47,9 +47,9 @@ def _odd_bodies(robot: RobotModel) -> list[str]:
             found.setdefault("moments of inertia that are too large for the body", []).append(text)
         elif gyration < sphere:
             text = f"'{name}' ({body.mass:.3g} kg, radius of gyration {1e3 * gyration:.2g} mm)"
-            said = "bodies denser than any metal, of too much mass or moments of inertia that are too small"
-            found.setdefault(said, []).append(text)
-    return [f"{said}: {listing(bodies, limit=6)}" for said, bodies in found.items()]
+            kind = "bodies denser than any metal, of too much mass or moments of inertia that are too small"
+            found.setdefault(kind, []).append(text)
+    return [f"{kind}: {listing(bodies, limit=6)}" for kind, bodies in found.items()]
 
 
 def _size(model: Any, joint: int) -> float:
@@ -63,7 +63,7 @@ def _size(model: Any, joint: int) -> float:
 
 
 def _weak_joints(robot: RobotModel, rng: Generator) -> list[str]:
-    """Find joints whose limits do not hold the weight in most postures, the base level, feet in the air."""
+    """Find joints whose limits hold the weight in fewer than half the postures, base level, feet in air."""
     limits, effort = joint_limits(robot), urdf_limits(robot).effort
     drawn = rng.uniform(limits.lower, limits.upper, (POSTURES, robot.n_joints))
     torques = gravity_torques(robot, drawn)
@@ -72,7 +72,7 @@ def _weak_joints(robot: RobotModel, rng: Generator) -> list[str]:
         f"'{robot.joint_names[j]}' ({median[j]:.3g} of {effort[j]:.3g} Nm)"
         for j in np.flatnonzero(median > effort).tolist()
     ]
-    said = "effort limits that do not hold the masses up in half of all postures"
+    text = "effort limits that do not hold the masses up in half of all postures"
     return (
-        [f"{said}: {listing(weak, limit=6)}; masses, limits, or a spring that carries them?"] if weak else []
+        [f"{text}: {listing(weak, limit=6)}; masses, limits, or a spring that carries them?"] if weak else []
     )

@@ -1,4 +1,4 @@
-"""The order of inference: streams, sensors and loads, masses; what is wrong is mended at once."""
+"""The order of inference: streams, sensors and loads, masses; an error that is found is corrected at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,15 +23,15 @@ FEWEST = 50  # times of 20 ms: 1 s of data
 
 @dataclass(eq=False)
 class Diagnosis:
-    """All findings, and what the figures show."""
+    """All findings, and the data that the figures of a report show."""
 
-    findings: list[Finding]  # in the order of inference, in which errors are to be mended
-    streams: RobotStreams  # the inputs as they are
-    robot: Robot  # the robot
-    recorded: Signals | None = None  # the signals as they are sent; None where there were too few
-    corrected: Signals | None = None  # the same with everything mended that was found
-    delays: dict[str, Delay] = field(default_factory=dict)  # what is left of them in the mended signals
-    masses: MassReport | None = None  # what the forces say; None where they were not judged
+    findings: list[Finding]  # in the order of inference, in which errors should be mended
+    streams: RobotStreams  # the inputs as recorded
+    robot: Robot  # the robot and the predictions of its description
+    recorded: Signals | None = None  # the signals as sent; None if there are too few
+    corrected: Signals | None = None  # the signals after correction of all errors that were found
+    delays: dict[str, Delay] = field(default_factory=dict)  # remaining delays of the corrected signals
+    masses: MassReport | None = None  # comparison of causes by the forces; None if they were not judged
 
     @cached_property
     def mended(self) -> Table | None:
@@ -48,7 +48,7 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConf
 
 
 def _found(diagnosis: Diagnosis, config: RobotGeometryConfig) -> Iterator[Finding]:
-    """Judge the streams, then find and mend what is wrong, then say what agrees."""
+    """Judge the streams, then find and correct errors, then report what agrees."""
     robot, streams = diagnosis.robot, diagnosis.streams
     values, cleaned = value_findings(streams, robot.names)
     of_streams = [*stream_findings(streams, config.inputs.timeout), *values]

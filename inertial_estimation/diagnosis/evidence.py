@@ -6,8 +6,8 @@ the probability of the readings is
     ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2)
 
 with r = y - X m, taken at the most probable s (evidence approximation; MacKay, Neural Computation 4, 1992).
-The determinant is the price of what could explain anything. Readings are smoothed, so only a share of them
-counts as independent.
+The determinant penalises flexible hypotheses, which could explain any readings (Occam factor). Readings are
+smoothed, so only a share of them counts as independent.
 """
 
 import math
@@ -19,20 +19,20 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
 INDEPENDENT = 0.5  # share of the windows that count as independent
-NOISE = np.geomspace(0.03, 2.0, 7)  # shares of the rms of the readings; no description is better
-SIGMAS = 4.0  # standard deviations of a number that is certain
-CERTAIN = 9.0  # log odds of what is certain, after the log of the number of rivals
-ALIKE = 0.05  # share of the best one's log odds, within which others are alike
-MOST_CORRELATION = 0.95  # of neighbouring windows
-CREDIBLE = 3.0  # deviations of a prior beyond which nothing is
-FARTHEST = -20.0  # of a normal variable
+NOISE = np.geomspace(0.03, 2.0, 7)  # candidate sizes of the noise, shares of the rms of the readings
+SIGMAS = 4.0  # standard deviations from zero at which a number is significant
+CERTAIN = 9.0  # log odds of a certain hypothesis, beyond the logarithm of the number of alternatives
+ALIKE = 0.05  # share of the best log odds within which alternatives cannot be distinguished
+MOST_CORRELATION = 0.95  # largest correlation of neighbouring windows that is assumed
+CREDIBLE = 3.0  # standard deviations of a prior beyond which a coefficient is not credible
+FARTHEST = -20.0  # least argument at which the normal distribution is evaluated
 
 
 class Fit(NamedTuple):
     """A linear model at the most probable size of the noise, for n series at once."""
 
     log: Array  # log evidence, shape (n,)
-    left: Array  # rms of what is left, shape (n,)
+    left: Array  # rms of the residuals, shape (n,)
     x: Array  # coefficients, shape (n, c)
     covariance: Array  # of the coefficients, shape (n, c, c)
 
@@ -44,7 +44,7 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Array = 
     """
     n, c = X.shape[1:]
     mean, prior = np.broadcast_to(mean, (n, c)), np.broadcast_to(prior, (n, c))
-    r, own = y - np.einsum("ijc,jc->ij", X, mean), np.moveaxis(X * prior, 1, 0)  # coefficients of size one
+    r, own = y - np.einsum("ijc,jc->ij", X, mean), np.moveaxis(X * prior, 1, 0)  # priors of deviation one
     across = own.transpose(0, 2, 1)
     information, U = linear_algebra.eigh(INDEPENDENT * across @ own)
     b = INDEPENDENT * (U.transpose(0, 2, 1) @ across @ r.T[:, :, None])[..., 0]
@@ -54,7 +54,7 @@ def most_probable(y: Array, X: Array, mean: Array, prior: Array, sizes: Array = 
     log = -0.5 * INDEPENDENT * len(y) * np.log(variances) - 0.5 * np.log(seen).sum(axis=2)
     log -= 0.5 * (power - explained) / variances
     best, every = np.argmax(log, axis=0), np.arange(n)
-    U, size = prior[:, :, None] * U, 1.0 / seen[best, every]  # of the priors, along each axis
+    U, size = prior[:, :, None] * U, 1.0 / seen[best, every]  # posterior over prior variance of each axis
     x = (U @ (b * size / variances[best])[..., None])[..., 0]
     left = np.sqrt(np.mean((r - np.einsum("ijc,jc->ij", X, x)) ** 2, axis=0))
     return Fit(log[best, every], left, x + mean, (U * size[:, None]) @ U.transpose(0, 2, 1))
@@ -86,15 +86,15 @@ def without(r: Array, X: Array, variance: float) -> Array:
 
 
 def typical(left: Array) -> float:
-    """Return the rms of residuals, shape (N,), but for the largest tenth: impacts, feet that slip."""
+    """Return the rms of residuals, shape (N,), without the largest tenth (impacts, feet that slip)."""
     return float(np.sqrt(np.mean(left[left <= np.quantile(left, 0.9)] ** 2)))
 
 
 def independent(left: Array, count: float, power: float = 0.0) -> float:
-    """Return how many of residuals, shape (N, m), count as independent: n (1 - rho) / (1 + rho).
+    """Return the number of independent residuals among those of shape (N, m): n (1 - rho) / (1 + rho).
 
-    rho is the correlation of neighbouring windows over their power (of fitted ones: as it was before);
-    what is wrong with a model lasts longer than noise.
+    rho is the correlation of neighbouring windows over `power` (of fitted residuals: that before the fit),
+    because errors of a model last longer than noise.
     """
     power = power or max(float(np.sum(left**2)), 1e-12)
     rho = min(max(float(np.sum(left[1:] * left[:-1])) / power, 0.0), MOST_CORRELATION)
@@ -107,15 +107,15 @@ def log_share(left: float, count: float, floor: float) -> float:
 
 
 def dissipates(fit: Fit, power: Array, most: float) -> Array:
-    """Return the log of the odds by which friction takes energy from the motion, shape (n,).
+    """Return the log odds that fitted friction dissipates energy, shape (n,).
 
-    With the mean power P of the fitted friction, a normal variable of deviation s, the prior that P is not
-    negative adds ln 2 Phi(P / s); `power` is that of each column over its coefficient, shape (n, c), and
-    `most` the largest odds against, as friction is part of no prediction.
+    The mean power P of the fitted friction is a normal variable of deviation s; the prior that P is not
+    negative adds ln 2 Phi(P / s). `power` is the mean power of each column per unit coefficient, shape
+    (n, c). `most` bounds the log odds against, because friction is not part of the description.
     """
-    taken = np.einsum("jc,jc->j", fit.x, power)
+    dissipated = np.einsum("jc,jc->j", fit.x, power)
     sigma = np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", power, fit.covariance, power), np.finfo(float).tiny))
-    z = np.maximum(taken / sigma, FARTHEST)
+    z = np.maximum(dissipated / sigma, FARTHEST)
     twice = np.array([math.erfc(-one / math.sqrt(2.0)) for one in z.tolist()])
     odds: Array = np.maximum(np.log(twice), -most)
     return odds

@@ -9,8 +9,8 @@ from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
 NAME = "data checks"
-MOST_NAMED = 3  # lines in one health message, and names in one line
-MOST_ALONE = 2  # alike findings that have a line each
+MOST_NAMED = 3  # most lines in one health message, and most names in one line
+MOST_ALONE = 2  # most findings of one kind that have a line each
 
 
 class Verdict(Enum):
@@ -53,8 +53,8 @@ class Finding:
         return self.verdict in (Verdict.WARN, Verdict.WRONG)
 
     def __str__(self) -> str:
-        said = f"{self.subject}: {self.sentence}"
-        return f"{said}; {self.remedy}" if self.remedy else said
+        text = f"{self.subject}: {self.sentence}"
+        return f"{text}; {self.remedy}" if self.remedy else text
 
 
 def cannot_tell(check: str, subject: str, why: str, remedy: str = "") -> Finding:
@@ -68,7 +68,7 @@ def rounded(sigma: float) -> str:
 
 
 def times(factor: float) -> str:
-    """Return in words that something is a factor times what it should be."""
+    """Return a phrase that says how much too large or too small a value of some factor is."""
     size = max(abs(factor), 1.0 / abs(factor))
     number = f"{size:.0f}" if size > 100.0 else f"{size:.3g}"
     sign = " and of the other sign" if factor < 0.0 else ""
@@ -76,7 +76,7 @@ def times(factor: float) -> str:
 
 
 def undistinguished(others: Iterable[str]) -> str:
-    """Return the end of a sentence that names other causes that are as probable; empty without any."""
+    """Return the end of a sentence that lists equally probable causes; empty if there are none."""
     words = list(dict.fromkeys(others))
     more = f", and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
     return f"; it cannot be distinguished from: {'; '.join(words[:MOST_NAMED])}{more}" if words else ""
@@ -96,7 +96,7 @@ def severest_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def in_words(findings: Iterable[Finding]) -> list[str]:
-    """Return one line for each failed finding, the wrong ones first; alike ones share a line."""
+    """Return one line for each failed finding, the wrong ones first; those of one kind share a line."""
     groups: dict[tuple[str, Verdict, str], list[Finding]] = {}
     for one in severest_first(findings):
         groups.setdefault((one.check, one.verdict, one.remedy), []).append(one)
@@ -111,7 +111,7 @@ def _lines(group: list[Finding]) -> list[str]:
 
 
 def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
-    """Summarise findings as one health entry; `waiting` is said while there are none."""
+    """Summarise findings as one health entry; `waiting` is its message while there are none."""
     findings = list(findings)
     failed = severest_first(findings)
     if not failed:
@@ -119,8 +119,8 @@ def health_of(findings: Iterable[Finding], waiting: str = "") -> Health:
         return Health(NAME, HealthLevel.OK, f"{known} checks ok" if findings else waiting)
     wrong = any(one.verdict is Verdict.WRONG for one in failed)
     lines = in_words(failed)
-    said = ". ".join(lines[:MOST_NAMED])
+    text = ". ".join(lines[:MOST_NAMED])
     if len(lines) > MOST_NAMED:
-        said += f"; and {len(lines) - MOST_NAMED} more"
+        text += f"; and {len(lines) - MOST_NAMED} more"
     values = {f"{r.check} {r.subject}": f"{r.verdict.value} {r.value:.4g} {r.unit}".strip() for r in failed}
-    return Health(NAME, HealthLevel.ERROR if wrong else HealthLevel.WARN, said, values)
+    return Health(NAME, HealthLevel.ERROR if wrong else HealthLevel.WARN, text, values)

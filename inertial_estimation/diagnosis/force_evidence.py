@@ -1,15 +1,14 @@
-"""How well each cause explains what the forces leave unexplained, and how surely.
+"""Evidence of each cause for the residual of the equation of motion, and its amplitude with sigma.
 
 Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause
-with columns H and prior covariance P, after friction and its like have been marginalised (Schur complement S,
-g of the normal equations), is
+with columns H and prior covariance P, after the nuisance columns (friction, zeros) have been marginalised
+(Schur complement S, g of the normal equations), is
 
-    ln p(y | H) - ln p(y | nothing) = 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S)
+    ln p(y | H) - ln p(y | no cause) = 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S)
 
-(MacKay, Neural Computation 4, 1992); the second term is the price of a cause that could explain anything. The
+(MacKay, Neural Computation 4, 1992); the second term penalises a cause that could explain any residual. The
 size of the noise is that of the residual when all causes act at once, inflated by its correlation in time.
-The tolerances that every description and sensor has are marginalised, too: without them many small errors
-count as one large one.
+The tolerances of every description and sensor are marginalised, too, lest many small errors seem a large one.
 """
 
 import math
@@ -19,46 +18,46 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inertial_estimation.diagnosis.causes import LINK, SPIN, Cause, Estimate, causes_of, nuisance
+from inertial_estimation.diagnosis.causes import INERTIA, LINK, Cause, Estimate, causes_of, nuisance
 from inertial_estimation.diagnosis.evidence import gained, independent
 from inertial_estimation.diagnosis.forces import ForceRows
 from inertial_estimation.diagnosis.table import Indices, Robot
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-CRUDE = np.geomspace(1.0, 9.0, 3)  # sizes of all tolerances: as manufactured, by hand, no more than rough
-NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # of the rms of the measured row; of the largest one
-KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
-WORSE = 1.05  # times the rms of the base's rows, or of the joints', that a cause may leave
+CRUDE = np.geomspace(1.0, 9.0, 3)  # factors of all tolerances: as manufactured, made by hand, crude
+NOISE_FLOOR, BASE_FLOOR = 0.005, 0.002  # least noise, share of the rms of its own row and of the largest row
+KEPT = 6.0  # standard deviations beyond which a residual is an outlier
+WORSE = 1.05  # most that a cause may multiply the rms of the residuals of base or joints by
 
 
 @dataclass(frozen=True, eq=False)
 class ForceFit:
-    """Result of the comparison."""
+    """Result of the comparison of all causes."""
 
-    causes: tuple[Cause, ...]  # the most probable first
-    unexplained: float  # rms of the whitened residual without any cause; 1 where the description is right
-    mass_sigma: dict[str, float]  # standard deviation of each link's mass if only it were wrong [kg], by link
-    log: float  # logarithm of the probability of the readings without any cause
+    causes: tuple[Cause, ...]  # with their estimates, the most probable first
+    unexplained: float  # rms of the whitened residual without any cause; 1 if the description is right
+    mass_sigma: dict[str, float]  # standard deviation of each link's mass if only it is wrong [kg], by link
+    log: float  # log evidence of the readings without any cause
 
 
 class Problem(NamedTuple):
     """Normal equations of all columns: those of friction and zeros first, then those of the causes."""
 
-    rows: ForceRows  # the rows
+    rows: ForceRows  # residuals of the equation of motion with all columns
     A: Array  # all columns, shape (N, m, c)
-    G: Array  # information, shape (c, c)
-    b: Array  # shape (c,)
-    power: float  # of the whitened readings
-    weight: Array  # one over the noise, zero of a reading that is not trusted, shape (N, m)
-    readings: float  # number of independent ones
-    causes: list[Cause]  # each with the place of its columns
+    G: Array  # information matrix of all columns, A' A whitened, shape (c, c)
+    b: Array  # right-hand side, A' r whitened, shape (c,)
+    power: float  # sum of squares of the whitened residuals
+    weight: Array  # one over the standard deviation of the noise, zero of outliers, shape (N, m)
+    readings: float  # number of independent residuals
+    causes: list[Cause]  # each with the indices of its columns
     nuisance: Array  # deviations of the priors of friction and zeros
 
     def marginalised(self, wrong: Collection[Cause] = (), crude: float = 1.0) -> tuple[Indices, Array]:
-        """Return the columns that act in any case, with their priors: tolerances, and some causes.
+        """Return the columns that are always marginalised, with their prior deviations.
 
-        Tolerances are `crude` times those of a description as manufactured.
+        These are nuisance, causes with tolerances (times `crude`, of one as manufactured) and those `wrong`.
         """
         columns, deviations = [np.arange(len(self.nuisance))], [self.nuisance]
         for cause in self.causes:
@@ -71,7 +70,7 @@ class Problem(NamedTuple):
 
 
 def problem(rows: ForceRows, robot: Robot) -> Problem:
-    """Return the normal equations of rows."""
+    """Return the normal equations of some rows, whitened and without outliers."""
     friction, friction_prior = nuisance(rows, robot)
     causes, every, end = list[Cause](), [friction], len(friction_prior)
     for cause, columns in causes_of(rows, robot):
@@ -90,10 +89,10 @@ def problem(rows: ForceRows, robot: Robot) -> Problem:
     return Problem(rows, A, G, b, power + float(votes @ votes), weight, count, causes, friction_prior)
 
 
-def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
-    """Compare all causes, with tolerances `crude` times those of a description as manufactured."""
-    rows, A, G, b, power, weight, count, blocks, _nuisance = of
-    known, prior = of.marginalised(crude=crude)
+def fit_forces(system: Problem, crude: float = 1.0) -> ForceFit:
+    """Compare all causes; tolerances are `crude` times those of a description as manufactured."""
+    rows, A, G, b, power, weight, count, blocks, _nuisance = system
+    known, prior = system.marginalised(crude=crude)
     inner = G[np.ix_(known, known)] + np.diag(prior**-2.0)
     solved = linear_algebra.solve(inner, np.column_stack((G[known], b[known])))
     S, g = G - G[:, known] @ solved[:, :-1], b - G[:, known] @ solved[:, -1]
@@ -104,7 +103,7 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
     causes = sorted(map(_most_probable, tried), key=_evidence, reverse=True)
     changes = np.zeros((A.shape[2], len(causes)))  # of all columns, by each cause
     for i, cause in enumerate(causes):
-        changes[cause.place, i] = cause.seen.amplitude
+        changes[cause.place, i] = cause.estimate.amplitude
     changes[known] -= solved[:, :-1] @ changes
     before = ((rows.left - A[:, :, known] @ solved[:, -1]) * weight)[..., None]
     after = before - (A @ changes) * weight[..., None]
@@ -112,7 +111,7 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
     count_left = independent(after[..., 0], float((weight > 0.0).sum()))
     causes = [_tempered(*one, count_left, left / count) for one in zip(causes, worsens, strict=True)]
     causes.sort(key=_evidence, reverse=True)
-    links = [every[1] for every in tried if every[0].kind is LINK]  # mass and its place
+    links = [every[1] for every in tried if every[0].kind is LINK]  # mass with first moments
     return ForceFit(
         causes=tuple(causes),
         unexplained=math.sqrt(left / count),
@@ -121,19 +120,19 @@ def fit_forces(of: Problem, crude: float = 1.0) -> ForceFit:
     )
 
 
-def rivalled(cause: Cause, fit: ForceFit, of: Problem) -> float:
-    """Return the evidence of a cause against tolerances of masses and scales as large as is probable.
+def rivalled(cause: Cause, fit: ForceFit, system: Problem) -> float:
+    """Return the log evidence of a cause against a description with the most probable size of tolerances.
 
-    The fit is that with tolerances as manufactured.
+    `fit` is the comparison with tolerances as manufactured.
     """
-    fits = [fit, *(fit_forces(of, crude) for crude in CRUDE[1:].tolist())]
+    fits = [fit, *(fit_forces(system, crude) for crude in CRUDE[1:].tolist())]
     own = cause.kind.check, cause.subject
-    logs = [fit.log + c.seen.evidence for fit in fits for c in fit.causes if (c.kind.check, c.subject) == own]
+    logs = [f.log + c.estimate.evidence for f in fits for c in f.causes if (c.kind.check, c.subject) == own]
     return max(logs) - max(fit.log for fit in fits)
 
 
 def _worsens(before: Array, after: Array, n_base: int) -> list[bool]:
-    """Return whether each cause makes forces or moments of the base, or the joints, agree less."""
+    """Return, for each cause, whether it enlarges the residuals of base forces, moments or joints."""
     parts = np.split(np.arange(before.shape[1]), [3, n_base] if n_base else [])
     was, now = (np.array([np.linalg.norm(x[:, p], axis=(0, 1)) for p in parts]) for x in (before, after))
     worse: list[bool] = (now > WORSE * np.maximum(was, 1e-9)).any(axis=0).tolist()
@@ -141,10 +140,10 @@ def _worsens(before: Array, after: Array, n_base: int) -> list[bool]:
 
 
 def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
-    """Return each row's noise, the inflation by correlation in time, and which residuals are trusted.
+    """Return each row's noise, the inflation by correlation in time, and which residuals are no outliers.
 
-    The residual is that of all causes at once, each with its prior; readings that they follow by their number
-    alone say nothing of the noise (the leverage of each, h = x' (X'X + P^-1)^-1 x).
+    The residual is that of all causes at once, each with its prior. Its degrees of freedom are the readings
+    less their leverages, h = x' (X'X + P^-1)^-1 x: the fit follows readings of high leverage anyway.
     """
     r = rows.left
     N, m = r.shape
@@ -166,37 +165,37 @@ def _noise(A: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Arra
 
 
 def _tempered(cause: Cause, worsens: bool, count: float, left: float) -> Cause:
-    """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
+    """Bound the evidence of a cause by that of a fit whose noise is the residual after this cause.
 
-    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
-    most of what is left, the equation itself does not hold, and small differences mean nothing.
+    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: if no cause explains most
+    of the residual, the equation of motion does not hold, and small differences of residuals mean nothing.
     """
-    seen, noise = cause.seen, _left_noise(cause, left)
+    seen, noise = cause.estimate, _left_noise(cause, left)
     price = 0.5 * np.count_nonzero(seen.sigmas) * math.log(count)
     bound = -0.5 * count * math.log(max(1.0 - seen.explained, 1e-6)) - price
     evidence, sigmas = min(seen.evidence, bound), seen.sigmas * math.sqrt(noise)
-    return replace(cause, seen=seen._replace(evidence=evidence, sigmas=sigmas, worsens=worsens))
+    return replace(cause, estimate=seen._replace(evidence=evidence, sigmas=sigmas, worsens=worsens))
 
 
 def _left_noise(cause: Cause, left: float) -> float:
-    """Return the variance of what a cause does not explain, over that of the noise, at least one."""
-    return max(1.0, left * (1.0 - cause.seen.explained))
+    """Return the variance of the residual after a cause over that of the noise, at least one."""
+    return max(1.0, left * (1.0 - cause.estimate.explained))
 
 
 def _most_probable(variants: list[Cause]) -> Cause:
-    """Return the most probable variant; a rotational inertia must explain much that the mass does not."""
+    """Return the most probable variant; one with rotational inertia must explain much more than the mass."""
     without, rest = variants[:2], variants[2:]
-    explained = {LINK: without[-1].seen.explained, SPIN: 0.0}
-    spread = [one for one in rest if one.seen.explained > explained[one.kind] + SPIN.explains]
+    explained = {LINK: without[-1].estimate.explained, INERTIA: 0.0}
+    spread = [one for one in rest if one.estimate.explained > explained[one.kind] + INERTIA.explains]
     return max([*without, *spread], key=_evidence)
 
 
 def _evidence(cause: Cause) -> float:
-    return cause.seen.evidence
+    return cause.estimate.evidence
 
 
 def _judged(cause: Cause, S: Array, g: Array, left: float) -> Cause:
     amplitude, covariance, odds = gained(S[np.ix_(cause.place, cause.place)], g[cause.place], cause.prior)
     explained = min(float(g[cause.place] @ amplitude) / left, 1.0)
     sigmas = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return replace(cause, seen=Estimate(amplitude, sigmas, float(odds), explained))
+    return replace(cause, estimate=Estimate(amplitude, sigmas, float(odds), explained))

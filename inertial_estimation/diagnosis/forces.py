@@ -1,13 +1,13 @@
-"""What the equation of motion leaves unexplained, with a column for everything that may explain it.
+"""Residuals of the equation of motion, with a regressor column for each error that may explain them.
 
 At each window the equation of motion gives, for base and joints,
 
-    r = S' tau + J' w - (M a + c) = Y dtheta + friction + wrong scales + noise
+    r = S' tau + J' w - (M a + c) = Y dtheta + friction + errors of scales + noise
 
-with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are those that the
-efforts of the legs show; where these do not suffice, the rows are multiplied by a basis of the null space of
-their Jacobian (Mistry et al., ICRA 2010). Errors of the geometry have the slopes of the recursive
-Newton-Euler algorithm; they are judged by the feet, too, which stand on level ground (`votes`).
+with Y dtheta of errors of masses and centres of mass. Contact wrenches that are not measured are computed
+from the efforts of the legs; where these do not suffice, the rows are multiplied by a basis of the null space
+of the contact Jacobians (Mistry et al., ICRA 2010). Columns of geometry errors are derivatives of the
+recursive Newton-Euler algorithm; that feet stand on level ground informs them, too (`votes`).
 """
 
 import math
@@ -24,48 +24,48 @@ from inertial_estimation.models.predicted_forces import GeometrySlopes, gravity_
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-MOST_WINDOWS = 250
-AVERAGED = 5  # windows
-FEWEST = 20
-LEVEL, TILT = 0.02, math.radians(5.0)  # deviation of the heights of standing feet [m], slope of the ground
-SINGULAR = 0.02  # smallest lever of a leg by which its efforts show a force [m]
+MOST_WINDOWS = 250  # largest number of windows
+AVERAGED = 5  # consecutive windows of which means are taken
+FEWEST = 20  # least number of windows
+LEVEL, TILT = 0.02, math.radians(5.0)  # deviations of heights of standing feet [m], of the ground's slope
+SINGULAR = 0.02  # least lever of a leg at which its efforts determine the contact force [m]
 
 
 @dataclass(frozen=True, eq=False)
 class ForceRows:
-    """Rows of N windows, m each, before weighting."""
+    """Residuals of the equation of motion in N windows of m rows, with regressor columns, unweighted."""
 
-    times_s: Array  # of the windows [s], shape (N,)
-    left: Array  # measured minus predicted, shape (N, m)
-    measured: Array  # measured part alone, for the size of the noise, shape (N, m)
+    times_s: Array  # times of the windows [s], shape (N,)
+    left: Array  # residual, measured minus predicted generalised force, shape (N, m)
+    measured: Array  # measured generalised force, whose size sets the least noise, shape (N, m)
     loads: Array  # columns of mass, first and second moments of each body, shape (N, m, b, 10)
     friction: Array  # offset, Coulomb, viscous and rotor inertia of each measured joint, shape (N, m, j, 4)
     gains: Array  # columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j)
     wrenches: Array  # columns of each contact's measured wrench, shape (N, m, k)
     zeros: Array  # columns of a constant wrench in each contact's sensor, shape (N, m, 6 k)
-    gravity: Array  # columns of gravity in the axes of a fixed base, shape (N, m, 3); (N, m, 0) of others
-    geometry: Array  # columns of a rotation of the IMU (floating base, 3) and of each turning joint's offset
-    links: tuple[str, ...]  # A link of each body
-    masses: Array  # their nominal masses [kg], shape (b,)
-    spins: Array  # and rotational inertias, the mean about all axes [kg m^2], shape (b,)
+    gravity: Array  # columns of gravity in the axes of a fixed base, shape (N, m, 3); floating: (N, m, 0)
+    geometry: Array  # columns of the rotation of the IMU (floating base: 3) and offsets of revolute joints
+    links: tuple[str, ...]  # name of one link of each body
+    masses: Array  # described masses of the bodies [kg], shape (b,)
+    inertias: Array  # described rotational inertias, the mean about all axes [kg m^2], shape (b,)
     extent: float  # largest distance of a joint from the base [m]
-    joints: tuple[str, ...]  # names of the measured joints
+    joints: tuple[str, ...]  # names of the joints with measured efforts
     contacts: tuple[str, ...]  # names of the contacts with measured wrenches
-    turning: tuple[str, ...]  # names of the joints that turn, t of them
-    # what the feet say of the geometry: readings (v,) and columns (v, 3 + t), with noise of size one
+    turning: tuple[str, ...]  # names of the t revolute joints
+    # whitened equations of the geometry by heights of standing feet: readings (v,), columns (v, 3 + t)
     votes: tuple[Array, Array]
-    n_base: int  # rows of the base among m; 0 where they are mixed
+    n_base: int  # number of base rows among the m rows; 0 if rows are projected into a null space
 
     @property
     def whole(self) -> Array:
-        """Column of all masses times a factor, what is predicted, shape (N, m)."""
+        """Column of a common factor of all masses: the predicted generalised force, shape (N, m)."""
         return self.measured - self.left
 
     def means(self) -> "ForceRows":
-        """Return the means of consecutive windows.
+        """Return the means of consecutive windows, if they contain rows of the base and are not too few.
 
-        The noise of an IMU is in the columns, too, and would draw masses and scales to zero; the mean weight
-        is free of it. What is left of every window shows geometry and rotational inertias.
+        The noise of an IMU is also in the columns (errors in variables) and would bias masses and scales
+        towards zero; means reduce it. What remains of the motion informs geometry and rotational inertias.
         """
         count = len(self.left) // AVERAGED
         if not self.n_base or count < FEWEST // AVERAGED:
@@ -79,9 +79,9 @@ class ForceRows:
 
 
 def force_windows(signals: Signals) -> Indices:
-    """Return the times at which forces are judged: runs of `AVERAGED` windows, one after the other, all over.
+    """Return the windows in which forces are judged: runs of `AVERAGED` adjacent ones, evenly distributed.
 
-    The mean of a run keeps what happens within the step of a gait, however long a recording is.
+    The mean of a run resolves the step of a gait, however long the recording is.
     """
     apart = max(1, round(signals.window_s / STEP_S))
     span = AVERAGED * apart
@@ -91,7 +91,7 @@ def force_windows(signals: Signals) -> Indices:
 
 
 def force_rows(table: Table) -> ForceRows | None:
-    """Build the rows of windows; None where no forces are known together with the motion."""
+    """Build the rows of all windows; None if no forces are known together with the motion."""
     s, robot, setup = table.signals, table.robot, table.robot.setup
     with_tau, b = np.isfinite(s.tau).mean(axis=0) > 0.5, table.robot.n_base
     wrenches = table.measures_wrenches
@@ -115,7 +115,7 @@ def force_rows(table: Table) -> ForceRows | None:
         *(s.times_s[kept], left, measured, loads, friction, gains, pushed, zeros, gravity, geometry),
         links=builder.candidates.links,
         masses=builder.candidates.masses,
-        spins=builder.candidates.masses * np.trace(builder.candidates.spreads, axis1=1, axis2=2) * 2.0 / 3.0,
+        inertias=builder.candidates.masses * np.trace(builder.candidates.spreads, 0, 1, 2) * 2.0 / 3.0,
         extent=BodyPlacements(setup.robot).extent,
         joints=tuple(np.array(robot.names)[with_tau].tolist()),
         contacts=setup.contact_names if wrenches else (),
@@ -126,10 +126,10 @@ def force_rows(table: Table) -> ForceRows | None:
 
 
 def _projections(table: Table, rows: Array, kept: Indices) -> tuple[dict[int, Array], bool]:
-    """Return rows that no unknown contact force changes, by window, and whether they are those of the base.
+    """Return projections that eliminate unknown contact forces, by window, and whether base rows remain.
 
-    These have the contact forces that the efforts of the legs show, in the windows in which they show all.
-    Where these are few, a basis of the null space of all contact Jacobians serves.
+    Base rows remain in windows in which the efforts of the legs determine all contact forces. If these
+    windows are few, the projection is on a basis of the null space of all contact Jacobians.
     """
     columns = {i: table.contact_columns[i][rows] for i in kept.tolist()}
     found = {i: _base_rows(C, table.robot.n_base) for i, C in columns.items()}
@@ -140,10 +140,10 @@ def _projections(table: Table, rows: Array, kept: Indices) -> tuple[dict[int, Ar
 
 
 def _base_rows(C: Array, b: int) -> Array | None:
-    """Return the rows of the base with the contact forces that the efforts of the legs show.
+    """Return the projection on rows of the base, contact forces computed from the efforts of the legs.
 
-    Joints that move no contact have rows of their own. Each row has the length one: where a leg is nearly
-    straight, the force by its efforts is uncertain. None where the efforts do not show all forces.
+    Joints that move no contact have rows of their own. Each row has norm one: if a leg is nearly straight,
+    the force by its efforts is uncertain. None if the efforts do not determine all contact forces.
     """
     legs = np.abs(C[b:]).max(axis=1) > 0.0
     C_l = C[b:][legs]
@@ -164,7 +164,7 @@ class _Builder:
         self.slopes = GeometrySlopes(setup)
 
     def window(self, i: int, N: Array | None) -> tuple[Array, ...]:
-        """Return left, measured and all columns of a window, in the order of `ForceRows`, projected by N."""
+        """Return residual, measured force and columns of a window, in `ForceRows` order, projected by N."""
         table, s, rows, b = self._table, self._table.signals, self._rows, self._table.robot.n_base
         nv, measured = len(rows), self._table.measures_wrenches
         dq, ddq, joints, k = s.dq[i], s.ddq[i], self._joints, np.arange(len(self._joints))
@@ -176,11 +176,11 @@ class _Builder:
         J = table.jacobians[i]
         pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(s.wrenches[i]))[:, : None if measured else 0]
         acting = acting + pushed.sum(axis=1)
-        if measured and b:  # columns have the wrenches that carry the base, without the noise of the sensors
+        if measured and b:  # columns have wrenches that balance the base, free of the noise of the sensors
             C = table.contact_columns[i]
             lacking = linear_algebra.pinv(C[:b]) @ (table.force[i] - acting)[:b]
             pushed = pushed + (C * lacking).reshape(*pushed.shape, -1).sum(axis=2)
-        gains[b + joints, k] = (table.force[i] - pushed.sum(axis=1))[b + joints]  # nor that of the efforts
+        gains[b + joints, k] = (table.force[i] - pushed.sum(axis=1))[b + joints]  # predicted, without noise
         gravity = np.zeros((nv, 0)) if b else gravity_columns(table.robot.setup.robot, s.q[i])
         columns = [
             acting - table.force[i],
@@ -199,7 +199,7 @@ class _Builder:
         return tuple(chosen)
 
     def _geometry(self, i: int) -> Array:
-        """Columns of the geometry; contact wrenches that are not measured are those of least squares."""
+        """Return the geometry columns; contact wrenches that are not measured are found by least squares."""
         table, s = self._table, self._table.signals
         wrenches: Array = np.nan_to_num(s.wrenches[i])
         if not table.measures_wrenches and wrenches.size:
@@ -213,9 +213,9 @@ class _Builder:
 
 
 def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return what the feet say: all stand on one level, but for a slope of the ground.
+    """Return whitened equations of the geometry: all feet stand on one plane of limited slope.
 
-    A foot stands when it is lowest along the specific force: from the 70 % to the 90 % quantile.
+    A foot stands when it is lowest along the specific force: from the 70 % to the 90 % quantile of depth.
     """
     joints, k, b = [table.robot.names.index(n) for n in turning], table.points_B.shape[1], table.robot.n_base
     if gravity_pair(table) is None or k < 2:
@@ -232,7 +232,7 @@ def _votes(table: Table, turning: tuple[str, ...]) -> tuple[Array, Array]:
     across -= np.outer(across @ f_B, f_B) / size**2
     P = LEVEL**2 * np.eye(k) + 1e2 * np.ones((k, k)) + TILT**2 * across @ across.T
     white, columns = linear_algebra.inv(linear_algebra.cholesky(P)), np.zeros((k, 3 + len(joints)))
-    # the force turns by phi in axes of the IMU
+    # a rotation error phi of the IMU turns the specific force, in axes of the IMU
     columns[:, :3] = -middle @ (np.cross(np.eye(3), f_I) @ np.nanmean(table.R_BI, axis=0).T).T / size
     for i, r in enumerate(rows):
         moved = np.einsum("nij,njv->iv", table.rotations_BF[r, i], table.jacobians[r, i, :3]) / len(r)

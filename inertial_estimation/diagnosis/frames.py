@@ -26,9 +26,9 @@ def axis_names(index: int) -> str:
 
 
 def added_frame(config: RobotGeometryConfig, R_IS: Array) -> tuple[dict[str, object], list[float]]:
-    """Return the parameters of a frame that has the axes of the readings, and its roll, pitch and yaw.
+    """Return the parameters of an IMU frame with the axes of the readings, and its roll, pitch, yaw [rad].
 
-    R_IS turns the axes of the readings into those of the present frame.
+    R_IS is the orientation of the axes of the readings in the present IMU frame, shape (3, 3).
     """
     names, links = list(config.frames.names), list(config.frames.links)
     poses = [list(pose) for pose in np.reshape(config.frames.poses, (-1, 6)).tolist()]

@@ -1,7 +1,7 @@
-"""Hypotheses about signs, units and orders of joints: exact changes of the sensors, words, remedies.
+"""Hypotheses about signs, units and orders of joint signals, each with its exact correction and a remedy.
 
-A hypothesis is tried where some part of the table disagrees that it could explain. Fitted ones (a factor, a
-rotation) are hypotheses like the others once they are fitted. Those about IMU and contacts are in `wirings`.
+A hypothesis is tried if a compared part that it could explain disagrees. A parameter of a hypothesis (a
+factor, a rotation) is fitted before it is compared. Hypotheses about IMU and contacts are in `wirings`.
 """
 
 import itertools
@@ -34,13 +34,13 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import DEGREES
 
 Mask: TypeAlias = NDArray[np.bool_]
-TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
-AWAY = 0.05  # rms position, or difference of two, from which a sign or an exchange shows [rad]
-TILTED = 5.0  # angle of a base that is no tolerance [deg]
-GEAR = 3.0  # factor of a velocity that no tolerance explains, ...
-COMMON = 1.6  # ... and of efforts
-UNIT, SAME = 0.35, 0.1  # logarithm of a fitted factor, within which it is that of a unit; just that
-HALF = math.sqrt(0.5)  # rms of what is left where half of the power is explained
+TURN_MARGIN = 0.35  # a position corrected by whole turns may be this far outside its limits [rad]
+AWAY = 0.05  # least rms position, or difference of two, at which a sign or an exchange is visible [rad]
+TILTED = 5.0  # tilt of a base beyond every mounting tolerance [deg]
+GEAR = 3.0  # factor of a velocity beyond every tolerance
+COMMON = 1.6  # factor of efforts beyond every tolerance
+UNIT, SAME = 0.35, 0.1  # largest difference in logarithm of a factor and a unit that is tried; that is exact
+HALF = math.sqrt(0.5)  # share of the rms that remains if half of the power is explained
 OF_FORCES = ("wrenches", "torques", "whole body")
 OF_EFFORTS, OF_VELOCITIES = ("torques", "whole body"), ("velocities",)
 CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
@@ -48,31 +48,31 @@ CURRENT = "percent, or of a current? Expected Nm at the joint; set drive_gains"
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """One assumption about the sensors."""
+    """One assumption about an error of the sensors, with the correction of the signals that follows."""
 
     check: str  # name of the finding
     subject: str  # input, joint or contact that it is about
-    words: str  # what it assumes, after "if"
+    words: str  # clause after "if" that states the assumption
     remedy: str  # what to change
-    change: Change  # what it makes of the signals
-    price: float  # of its complexity, in logarithms
-    value: float = 0.0  # the number that is reported, in its unit
-    unit: str = ""
-    parts: tuple[str, ...] = ()  # parts of the table that it may change; empty: all
-    fix: Fix = NO_FIX  # parameters that mend it
-    mild: bool = False  # whether it is only unusual
-    exact: bool = True  # whether masses, and efforts if it is about these, can be judged after it
-    leaves: float = HALF  # share of the disagreement that it may leave where it is true
-    least: float = 1.0  # from which share of what sensors and friction leave it may be a cause
+    change: Change  # correction of the signals
+    price: float  # penalty of its complexity, in log odds
+    value: float = 0.0  # number that is reported
+    unit: str = ""  # unit of the value
+    parts: tuple[str, ...] = ()  # compared parts that it may change; empty: all
+    fix: Fix = NO_FIX  # parameters that mend the error
+    mild: bool = False  # whether the error is only unusual: a warning
+    exact: bool = True  # whether masses (and efforts, if it is about them) can be judged after correction
+    leaves: float = HALF  # largest share of the disagreement that may remain if it is true
+    least: float = 1.0  # least disagreement that it may explain, over `Compared.agrees`
 
 
-def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
-    """Yield units, turns and signs of joint positions, and exchanged names of joints that are odd."""
+def position_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
+    """Yield hypotheses of units, turns and signs of positions, and of exchanged names of suspect joints."""
     robot, q = table.robot, table.signals.q
     n, names = q.shape[1], robot.names
     (low, high), beyond = np.quantile(q, (0.02, 0.98), axis=0), outside(table)
     turning = np.isin(np.arange(n), robot.setup.robot.turning_joints)
-    said = (
+    text = (
         f"all positions were in degrees ({int((beyond > BEYOND).sum())} of {n} joints outside their limits)"
     )
     radians, largest = np.diag(np.where(turning, 1.0 / DEGREES, 1.0)), float(np.abs(q).max())
@@ -80,7 +80,7 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
         change = Change(position=radians, velocity=radians if also else None)
         remedy = f"degrees? The driver must send radians, or name {' and '.join(units)} in joint_states.units"
         fix = Fix(parameters={"joint_states.units": units})
-        yield Hypothesis("joint positions", JOINTS, said + also, remedy, change, 1.0, largest, fix=fix)
+        yield Hypothesis("joint positions", JOINTS, text + also, remedy, change, 1.0, largest, fix=fix)
     for j in np.flatnonzero(~np.isin(names, table.sent.held)).tolist():
         where = f"{names[j]} ({low[j]:.4g} to {high[j]:.4g} rad)"
         positions = partial(Hypothesis, "joint positions", names[j])
@@ -89,34 +89,34 @@ def position_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
                 offset, fix = -math.tau * turns, Fix(joint_offsets={names[j]: -math.tau * turns})
                 remedy = f"off by {turns:+d} turn(s)? Add {offset:.5g} to joint_offsets of this joint"
                 change, price = Change(offset=offset * np.eye(n)[j]), abs(turns)
-                said = f"{where} were off by {turns:+d} turn(s)"
-                yield positions(said, remedy, change, price, float(beyond[j]), "rad", fix=fix)
+                text = f"{where} were off by {turns:+d} turn(s)"
+                yield positions(text, remedy, change, price, float(beyond[j]), "rad", fix=fix)
         if rms(q)[j] > AWAY and _fits(robot, j, -high[j], -low[j]):
             opposite = np.diag(1.0 - 2.0 * np.eye(n)[j])
             remedy = "correct its sign in the driver, or the axis of the joint in the description"
             for effort, but in ((opposite, ""), (None, ", but not its effort")):
                 change = Change(position=opposite, velocity=opposite, effort=effort)
-                said = f"'{names[j]}' had the other sign{but}"
-                yield Hypothesis("joint sign", names[j], said, remedy, change, 3.0)
-    orders = [*_exchanged_limbs(table)] if odd.any() else []
-    for i, j in _pairs(odd):
+                text = f"'{names[j]}' had the other sign{but}"
+                yield Hypothesis("joint sign", names[j], text, remedy, change, 3.0)
+    orders = [*_exchanged_limbs(table)] if suspect.any() else []
+    for i, j in _pairs(suspect):
         fits = _fits(robot, i, low[j], high[j], 0.0) and _fits(robot, j, low[i], high[i], 0.0)
         if fits and rms(q[:, i] - q[:, j], None) > AWAY:
             orders.append((exchange(n, i, j), names[i], f"'{names[i]}' and '{names[j]}'"))
     remedy = "check the order of names and values in the driver of joint_states"
     for E, subject, exchanged in orders:
-        change, said = Change(position=E, velocity=E, effort=E), f"{exchanged} were exchanged"
-        yield Hypothesis("joint order", subject, said, remedy, change, 3.0)
+        change, text = Change(position=E, velocity=E, effort=E), f"{exchanged} were exchanged"
+        yield Hypothesis("joint order", subject, text, remedy, change, 3.0)
 
 
-def _pairs(odd: Mask) -> Iterator[tuple[int, int]]:
-    """Yield pairs of joints of which one is odd: of two that are exchanged a spring may explain the other."""
-    pairs = itertools.combinations(range(len(odd)), 2)
-    return ((i, j) for i, j in pairs if odd[i] or odd[j])
+def _pairs(suspect: Mask) -> Iterator[tuple[int, int]]:
+    """Yield pairs of joints of which one is suspect: of exchanged ones, a spring may explain the other."""
+    pairs = itertools.combinations(range(len(suspect)), 2)
+    return ((i, j) for i, j in pairs if suspect[i] or suspect[j])
 
 
 def _exchanged_limbs(table: Table) -> Iterator[tuple[Array, str, str]]:
-    """Yield orders in which limbs of equal length that end in contacts are exchanged: two, or two pairs."""
+    """Yield permutations, a joint and a phrase of exchanged limbs of as many joints: two, or two pairs."""
     robot, moved = table.robot, np.abs(table.jacobians[..., table.robot.n_base :]).max(axis=(0, 2)) > 0.0
     n, contacts = len(robot.names), robot.setup.contact_names
     limbs = [np.flatnonzero(row) for row in moved & (moved.sum(axis=0) == 1)]
@@ -137,18 +137,18 @@ def _fits(robot: Robot, j: int, low: float, high: float, margin: float = TURN_MA
 
 
 def velocity_hypotheses(table: Table, left: Array) -> Iterator[Hypothesis]:
-    """Yield units and signs of the velocities that leave much, of each joint and of all.
+    """Yield units and signs of the velocities with large residuals, of each joint and of all.
 
-    The factor is that of least squares; a unit near it is what is said.
+    The factor is fitted by least squares; a unit near it is named and corrected in its place.
     """
-    s, names, unlike = table.signals, table.robot.names, np.flatnonzero(left > AGREES).tolist()
+    s, names, disagreeing = table.signals, table.robot.names, np.flatnonzero(left > AGREES).tolist()
     n, every = len(names), (JOINTS, np.arange(len(names)))
     factors = np.sum(np.nan_to_num(s.v) * s.dq, axis=0) / np.maximum(np.sum(s.dq**2, axis=0), 1e-12)
     units = {"deg/s": DEGREES, "1/57.3 rad/s": 1.0 / DEGREES, "rpm": 60.0 / math.tau, "the other sign": -1.0}
     about = partial(Hypothesis, "joint velocities", unit="", parts=OF_VELOCITIES)
     derived = Fix(parameters={"inputs.joint_velocity": "derived"})
-    for subject, chosen in (every, *((names[j], np.array([j])) for j in unlike)) if unlike else ():
-        k = float(np.median(factors[[j for j in unlike if j in chosen]]))
+    for subject, chosen in (every, *((names[j], np.array([j])) for j in disagreeing)) if disagreeing else ():
+        k = float(np.median(factors[[j for j in disagreeing if j in chosen]]))
         near = [unit for unit, x in units.items() if k / x > 0.0 and abs(math.log(k / x)) < UNIT]
         if abs(k) < 1e-3 or (not near and 1.0 / GEAR < k < GEAR):
             continue
@@ -174,32 +174,32 @@ def _scaled(
     remedy: str = "",
     **more: bool,
 ) -> Hypothesis:
-    """Return the hypothesis that efforts are right after gains."""
+    """Return the hypothesis that efforts are right after multiplication by gains."""
     names = table.robot.names
     drive = {name: float(gains[names.index(name)]) for name in (names if subject == JOINTS else (subject,))}
     remedy = remedy or f"correct the driver of joint_states, or set drive_gains of {subject}"
     check = "effort sign" if value == -1.0 else "effort unit"
     change, fix = Change(effort=np.diag(gains)), Fix(drive_gains=drive)
-    leaves = 1.0 if value == -1.0 else HALF  # friction tells a sign, whatever else is wrong with the torque
+    leaves = 1.0 if value == -1.0 else HALF  # friction shows a sign, whatever else is wrong with the torque
     return Hypothesis(
         check, subject, words, remedy, change, price, value, "", OF_EFFORTS, fix, leaves=leaves, **more
     )
 
 
-def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
+def effort_hypotheses(table: Table, suspect: Mask) -> Iterator[Hypothesis]:
     """Yield signs, units, factors and orders of the efforts, and that gravity is missing in them.
 
-    Of single efforts, and of one of two that are exchanged, each is odd: it does not agree as it is.
+    Single efforts are tried if their joint is suspect, exchanges if one of both joints is suspect.
     """
-    names, n, unlike = table.robot.names, len(table.robot.names), np.flatnonzero(odd).tolist()
+    names, n, disagreeing = table.robot.names, len(table.robot.names), np.flatnonzero(suspect).tolist()
     yield _scaled(table, JOINTS, "all efforts had the other sign", -np.ones(n), 1.0, -1.0)
-    for j in unlike:
+    for j in disagreeing:
         words = f"the effort of '{names[j]}' had the other sign"
         yield _scaled(table, names[j], words, 1.0 - 2.0 * np.eye(n)[j], 2.0, -1.0)
     common, single = _factors(table)
-    for j, k in ((None, common), *((j, float(single[j])) for j in unlike)):
+    for j, k in ((None, common), *((j, float(single[j])) for j in disagreeing)):
         yield from _factor_hypotheses(table, j, k)
-    for i, j in _pairs(odd):
+    for i, j in _pairs(suspect):
         words = f"the efforts of '{names[i]}' and '{names[j]}' were exchanged"
         remedy = "check the order of names and efforts in the driver"
         change = Change(effort=exchange(n, i, j))
@@ -224,9 +224,9 @@ def effort_hypotheses(table: Table, odd: Mask) -> Iterator[Hypothesis]:
 
 
 def _gravity(table: Table) -> Gravity | None:
-    """Return gravity in the axes of a fixed base by which the efforts fit best; None without any.
+    """Return gravity in the axes of a fixed base that fits the efforts best; None without efforts.
 
-    Predicted torques are linear in it; its size is known.
+    Predicted torques are linear in gravity, whose magnitude is known.
     """
     columns = torque_columns(table)
     if columns is None:
@@ -243,9 +243,10 @@ def _gravity(table: Table) -> Gravity | None:
 
 
 def _factors(table: Table) -> tuple[float, Array]:
-    """Return the factor of most efforts, and those of each, shape (n,); NaN where it is not known.
+    """Return the median factor of all efforts, and that of each, shape (n,); NaN where it is unknown.
 
-    Without known contact forces it is that with which the efforts carry weight and motion together.
+    A factor is sent over true effort. Without known contact forces, that of all efforts follows from the
+    balance of efforts, weight and motion that no contact force changes.
     """
     single, common = np.full(len(table.robot.names), np.nan), math.nan
     if (columns := torque_columns(table)) is not None:
@@ -253,7 +254,7 @@ def _factors(table: Table) -> tuple[float, Array]:
         wide = np.hstack((np.full((len(prior), 1), 1e3), prior[:, 1:]))
         fit, predicted = most_probable(y, X, EXPECTED, wide), rms(X[:, :, 0]) * size
         k, sigma = fit.x[:, 0], np.sqrt(fit.covariance[:, 0, 0])
-        # Of torques that stand out from stiction a factor of nearly zero is known, too.
+        # A factor near zero is significant, too, if the predicted torque exceeds stiction.
         strong = predicted > table.robot.stiction(float(predicted.max()))[joints]
         known = np.maximum(np.abs(k), strong * np.abs(k - 1.0)) > SIGMAS * sigma
         single[joints[known]] = k[known]
@@ -264,9 +265,9 @@ def _factors(table: Table) -> tuple[float, Array]:
 
 
 def _factor_hypotheses(table: Table, j: int | None, k: float) -> Iterator[Hypothesis]:
-    """Yield that an effort (None: all) is in another unit, or k times too large.
+    """Yield the hypotheses that an effort (j None: all) is in another unit, or k times too large.
 
-    A unit is tried where the factor is near it or not known; with another factor no mass is known.
+    A unit is tried if the factor is near it or unknown. After any other factor masses cannot be judged.
     """
     names, n = table.robot.names, len(table.robot.names)
     subject, whose = (JOINTS, "all efforts") if j is None else (names[j], f"the effort of '{names[j]}'")

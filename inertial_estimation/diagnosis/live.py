@@ -1,10 +1,10 @@
-"""The data of a running pipeline against the robot's description: judged after the start, and on request.
+"""Check of the data of a running pipeline against the robot's description, after its start and on request.
 
-Nothing is done between two steps. Where health is asked for, new rows of the inputs are copied, of an input
-whose readings are mostly impossible (degrees) those. Once they span five seconds, one call judges all of
-them, which a node lets another process execute. What it finds is a suspicion, and the next five seconds are
-judged in its place: a load that is handed over meanwhile, or a hand on the robot, fits no description, but
-not for long.
+The steps of the pipeline are not slowed: new rows of the inputs are copied when health is requested (if the
+readings of an input are mostly impossible, as in degrees, the impossible ones). Once the rows span five
+seconds, one call judges them; a node has another process execute it. A failed check is a suspicion, and the
+next five seconds are judged in its place: a load that is handed over, or a hand on the robot, contradicts the
+description only for a short time.
 """
 
 from collections.abc import Callable
@@ -22,41 +22,41 @@ from inertial_estimation.inputs.sensors import IMU, ContactSource
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Health, HealthLevel
 
-SPAN_S = 5.0  # of the data that are judged
-SLACK_NS = 50_000_000  # the other inputs may arrive later than the joint states by this
+SPAN_S = 5.0  # time span of the data that are judged [s]
+SLACK_NS = 50_000_000  # most by which the other inputs may arrive later than the joint states [ns]
 
 Results: TypeAlias = list[Finding]
 Execution: TypeAlias = Callable[[Callable[[], Results]], Callable[[], Results | None]]
 
 
 def at_once(call: Callable[[], Results]) -> Callable[[], Results | None]:
-    """Execute a call; return what returns its results."""
+    """Execute a call at once; return a function that returns its results."""
     results = call()
     return lambda: results
 
 
 def judged(streams: RobotStreams, setup: RobotSetup, config: RobotGeometryConfig) -> Results:
-    """Judge rows of the inputs of a pipeline."""
+    """Return the findings of rows of the inputs of a pipeline."""
     return diagnose(streams, setup, config).findings
 
 
 class LiveChecks:
-    """Checks what a pipeline uses of its inputs.
+    """Checks the inputs of a pipeline as the pipeline uses them.
 
     Attributes:
-        execute: Executes the call that judges; returns what returns the results, or None until it has them.
-            None: nothing is judged, as in a replay, which judges the recording itself.
+        execute: Executes a call; returns a function that returns its results, or None until they are there.
+            None disables the checks, as in a replay, which checks the recording itself.
     """
 
     def __init__(self, setup: RobotSetup, config: RobotGeometryConfig, inputs: RobotInputs) -> None:
-        """Begin without data of the inputs of a robot, among which are joint states."""
+        """Begin without data; the inputs of the robot must contain joint states."""
         self.execute: Execution | None = at_once
         self._robot, self._inputs = (setup, config), inputs
         self.begin()
 
     def begin(self) -> None:
-        """Check the data that come from now on, until there are enough."""
-        self._suspected: Results = []  # what the first five seconds have shown
+        """Begin to check the data that arrive from now on."""
+        self._suspected: Results = []  # findings of the first five seconds if a check failed
         self._begin_span()
 
     def _begin_span(self) -> None:
@@ -69,7 +69,7 @@ class LiveChecks:
         self._results: Results | None = None
 
     def health(self) -> Health:
-        """Go on with the checks; return what they have found."""
+        """Copy new data, continue the checks, and return their result."""
         if self.execute is None:
             return health_of([], "not checked here")
         if self._pending is None and self._results is None:
@@ -91,7 +91,7 @@ class LiveChecks:
         return health_of([], f"{self._rows.duration_s:.0f} s of data, they are checked after {SPAN_S:g} s")
 
     def _conclude(self, results: Results) -> None:
-        """Take what was found, or judge another span where the first one fails."""
+        """Keep the results, or judge another time span if a check has failed in the first one."""
         if self._suspected or not any(one.failed for one in results):
             self._results = results
             return
@@ -99,8 +99,8 @@ class LiveChecks:
         self._begin_span()
 
     def _names(self) -> dict[str, str]:
-        """Return the names of the inputs that are judged, by those of their rows."""
-        # What is judged has the axes of the parameters: those of a message's frame are not collected.
+        """Return the names of collected rows, by the names of the streams that they come from."""
+        # Checks assume the wrench axes of the parameters: wrenches in axes of a message's frame are left out.
         axes = {one.name: one.axes for one in self._robot[0].contacts}
         contacts = [c for c in self._inputs.contacts.values() if c.source is not ContactSource.DESIRED]
         sensed = [c for c in contacts if c.axes is axes[c.name]]
@@ -108,9 +108,9 @@ class LiveChecks:
         return names | {c.stream.spec.name: f"{c.name}/wrench" for c in sensed}
 
     def _collect(self, execute: Execution) -> None:
-        """Copy the rows that are new; begin the judgement once there are enough."""
+        """Copy new rows of the inputs; start the checks once the rows span five seconds."""
         if self._inputs.streams[JOINTS].ring.clears != self._clears:
-            self.begin()  # their times begin anew
+            self.begin()  # the joint states have restarted, and their times with them
         joints, names = self._inputs.joints, self._names()
         assert joints is not None
         for name, kept in names.items():

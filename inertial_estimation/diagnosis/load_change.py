@@ -1,9 +1,9 @@
 """A load that is put on or taken off during the recording: on a trunk, in a hand, on any body.
 
-It is a hypothesis like any other: mass and first moment of a body are others from some time on, or up to it.
-The normal equations of such columns are sums over the windows after that time, or before it, so that all
-times and bodies are compared by their evidence (`force_evidence`), what tolerances do marginalised, and what
-any body does whose mass is another one all the time.
+It is a hypothesis like any other: mass and first moment of a body change at some time. The normal equations
+of its columns are sums over the windows after that time (or before it), so that all times and bodies are
+compared by their evidence (`force_evidence`). Tolerances and constant errors of the masses of all links are
+marginalised.
 """
 
 import math
@@ -19,20 +19,20 @@ from inertial_estimation.diagnosis.table import Change, Load
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-MASS, LEVER = 0.3, 0.1  # deviations of a load, share of the robot's mass, and of its place on a body [m]
-LINK_PRICE = 4.0  # of a mass and its place, in logarithms, as of a scale of any size
-EDGE = 15  # one in so many windows at either end cannot show a change
+MASS, LEVER = 0.3, 0.1  # prior deviations of a load, share of the robot's mass, and of its place [m]
+LINK_PRICE = 4.0  # penalty of a link's mass and its place, in log odds, that of a scale of any size
+EDGE = 15  # one in this many windows at either end is excluded as the time of a change
 
 
-def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
-    """Yield that a load was put on, and that one was taken off, each at its most probable time and body.
+def load_hypotheses(system: Problem) -> Iterator[Hypothesis]:
+    """Yield the hypotheses that a load is put on or taken off, at the most probable time and body of each.
 
-    Its four numbers are mass [kg] and first moment about the nominal centre of mass [kg m].
+    Its four parameters are mass [kg] and first moment about the described centre of mass [kg m].
     """
-    rows, total, edge = of.rows, float(of.rows.masses.sum()), max(1, len(of.rows.left) // EDGE)
+    rows, total, edge = system.rows, float(system.rows.masses.sum()), max(1, len(system.rows.left) // EDGE)
     deviations = MASS * total * np.array([1.0] + [LEVER] * 3)
     for later, done in ((True, "put on"), (False, "taken off")):
-        S, g = _normal_equations(of, later=later)
+        S, g = _normal_equations(system, later=later)
         loads, covariances, log = gained(S, g, deviations)
         log[loads[..., 0] <= 0.0] = log[:edge] = log[len(log) - edge :] = -math.inf
         window, link = np.unravel_index(int(np.argmax(log)), log.shape)
@@ -45,7 +45,7 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
         price = 0.5 * float(g[window, link] @ load + np.sum((load / deviations) ** 2)) - odds
         yield Hypothesis(
             *("load change", "recording", f"{mass:.3g} kg were {done} '{subject}' at {at:.1f} s"),
-            "no one description fits all of the recording; what else is said holds without this load",
+            "no single description fits the whole recording; the other findings hold without this load",
             Change(load=Load(subject, tuple(load.tolist()), *span)),
             price + math.log(len(rows.left) * len(rows.links)),
             mass if later else -mass,
@@ -56,27 +56,27 @@ def load_hypotheses(of: Problem) -> Iterator[Hypothesis]:
         )
 
 
-def mass_hypotheses(of: Problem) -> Iterator[Hypothesis]:
-    """Yield that the link that explains most has another mass, or a load, all the time."""
-    links = [one for one in fit_forces(of).causes if one.kind is LINK and one.possible and one.counts]
+def mass_hypotheses(system: Problem) -> Iterator[Hypothesis]:
+    """Yield the hypothesis that the link whose mass explains most has another mass all the time."""
+    links = [one for one in fit_forces(system).causes if one.kind is LINK and one.possible and one.counts]
     for cause in links[:1]:
-        change = Change(load=Load(cause.subject, tuple(cause.seen.amplitude.tolist())))
-        price = LINK_PRICE + math.log(len(of.rows.links))
+        change = Change(load=Load(cause.subject, tuple(cause.estimate.amplitude.tolist())))
+        price = LINK_PRICE + math.log(len(system.rows.links))
         yield Hypothesis(LINK.check, cause.subject, cause.words, "", change, price, parts=OF_FORCES)
 
 
-def _normal_equations(of: Problem, *, later: bool) -> tuple[Array, Array]:
-    """Return information and gradient of a load on each of l bodies from each window on, or before it.
+def _normal_equations(system: Problem, *, later: bool) -> tuple[Array, Array]:
+    """Return information S and gradient g of a load on each of l bodies after each window, or before it.
 
-    Shape (N, l, 4, 4) and (N, l, 4). With information L L' of the columns X that act in any case,
-    V = L^-1 X' H of the columns H of the loads is a sum over windows, as H' H and H' y are; S = H' H - V' V.
+    Shape (N, l, 4, 4) and (N, l, 4). With L L' the information of the marginalised columns X, and H the
+    columns of the loads, V = L^-1 X' H is a sum over windows, as H' H and H' y are; S = H' H - V' V.
     """
-    links = [cause for cause in of.causes if cause.kind is LINK]
-    known, prior = of.marginalised(links)
-    scale = of.weight / math.sqrt(float((of.weight > 0.0).sum()) / of.readings)
-    X, y = of.A * scale[:, :, None], of.rows.left * scale
+    links = [cause for cause in system.causes if cause.kind is LINK]
+    known, prior = system.marginalised(links)
+    scale = system.weight / math.sqrt(float((system.weight > 0.0).sum()) / system.readings)
+    X, y = system.A * scale[:, :, None], system.rows.left * scale
     H = X[:, :, np.concatenate([cause.place[:4] for cause in links])].reshape(*y.shape, -1, 4)
-    white = linear_algebra.inv(linear_algebra.cholesky(of.G[np.ix_(known, known)] + np.diag(prior**-2.0)))
+    white = linear_algebra.inv(linear_algebra.cholesky(system.G[np.ix_(known, known)] + np.diag(prior**-2.0)))
 
     def summed(terms: Array) -> Array:
         before: Array = np.cumsum(terms, axis=0) - terms
@@ -85,4 +85,4 @@ def _normal_equations(of: Problem, *, later: bool) -> tuple[Array, Array]:
     columns = H.reshape(*y.shape, -1)
     V = summed(white @ X[:, :, known].transpose(0, 2, 1) @ columns).reshape(len(y), len(known), -1, 4)
     S = summed(np.einsum("nmla,nmlb->nlab", H, H)) - np.einsum("nkla,nklb->nlab", V, V)
-    return S, summed(np.einsum("nmla,nm->nla", H, y)) - np.einsum("nkla,k->nla", V, white @ of.b[known])
+    return S, summed(np.einsum("nmla,nm->nla", H, y)) - np.einsum("nkla,k->nla", V, white @ system.b[known])

@@ -1,8 +1,8 @@
-"""What the description and the sensors must agree in, part by part, each with its evidence.
+"""Parts in which sensors and description are compared, each with its log evidence.
 
-Every part compares readings with what the others and the description predict; none assumes a sign, a unit or
-axes beyond those that are described. A hypothesis changes the table, and with it all parts that depend on it:
-so a cause explains its consequences, and its consequences do not explain it.
+Every part compares readings with what other readings and the description predict; none assumes a sign, a unit
+or axes beyond those that are described. A hypothesis changes the table and thereby all parts that depend on
+it: a cause therefore explains its consequences, whereas a consequence does not explain its cause.
 """
 
 import itertools
@@ -33,48 +33,48 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skews
 
 WRENCHES = "contact wrenches"
-FEWEST = 8  # windows that tell
+FEWEST = 8  # least number of windows that are compared
 SLOW = 0.05  # speed below which a joint is at rest, and Coulomb friction changes its sign [rad/s]
-SLOPE_FLOOR = 0.02  # of a velocity, what no slope agrees in
-TRAVEL = 0.02  # deviation of a joint that moves, whose velocity is compared [rad]
-SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # of a torque's factor, of friction terms
-DELAY_PRIOR_S = 0.01  # of a delay, of a filter in a drive
-LEVER_PRIOR = 0.01  # of the centre of mass of all that a joint moves [m]
-FRICTION_LIMIT = 0.15  # most of the friction terms, of the effort limit
-FRICTION_TORQUES = 3.0  # the same of the largest predicted torque
-ORDER = 4  # of the polynomials of a spring
-UNMODELLED = 9.0  # log odds against a joint that has a spring or another friction
-ARMATURE_PRIOR = 0.3  # torque of the rotor's inertia over the measured one
-AGREES = 0.1  # share of a velocity or an effort that may be left, where no error and no spring is sought
+SLOPE_FLOOR = 0.02  # least residual of a velocity against the slope of the position, share of its rms
+TRAVEL = 0.02  # standard deviation of a position above which the joint's velocity is compared [rad]
+SCALE_PRIOR, FRICTION_PRIOR = 0.2, 0.25  # deviations of a torque's factor; of friction over the rms effort
+DELAY_PRIOR_S = 0.01  # deviation of the delay of an effort, as by a filter in a drive [s]
+LEVER_PRIOR = 0.01  # deviation of the centre of mass of all links that a joint moves [m]
+FRICTION_LIMIT = 0.15  # largest deviation of friction and rotor terms, share of the effort limit ...
+FRICTION_TORQUES = 3.0  # ... and of the largest predicted torque
+ORDER = 4  # order of the polynomials of position that model a spring
+UNMODELLED = 9.0  # log odds against a joint with a spring or another friction
+ARMATURE_PRIOR = 0.3  # deviation of the torque of the rotor's inertia over the rms effort
+AGREES = 0.1  # residual of a velocity or effort, share of its rms, below which no error or spring is sought
 SILENT = 1e-9  # share of the largest effort below which a joint sends none
-LEVER = 0.3  # at which moments count as much as forces [m]
-BALANCED = 0.03  # share of the contact forces that scales and crosstalk of force sensors leave
-ZERO, BALANCE_FLOOR = 0.03, 0.01  # of a force sensor's channel, and of what never balances [weights]
-RATE_FLOOR = 0.05  # of the rotation
-RATE_BIAS = 0.02  # of a gyroscope; rotations below tell nothing of it [rad/s]
-STANDING, LOADED = 0.05, 0.12  # speed along the line of two standing feet [m/s]; share of the load of each
-GRAVITY, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; most log odds of one sentence
-MOUNTED = math.radians(7.0)  # deviation of the ground's normal from the vertical, slope and posture
-CARRIED = 0.1  # of the weight on the contacts, below which the robot hangs
-BEYOND, FAR = 0.2, 0.8  # beyond its limits [rad]: rounded ones; what no zero explains
-BEYOND_ODDS, FAR_ODDS = 3.0, 20.0
-FAST = 5.0  # times the largest speed, which no joint has
+LEVER = 0.3  # lever at which moments count as much as forces [m]
+BALANCED = 0.03  # residual of contact forces by scales and crosstalk of force sensors, share of their rms
+ZERO, BALANCE_FLOOR = 0.03, 0.01  # deviation of a force sensor's zero; least residual of balance [weights]
+RATE_FLOOR = 0.05  # least residual of the rotation, share of its rms
+RATE_BIAS = 0.02  # prior deviation of a gyroscope's bias; slower rotations are not compared [rad/s]
+STANDING, LOADED = 0.05, 0.12  # largest speed between two standing feet [m/s]; least share of the load
+GRAVITY, FARTHEST = 0.05, 60.0  # deviation of the logarithm of gravity; bound of the log odds of one part
+MOUNTED = math.radians(7.0)  # deviation of the ground's normal from the vertical, by slope and posture [rad]
+CARRIED = 0.1  # share of the weight on the contacts below which the robot hangs
+BEYOND, FAR = 0.2, 0.8  # distance from the limits [rad]: of rounded limits; that no zero offset explains
+BEYOND_ODDS, FAR_ODDS = 3.0, 20.0  # log odds against a position that is so far outside
+FAST = 5.0  # ratio to the largest described speed that no joint reaches
 
 
 class Part(NamedTuple):
-    """How well one part agrees."""
+    """Agreement of one part."""
 
-    log: float  # logarithm of its probability, up to a constant that all hypotheses share
-    left: Array  # what is left unexplained: 0 nothing, 1 everything (of efforts: of each joint, shape (n,))
+    log: float  # log evidence, up to a constant that all hypotheses share
+    left: Array  # relative residual, 0: all explained, 1: nothing; of each joint (n,), or one for all (1,)
 
 
-def one(log: float, left: float) -> Part:
-    """Return a part with one number left."""
+def scalar_part(log: float, left: float) -> Part:
+    """Return a part with a single relative residual."""
     return Part(log, np.array([left]))
 
 
 def limits(table: Table) -> Part | None:
-    """Positions within the limits of the description, and their slopes."""
+    """Compare positions and their slopes with the limits of the description."""
     beyond = outside(table)
     fast = np.quantile(np.abs(table.signals.dq), 0.9, axis=0) > FAST * table.robot.speed
     log = -BEYOND_ODDS * (beyond > BEYOND).sum() - FAR_ODDS * ((beyond > FAR).sum() + fast.sum())
@@ -89,7 +89,7 @@ def outside(table: Table) -> Array:
 
 
 def velocities(table: Table) -> Part | None:
-    """Velocities that are sent, and slopes of the positions."""
+    """Compare the velocities that are sent with the slopes of the positions."""
     v, dq, q = table.signals.v, table.signals.dq, table.signals.q
     known = np.isfinite(v).all(axis=1)
     if known.sum() < FEWEST or not np.nan_to_num(v[known]).any():
@@ -108,19 +108,19 @@ def velocities(table: Table) -> Part | None:
 
 
 class RateRows(NamedTuple):
-    """y = A w of an angular rate w of the IMU over standing feet: whatever its axes and unit, linear in w."""
+    """Equations y = A w of the IMU's angular rate w over standing feet, linear in w in any axes and unit."""
 
     y: Array  # shape (R, 3)
     A: Array  # shape (R, 3, 3)
-    rows: Indices  # windows they belong to, shape (R,)
+    rows: Indices  # window of each equation, shape (R,)
 
 
 def rate_rows(table: Table) -> RateRows | None:
-    """Return what standing feet say of the rotation of the base.
+    """Return equations of the rotation of the base by standing feet; None if there are too few.
 
-    A sole does not turn on the ground: w_B = -w_sole. Of two points that stand, the distance d rotates with
-    the base: d' + w_B x d = 0, known but for a rotation about d. Points stand where they carry a share of the
-    load; where loads are not measured, where their distance does not change.
+    A sole does not turn on the ground: w_B = -w_sole. The line d between two standing points rotates with
+    the base, d' + w_B x d = 0, which determines all but the rotation about d. Points stand if they carry a
+    share of the load or, if loads are not measured, if their distance does not change.
     """
     if not table.robot.n_base or not table.points_B.shape[1] or table.robot.setup.imu is None:
         return None
@@ -161,7 +161,7 @@ def _pairs(table: Table, loads: Array | None) -> tuple[Array, Array, Indices]:
 
 
 def rotation(table: Table) -> Part | None:
-    """Angular rate of the IMU, and rotation of the base over standing feet."""
+    """Compare the angular rate of the IMU with the rotation of the base over standing feet."""
     rows = rate_rows(table)
     if rows is None:
         return None
@@ -172,27 +172,27 @@ def rotation(table: Table) -> Part | None:
     y, A, w = rows.y[known], rows.A[known], w[known]
     left = y - np.einsum("rij,rj->ri", A, w)
     variance = max(float(np.mean(left**2)), 1e-12) / INDEPENDENT
-    left = without(left, RATE_BIAS * A, variance)  # but for a bias of the gyroscope
+    left = without(left, RATE_BIAS * A, variance)  # the gyroscope's bias is a nuisance
     p = y - left
     a, b = (float(rms(np.linalg.norm(x, axis=1))) for x in (y, p))
     if max(a, b) < RATE_BIAS * float(rms(A, None)) * math.sqrt(3.0):
         return None
     size = typical(np.linalg.norm(left, axis=1))
     share = min(size / max(math.hypot(a, b) / math.sqrt(2.0), 1e-12), 2.0)
-    return one(2.0 * log_share(share, len(np.unique(rows.rows[known])), RATE_FLOOR), share)
+    return scalar_part(2.0 * log_share(share, len(np.unique(rows.rows[known])), RATE_FLOOR), share)
 
 
 def gravity_size(table: Table) -> Part | None:
-    """Size of the specific force."""
+    """Compare the magnitude of the specific force with gravity."""
     size = specific_force(table)
     if size is None:
         return None
     off = math.log(max(size, 1e-9) / STANDARD_GRAVITY)
-    return one(-min(0.5 * (off / GRAVITY) ** 2, FARTHEST), min(abs(off), 1.0))
+    return scalar_part(-min(0.5 * (off / GRAVITY) ** 2, FARTHEST), min(abs(off), 1.0))
 
 
 def specific_force(table: Table) -> float | None:
-    """Return the size of the specific force: at rest, or of its mean while the robot moves [m/s^2]."""
+    """Return the magnitude of the specific force [m/s^2]: its median at rest, else by mean and median."""
     f = table.signals.f
     known = np.isfinite(f).all(axis=1)
     if not table.robot.n_base or known.sum() < FEWEST:
@@ -200,15 +200,15 @@ def specific_force(table: Table) -> float | None:
     rest = known & (np.abs(table.signals.dq).max(axis=1, initial=0.0) < SLOW)
     if rest.sum() >= FEWEST:
         return float(np.median(np.linalg.norm(f[rest], axis=1)))
-    # Accelerations cancel in the mean where the base hardly turns, and add to the norm where it does.
+    # Accelerations cancel in the mean vector if the base hardly turns; if it turns, the mean is too short.
     return float(0.5 * (np.linalg.norm(f[known].mean(axis=0)) + np.median(np.linalg.norm(f[known], axis=1))))
 
 
 def ground_normal(table: Table) -> Array | None:
-    """Return the mean normal of the ground under the feet in base axes, upwards; None where unknown.
+    """Return the mean normal of the ground under the feet in base axes, upwards; None if unknown.
 
-    Of up to two soles it is their mean normal, weighted by their loads; of three or more points that of the
-    plane of their lowest positions, which is level but for the slope. Feet that carry nothing do not stand.
+    For up to two soles it is their mean normal, weighted by their loads. For three or more points it is the
+    normal of the plane through their mean positions while loaded: feet that carry nothing do not stand.
     """
     if not table.robot.n_base or not table.points_B.shape[1] or (table.measures_wrenches and hangs(table)):
         return None
@@ -228,7 +228,7 @@ def ground_normal(table: Table) -> Array | None:
 
 
 def gravity_pair(table: Table) -> tuple[Array, Array] | None:
-    """Return mean specific force in axes of its readings and ground normal in those of the IMU's link."""
+    """Return unit vectors of mean specific force, axes of its readings, and ground normal, described axes."""
     normal = ground_normal(table)
     f = table.signals.f
     known = np.isfinite(f).all(axis=1)
@@ -241,18 +241,18 @@ def gravity_pair(table: Table) -> tuple[Array, Array] | None:
 
 
 def gravity_direction(table: Table) -> Part | None:
-    """Direction of the specific force, and normal of the ground under the feet."""
+    """Compare the direction of the specific force with the normal of the ground under the feet."""
     pair = gravity_pair(table)
     if pair is None:
         return None
     angle = math.acos(min(1.0, max(-1.0, float(pair[0] @ pair[1]))))
-    return one(-min(0.5 * (angle / MOUNTED) ** 2, FARTHEST), min(angle, 1.0))
+    return scalar_part(-min(0.5 * (angle / MOUNTED) ** 2, FARTHEST), min(angle, 1.0))
 
 
 def balance_rows(table: Table) -> tuple[Array, Array, Array] | None:
-    """Return needed and carried wrench of the base (N, 6), and columns of zeros (N, 6, 6 k) [weights].
+    """Return required and measured wrench on the base (N, 6), columns of sensor zeros (N, 6, 6 k) [weights].
 
-    Moments count over `LEVER`. None without wrenches, or where the robot hangs.
+    Moments are divided by `LEVER`. None without a floating base, or without wrenches that are not zero.
     """
     wrenches = table.signals.wrenches
     if table.robot.n_base != 6 or not wrenches.shape[1]:
@@ -272,7 +272,7 @@ def balance_rows(table: Table) -> tuple[Array, Array, Array] | None:
 
 
 def hangs(table: Table) -> bool:
-    """Return whether contacts are measured, and carry next to nothing of the weight, in any unit."""
+    """Return whether contact wrenches carry hardly any weight and are not in another unit, or are unknown."""
     rows = balance_rows(table)
     if rows is None:
         return True
@@ -286,7 +286,7 @@ def hangs(table: Table) -> bool:
 
 
 def balance(table: Table) -> Part | None:
-    """Contact wrenches, and what weight and motion need."""
+    """Compare contact wrenches with the wrench that weight and motion require."""
     rows = balance_rows(table)
     if rows is None or table.sent.scalar or hangs(table):
         return None
@@ -295,13 +295,13 @@ def balance(table: Table) -> Part | None:
     left = without(left, zeros, max(float(np.mean(left**2)), BALANCE_FLOOR**2) / 4.0)
     size = typical(np.linalg.norm(left, axis=1))
     share = size / max(float(rms(np.linalg.norm(carried, axis=1), None)), 1.0)
-    return one(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(left), BALANCE_FLOOR), share)
+    return scalar_part(3.0 * log_share(math.hypot(share, BALANCE_FLOOR), len(left), BALANCE_FLOOR), share)
 
 
 def torque_columns(table: Table) -> tuple[Array, Array, Array, Indices, Indices, Array] | None:
-    """Return efforts over their rms, columns, prior deviations, numbers of joints and windows, and sizes.
+    """Return efforts over their rms, columns, prior deviations, indices of joints and windows, and the rms.
 
-    The columns are predicted torque, offset, Coulomb and viscous friction, rotor inertia and a delay.
+    Columns: predicted torque, offset, Coulomb, viscous friction, rotor inertia, delay, centre of moved mass.
     """
     s, predicted = table.signals, table.torques
     sent = np.isfinite(s.tau).mean(axis=0) > 0.5
@@ -342,54 +342,53 @@ EXPECTED = np.array([1.0] + [0.0] * 8)
 
 
 def torques(table: Table) -> Part | None:
-    """Efforts, and torques of the description with friction, where contact forces are known.
+    """Compare efforts with predicted torques and friction, if contact forces are known.
 
-    Three models of each joint share its probability: predictions that are right as they are; with tolerances
-    and friction; and, less likely a priori, with any smooth function of the joint's own position and velocity
-    (a spring, a counterbalance, another friction) that is no larger than what there is to carry. An error of
-    an effort has to be more probable than the last one.
+    The evidence of a joint sums three models: the prediction as it is; with tolerances and friction; and,
+    less probable a priori, also with a smooth function of its own position and velocity (a spring, another
+    friction) up to the largest predicted torque. An error of an effort must be more probable than the latter.
     """
     columns = torque_columns(table)
     if columns is None:
         return None
     y, X, prior, joints, rows, size = columns
     dq = table.signals.dq[np.ix_(rows, joints)]
-    # Predictions for a robot that is quiet are as noisy as its efforts, and a constant explains these better.
-    # Where predictions are right as they are, they need no coefficients.
+    # For a robot at rest predictions are as noisy as efforts, which a constant would explain better: a
+    # prediction that is right as it is needs no coefficients, and pays no penalty for them.
     exact = most_probable(y - X[:, :, 0], X[:, :, :0], np.zeros(0), np.zeros(0))
     tolerant = _dissipating(y, X, EXPECTED, prior, dq)
     logs, left = (
         np.logaddexp(exact.log, tolerant.log),
         np.where(exact.log > tolerant.log, exact.left, tolerant.left),
     )
-    if (odd := left > AGREES).any():
-        own, zeros = _own_functions(table, rows, joints[odd]), np.zeros(ORDER + 1)
-        carried = np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size[odd])[:, None]
-        wide = np.hstack((prior[odd], np.repeat(carried, ORDER + 1, axis=1)))
+    if (poor := left > AGREES).any():
+        own, zeros = _own_functions(table, rows, joints[poor]), np.zeros(ORDER + 1)
+        carried = np.minimum(1.0, (rms(X[:, :, 0]) * size).max() / size[poor])[:, None]
+        wide = np.hstack((prior[poor], np.repeat(carried, ORDER + 1, axis=1)))
         wide[:, 1:4] = np.maximum(wide[:, 1:4], carried)
-        X = np.concatenate((X[:, odd], own), axis=2)
-        springs = _dissipating(y[:, odd], X, np.append(EXPECTED, zeros), wide, dq[:, odd])
-        logs[odd] = np.logaddexp(logs[odd], springs.log - UNMODELLED)
+        X = np.concatenate((X[:, poor], own), axis=2)
+        springs = _dissipating(y[:, poor], X, np.append(EXPECTED, zeros), wide, dq[:, poor])
+        logs[poor] = np.logaddexp(logs[poor], springs.log - UNMODELLED)
     every = np.zeros(len(table.robot.names))
     every[joints] = np.minimum(left, 2.0)
     return Part(float(logs.sum()), every)
 
 
 def _dissipating(y: Array, X: Array, mean: Array, prior: Array, dq: Array) -> Fit:
-    """Explain efforts whose friction, columns 2 and 3, takes energy from the motion."""
+    """Fit efforts with the prior that friction, columns 2 and 3, dissipates energy."""
     fit, power = most_probable(y, X, mean, prior), np.zeros(X.shape[1:])
     power[:, 2:4] = np.mean(dq[:, :, None] * X[:, :, 2:4], axis=0)
-    # Coefficients far beyond their priors are no friction and no torque: what they explain is left.
+    # Coefficients far beyond their priors are neither friction nor torque: the excess stays in the residual.
     x = np.clip(fit.x, mean - CREDIBLE * prior, mean + CREDIBLE * prior)
     left = np.maximum(rms(y - np.einsum("ijc,jc->ij", X, x)), fit.left)
     return fit._replace(log=fit.log + dissipates(fit, power, CERTAIN) + _scarce(fit, prior[:, 0]), left=left)
 
 
 def _scarce(fit: Fit, prior: Array) -> Array:
-    """Return the log of the odds by which factors below one are less probable than by a normal prior.
+    """Return the correction of the log evidence for factors below one, whose logarithm is normal a priori.
 
-    A tenth is as improbable as ten times: the logarithm is what is normal. Of what is known of a factor, the
-    two deviations nearest to one are given to it.
+    A factor of a tenth is as improbable as one of ten, unlike under the normal prior of the fit. The factor
+    is taken two standard deviations above its estimate.
     """
     most = fit.x[:, 0] + 2.0 * np.sqrt(fit.covariance[:, 0, 0])
     factor = np.clip(most, 1e-3, 1.0)
@@ -398,7 +397,7 @@ def _scarce(fit: Fit, prior: Array) -> Array:
 
 
 def _own_functions(table: Table, rows: Indices, joints: Indices) -> Array:
-    """Return columns of smooth functions of each joint's own position and velocity, of size one."""
+    """Return columns of smooth functions of each joint's own position and velocity, with maxima of one."""
     q, dq = (getattr(table.signals, name)[np.ix_(rows, joints)] for name in ("q", "dq"))
     low, high, v = q.min(axis=0), q.max(axis=0), dq / np.maximum(np.abs(dq).max(axis=0), SLOW)
     u = (2.0 * q - low - high) / np.maximum(high - low, TRAVEL)
@@ -407,7 +406,7 @@ def _own_functions(table: Table, rows: Indices, joints: Indices) -> Array:
 
 
 class WholeBody(NamedTuple):
-    """What no contact force changes: N S' tau, N (M a + c), and N S' of unit torques."""
+    """Equations that no contact force changes: N S' tau, N (M a + c), and N S' of unit torques."""
 
     acted: Array  # shape (N, m)
     needed: Array  # shape (N, m)
@@ -416,7 +415,7 @@ class WholeBody(NamedTuple):
 
 
 def whole_body_rows(table: Table) -> WholeBody | None:
-    """Return the rows of a robot on its feet without force sensors, efforts known; None for others."""
+    """Return the equations of a robot on feet with known efforts, without force sensors; None for others."""
     s, b = table.signals, table.robot.n_base
     if not b or table.measures_wrenches or not table.points_B.shape[1]:
         return None
@@ -430,9 +429,9 @@ def whole_body_rows(table: Table) -> WholeBody | None:
 
 
 def whole_body(table: Table) -> Part | None:
-    """Efforts of a robot on its feet without force sensors: N (S' tau - M a - c) = 0.
+    """Compare efforts of a robot on feet without force sensors with its weight: N (S' tau - M a - c) = 0.
 
-    The forces that the torques of the legs make must carry weight and motion of the base.
+    The contact forces that the torques of the legs produce must carry weight and motion of the base.
     """
     rows = whole_body_rows(table)
     if rows is None or not rows.needed.size:
@@ -443,21 +442,21 @@ def whole_body(table: Table) -> Part | None:
     y = ((rows.acted - rows.needed) / size).ravel()
     fit = most_probable(y[:, None], Z[:, None], np.zeros(Z.shape[1]), np.ones(Z.shape[1]))
     share = typical(rms((y - Z @ fit.x[0]).reshape(rows.needed.shape), 1))
-    return one(float(fit.log[0]), min(share, 2.0))
+    return scalar_part(float(fit.log[0]), min(share, 2.0))
 
 
 class Compared(NamedTuple):
-    """What is compared in a part, and how that is said."""
+    """A comparison: its function, the texts of its findings, and its thresholds."""
 
-    judge: Callable[[Table], Part | None]
-    says: str  # what is compared
-    check: str = ""  # name of the finding that it agrees; empty: others say so
-    subject: str = JOINTS
-    without: str = ""  # what is said where nothing tells; empty: nothing
-    unexplained: float = math.inf  # share of it from which that is said
-    sure: float = math.inf  # most of it that a certain cause leaves
-    is_share: bool = True  # whether what is left is a share
-    agrees: float = 0.0  # share that sensors and friction leave, in which no error is sought
+    judge: Callable[[Table], Part | None]  # returns None if the data do not determine the part
+    pair: str  # the two quantities that are compared
+    check: str = ""  # name of the finding that they agree; empty: no finding of its own
+    subject: str = JOINTS  # input that the finding is about
+    without: str = ""  # sentence of the finding if the part is not determined; empty: no finding
+    unexplained: float = math.inf  # least relative residual that is reported as unexplained
+    sure: float = math.inf  # largest relative residual after a cause that is called wrong
+    is_share: bool = True  # whether the residual is relative; otherwise it is an angle [rad] or a logarithm
+    agrees: float = 0.0  # relative residual by sensors and friction, below which no error is sought
 
 
 NO_VELOCITIES = "none are sent, or no joint moves enough to compare them"
@@ -491,6 +490,6 @@ PARTS: Mapping[str, Compared] = {
 
 
 def judged(table: Table, only: Sequence[str] = ()) -> dict[str, Part]:
-    """Return how well each part agrees, or some of them."""
+    """Return the agreement of all parts, or of those named, without parts that are not determined."""
     found = {name: part.judge(table) for name, part in PARTS.items() if not only or name in only}
     return {name: part for name, part in found.items() if part is not None and math.isfinite(part.log)}

@@ -1,8 +1,8 @@
-"""Which hypotheses are true: the most probable one is named and mended, then the next.
+"""Search for errors: the most probable hypothesis is named and corrected, then the next one.
 
 A hypothesis is accepted if it makes all parts of the table together more probable by far more than chance,
-and leaves little of the disagreement that it explains most: a cause must leave noise. Its consequences then
-agree of themselves, so one cause gives one finding. What no hypothesis explains is said in one line.
+and if little remains of the disagreement that it explains most: a true cause leaves only noise. After its
+correction its consequences agree, so one cause gives one finding. One line reports what remains unexplained.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inertial_estimation.diagnosis.agreement import EXCESS, excess_of_efforts, lacks_gravity
-from inertial_estimation.diagnosis.causes import LINK, OFFSET, SPIN, TURNED, WHOLE, Cause
+from inertial_estimation.diagnosis.causes import INERTIA, LINK, OFFSET, TURNED, WHOLE, Cause
 from inertial_estimation.diagnosis.delays import MOST, Delay, delay_hypotheses, delays_of
 from inertial_estimation.diagnosis.evidence import ALIKE, CERTAIN
 from inertial_estimation.diagnosis.finding import Finding, Verdict, cannot_tell, undistinguished
@@ -34,38 +34,38 @@ from inertial_estimation.diagnosis.table import Load, Robot, Signals, Table, eve
 from inertial_estimation.diagnosis.wirings import imu_hypotheses, unit_hypotheses, wrench_hypotheses
 from inertial_estimation.inputs.config import RobotGeometryConfig
 
-WINDOWS, FEW = 120, 24  # at which hypotheses are compared, and at which the most likely ones are chosen
-MOST_LIKELY, MOST_ALIKE = 12, 4  # hypotheses that are compared closely; of one kind of error
-FAMILIES = 25  # kinds of errors
-ROUNDS = 5
-MASSES = LINK, SPIN, WHOLE
-REFINED = OFFSET.check, TURNED.check  # of which the forces may find a little more
-MUCH = 0.25  # of the largest gain in probability of a part
-TOGETHER = 5.0  # log odds within which others are alike, too
-OFF = 0.3  # share of what feet and IMU show of the motion that a real robot with slipping feet may leave
-NOTHING = 0.9  # of a signal, left unexplained: that of noise, with which a prediction has nothing in common
+WINDOWS, FEW = 120, 24  # windows of the comparison, and of the preselection of hypotheses
+MOST_LIKELY, MOST_ALIKE = 12, 4  # most hypotheses after preselection, in all and of one kind of error
+FAMILIES = 25  # number of kinds of errors
+ROUNDS = 5  # most errors that are corrected one after the other
+MASSES = LINK, INERTIA, WHOLE
+REFINED = OFFSET.check, TURNED.check  # checks after which forces may find a small remainder of the same error
+MUCH = 0.25  # share of the largest gain of a part in log evidence from which a part's gain counts
+TOGETHER = 5.0  # least difference in log odds that distinguishes two hypotheses
+OFF = 0.3  # relative residual of motion by feet and IMU that slipping feet of a real robot may cause
+NOTHING = 0.9  # relative residual from which a prediction has nothing in common with a signal
 
 
 class Tried(NamedTuple):
-    """A hypothesis with its log odds and what it leaves of each part."""
+    """A hypothesis that was compared."""
 
-    odds: float
-    hypothesis: Hypothesis
-    parts: dict[str, Part]
+    odds: float  # log odds against no error
+    hypothesis: Hypothesis  # its assumption
+    parts: dict[str, Part]  # agreement of each part under it
 
 
 def search(
     signals: Signals, robot: Robot, config: RobotGeometryConfig, streams: Sequence[Finding] = ()
 ) -> tuple[list[Finding], list[Finding], Signals, dict[str, Delay], MassReport | None]:
-    """Find what is wrong and mend it: sensors and loads, the most certain first, then what forces alone show.
+    """Find errors and correct them: of sensors and loads, the most certain first, then those of forces alone.
 
-    Returned are the causes, what else the forces say, and the mended signals with what is left of delays;
-    last what the forces say of all causes, None where they were not judged.
+    Returned are the causes, other findings by the forces, the corrected signals with their remaining delays,
+    and the comparison of causes by the forces, None if they were not judged.
 
-    A mass that is the most probable cause is assumed, so that errors of the sensors can be found in addition;
-    all masses are judged together at the end. Forces are judged where nothing spoils them, as what was found
-    of the streams may. What is left after a cause that they show may be that it is not described exactly;
-    rotational inertias, in which they are linear, leave nothing.
+    A link mass that is the most probable cause is assumed for a while, so that errors of the sensors can be
+    found in addition; all masses are judged together at the end. Forces are not judged if an error that they
+    depend on is not corrected exactly, or if a stream that they need is silent. Causes other than a link's
+    mass or inertia are corrected to first order only, so none is sought in the residual after them.
     """
     found, assumed, delays, spoiled = list[Finding](), list[Load](), delays_of(signals, robot), ""
     for _round in range(ROUNDS):
@@ -98,20 +98,20 @@ def search(
         signals = change.of(signals)
         by_forces.append(best)
         found += [finding] if finding.check not in REFINED or finding.subject not in sensors else []
-        if best.kind not in (LINK, SPIN):
+        if best.kind not in (LINK, INERTIA):
             break
     kinds = [cause.kind for cause in by_forces]
     return found, [*mass_findings(reports[-1], kinds)], signals, delays, reports[0]
 
 
 def _is_rest(cause: Cause, named: Cause) -> bool:
-    """Return whether a cause is what a cause that was mended has left."""
+    """Return whether a cause is a remainder of one that was named and corrected before."""
     mass = named.kind is LINK and cause.kind in MASSES
     return mass or (cause.kind, cause.subject) == (named.kind, named.subject)
 
 
 def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:
-    """Yield what is not measured though forces rely on it."""
+    """Yield phrases that name what is not measured although the judgement of forces relies on it."""
     by_efforts = table.robot.n_base > 0 and not table.measures_wrenches
     yield from (
         f"{one.check} of {one.subject}"
@@ -128,13 +128,13 @@ def _silent(table: Table, streams: Sequence[Finding]) -> Iterator[str]:
 def _by_parts(
     table: Table, delays: Mapping[str, Delay], config: RobotGeometryConfig, spoiled: str
 ) -> tuple[Hypothesis | None, Finding | None]:
-    """Return the most probable hypothesis about the sensors and its finding, if it is certain.
+    """Return the most probable hypothesis about the sensors and its finding, or None if it is not certain.
 
-    A mass has no finding: it is assumed until all masses are judged.
+    A mass has no finding: it is assumed until all masses are judged. `spoiled` names an inexact correction.
     """
     before = judged(table)
     tried = _tried(table, before, delays, config)
-    if "effort" in spoiled:  # which are only about right
+    if "effort" in spoiled:  # efforts have been corrected only approximately
         tried = [one for one in tried if "effort" not in one.hypothesis.check]
     if tried:
         near = tried[0].odds - max(TOGETHER, ALIKE * tried[0].odds)
@@ -150,24 +150,24 @@ def _by_parts(
 def _hypotheses(
     table: Table, parts: Mapping[str, Part], delays: Mapping[str, Delay], config: RobotGeometryConfig
 ) -> Iterator[Hypothesis]:
-    """Yield what might explain that parts of a table disagree."""
+    """Yield the hypotheses that might explain the parts that disagree."""
     known = {name: float(part.left.max(initial=0.0)) for name, part in parts.items()}
     worst = dict.fromkeys(PARTS, 0.0) | known
     wired = worst["wrenches"] > BALANCE_FLOOR
     forces = max(worst[n] for n in ("torques", "whole body", "rotation"))
-    unlike = max(forces, worst["velocities"]) > OFF
-    odd = ~np.isin(table.robot.names, table.sent.held)  # what an error of one or two joints may be about
+    moving = max(forces, worst["velocities"]) > OFF
+    suspect = ~np.isin(table.robot.names, table.sent.held)  # joints whose errors are tried
     if "torques" in parts:
-        odd &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
-    if wired or unlike or worst["positions"] > BEYOND:
-        yield from position_hypotheses(table, odd)
+        suspect &= (parts["torques"].left > AGREES) | (parts["positions"].left > BEYOND)
+    if wired or moving or worst["positions"] > BEYOND:
+        yield from position_hypotheses(table, suspect)
     if (wired or forces > AGREES) and (rows := force_rows(table)) is not None:
-        of = problem(rows, table.robot)
-        yield from (*load_hypotheses(of), *mass_hypotheses(of))
+        system = problem(rows, table.robot)
+        yield from (*load_hypotheses(system), *mass_hypotheses(system))
     if "velocities" in parts:
         yield from velocity_hypotheses(table, parts["velocities"].left)
     if "torques" in parts or "whole body" in parts:
-        yield from effort_hypotheses(table, odd)
+        yield from effort_hypotheses(table, suspect)
     if "size of gravity" in parts:
         yield from unit_hypotheses(table)
         tilted = "direction of gravity" in parts and parts["direction of gravity"].log < -1.0
@@ -182,7 +182,7 @@ def _hypotheses(
 def _tried(
     table: Table, before: Mapping[str, Part], delays: Mapping[str, Delay], config: RobotGeometryConfig
 ) -> list[Tried]:
-    """Return the hypotheses with their odds, the most probable first."""
+    """Compare the hypotheses, many of them first in few windows; the most probable one comes first."""
     every = list(_hypotheses(table, before, delays, config))
     families = Counter(one.check for one in every)
     if len(every) > MOST_LIKELY:
@@ -211,14 +211,14 @@ def _try(one: Hypothesis, table: Table, before: Mapping[str, Part]) -> Tried:
 
 
 def _shares(name: str, parts: Mapping[str, Part], before: Mapping[str, Part]) -> tuple[float, float]:
-    """Return what is left of a part before and after, of the joint at which that differs most."""
+    """Return a part's residual before and after a correction, of the joint at which it shrinks most."""
     was, now = before[name].left, parts[name].left
     i = int(np.argmax(was - now))
     return float(was[i]), float(now[i])
 
 
 def _accepted(best: Tried, before: Mapping[str, Part]) -> bool:
-    """Return whether one is certain, and leaves little of what disagrees and becomes more probable."""
+    """Return whether a hypothesis is certain, and little remains of a disagreement that it explains."""
     gains = {name: best.parts[name].log - part.log for name, part in before.items()}
     much = [name for name, gain in gains.items() if gain > MUCH * max(gains.values())]
     one = best.hypothesis
@@ -235,26 +235,26 @@ def _named(best: Tried, alike: Sequence[Tried], before: Mapping[str, Part]) -> F
     one = best.hypothesis
     name = max(before, key=lambda part: best.parts[part].log - before[part].log)
     was, now = _shares(name, best.parts, before)
-    said = f"{PARTS[name].says} agree if {one.words}"
+    text = f"{PARTS[name].pair} agree if {one.words}"
     if PARTS[name].is_share:
-        said += f" ({100 * was:.0f} % unexplained, {100 * now:.0f} % with it)"
-    said += undistinguished(
+        text += f" ({100 * was:.0f} % unexplained, {100 * now:.0f} % with it)"
+    text += undistinguished(
         o.hypothesis.words
         for o in alike
         if (o is not best and o.hypothesis.subject != one.subject) or o.hypothesis.check != one.check
     )
     fits = now < PARTS[name].sure
     if not fits:
-        said += "; so much stays unexplained that the description may be wrong instead"
+        text += "; so much stays unexplained that the description may be wrong instead"
     verdict = Verdict.WARN if one.mild or not fits or now > HALF * was else Verdict.WRONG
-    return Finding(one.check, one.subject, verdict, one.value, one.unit, said, one.remedy, one.fix)
+    return Finding(one.check, one.subject, verdict, one.value, one.unit, text, one.remedy, one.fix)
 
 
 def something_else(table: Table, parts: Mapping[str, Part]) -> list[Finding]:
-    """Return the finding that parts disagree and nothing explains it; nothing where all agree well enough."""
+    """Return the finding that no single cause explains a disagreement; empty if all parts agree."""
     left = {PARTS[name]: float(part.left.max(initial=0.0)) for name, part in parts.items()}
-    odd = [f"{part.says} ({100 * x:.0f} % unexplained)" for part, x in left.items() if x > part.unexplained]
-    if not odd:
+    bad = [f"{part.pair} ({100 * x:.0f} % unexplained)" for part, x in left.items() if x > part.unexplained]
+    if not bad:
         return []
-    why = f"something else is wrong, or touches the robot: no single cause explains {', '.join(odd)}"
+    why = f"something else is wrong, or touches the robot: no single cause explains {', '.join(bad)}"
     return [cannot_tell("something else", "recording", why)]

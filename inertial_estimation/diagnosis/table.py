@@ -1,8 +1,8 @@
-"""The streams at common times, smoothed without phase, and what the description predicts from them.
+"""The streams at common times, smoothed without phase lag, with the predictions of the description.
 
-Rows of all streams are smoothed alike and differentiated, so that every signal, slope and second derivative
-belongs to one time. What a hypothesis assumes about the sensors is a linear map of the signals (`Change`),
-which commutes with smoothing: another assumption is another table, without reading anything again.
+All streams are smoothed and differentiated by the same filter, so that every signal, slope and second
+derivative belongs to one time. What a hypothesis assumes about the sensors is a linear map of the signals
+(`Change`), which commutes with smoothing: its table is computed without smoothing the streams again.
 """
 
 import math
@@ -29,38 +29,38 @@ from inertial_estimation.spatial.rotations import exp_so3, skews
 Indices = NDArray[np.int64]
 Gravity: TypeAlias = tuple[float, float, float]  # [m/s^2]
 DOWN = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-STEP_S = 0.02  # between two times
-SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # of the windows of means and parabolas; samples in each
-GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is bridged; of a slow stream
-LEVELLED_S = 2.0  # over which accelerations are averaged for the vertical
-NINE_TENTHS = 1.645  # standard deviations within which nine in ten of a normal variable are
-HEAVY = 0.2  # share of the robot's mass behind a joint of unknown position, from which no force is known
-STRONG = 0.04  # share of the effort limit above which a predicted torque stands out from stiction
-STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without a limit
-SOLES = 2  # contacts up to which they are soles; three and more are points, which transmit no moment
+STEP_S = 0.02  # time between two windows [s]
+SHORTEST_S, LONGEST_S, SAMPLES = 0.04, 0.1, 12  # lengths of smoothing windows [s]; samples in each
+GAP_S, SPARSE_S = 0.1, 0.5  # longest step of a stream that is interpolated; that of a slow stream [s]
+LEVELLED_S = 2.0  # time constant by which the vertical follows the specific force [s]
+NINE_TENTHS = 1.645  # standard deviations that contain 90 % of a normal variable
+HEAVY = 0.2  # share of the robot's mass behind a joint of unknown position, from which forces are unknown
+STRONG = 0.04  # stiction, share of the effort limit: larger predicted torques stand out from it
+STRONG_UNLIMITED = 0.1  # the same as share of the largest predicted torque, for a joint without a limit
+SOLES = 2  # most contacts that are soles; three and more contacts are points, which transmit no moment
 
 
 def _rows(one: Any, rows: Indices) -> dict[str, Any]:
-    """Return some rows of all arrays of a dataclass, by their names."""
+    """Return some rows of all arrays of a dataclass, by the names of its fields."""
     arrays = {field.name: getattr(one, field.name) for field in fields(one)}
     return {name: value[rows] for name, value in arrays.items() if isinstance(value, np.ndarray)}
 
 
 class Load(NamedTuple):
-    """A load that the description lacks, from some time on or up to it."""
+    """A load that the description lacks, during a time interval."""
 
     link: str  # a link of the body that carries it
-    # mass [kg], first moments [kg m] and, if there, second ones [kg m^2] about the body's centre of mass
+    # mass [kg], first moments [kg m] and optional second moments [kg m^2] about the body's centre of mass
     parameters: tuple[float, ...]
-    begins_s: float = -math.inf  # on the time of the signals
-    ends_s: float = math.inf
+    begins_s: float = -math.inf  # begin of the interval, on the time scale of the signals [s]
+    ends_s: float = math.inf  # its end [s]
 
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """Signals at N times; NaN where unknown. Derivatives of joints come from the positions alone."""
+    """Signals at N times, NaN where unknown. Derivatives of joints come from the positions alone."""
 
-    times_s: Array  # since the first joint state [s], shape (N,)
+    times_s: Array  # time since the first joint state [s], shape (N,)
     q: Array  # joint positions and their derivatives [rad, s], shape (N, n)
     dq: Array
     ddq: Array
@@ -70,16 +70,16 @@ class Signals:
     f: Array  # specific force [m/s^2], angular rate [rad/s] and its slope, axes of the IMU, shape (N, 3)
     w: Array
     wd: Array
-    wrenches: Array  # of each contact in the axes of `axes` [N, Nm], shape (N, k, 6)
+    wrenches: Array  # wrenches of the contacts in the axes `axes` [N, Nm], shape (N, k, 6)
     attitude: Array  # orientation of the IMU in level axes of unknown heading, shape (N, 3, 3)
-    axes: tuple[WrenchAxes, ...] = ()  # axes of the wrenches, of each contact
-    gravity: Gravity | None = None  # in the axes of a fixed base; None: as described
-    window_s: float = LONGEST_S  # length of the windows of the smoothing
-    scalar: bool = False  # whether contacts have one number each: a load, without horizontal forces
+    axes: tuple[WrenchAxes, ...] = ()  # axes of each contact's wrenches
+    gravity: Gravity | None = None  # gravity in the axes of a fixed base; None: as described
+    window_s: float = LONGEST_S  # length of the smoothing windows [s]
+    scalar: bool = False  # whether contacts measure one number each: a load, without horizontal forces
     shares: bool = False  # whether some have a switch or a number without a unit: shares of the load
-    loads: tuple[Load, ...] = ()  # that the description lacks
-    held: tuple[str, ...] = ()  # joints of unknown position, taken as still in the middle of their range
-    whole: "Signals | None" = None  # the signals of which these are some, for what comes late; None: these
+    loads: tuple[Load, ...] = ()  # assumed loads that the description lacks
+    held: tuple[str, ...] = ()  # joints of unknown position, assumed at rest in the middle of their range
+    whole: "Signals | None" = None  # signals at all times, to interpolate a delay; None: these are all
 
     @property
     def size(self) -> int:
@@ -92,7 +92,7 @@ class Signals:
 
     @classmethod
     def of(cls, streams: RobotStreams, setup: RobotSetup) -> "Signals":
-        """Smooth and differentiate streams; nothing is known where a stream has a gap."""
+        """Smooth and differentiate streams; signals are NaN near a gap of their stream."""
         n, k = streams.n_joints, len(setup.contacts)
         first, last = int(streams.joints.times_ns[0]), int(streams.joints.times_ns[-1])
         times = np.arange(LONGEST_S, (last - first) / NANOSECONDS - LONGEST_S, STEP_S)
@@ -116,7 +116,7 @@ class Signals:
             *(times, values[:, :n], slopes[:, :n], bends[:, :n], values[:, n : 2 * n]),
             *(values[:, 2 * n :], slopes[:, 2 * n :], imu[:, :3], imu[:, 3:], imu_slope[:, 3:], wrenches),
             attitude=_attitude(imu),
-            # Numbers are vertical, and so is what alone is sent of a wrench, along its axis.
+            # A single number is a vertical force, and so is the only component of a wrench that is sent.
             axes=tuple(
                 WrenchAxes.WORLD if one.name in streams.loads else WrenchAxes.BASE if scalar else one.axes
                 for one in setup.contacts
@@ -130,10 +130,10 @@ class Signals:
 
 
 def _attitude(imu: Array) -> Array:
-    """Return the orientation of an IMU in level axes that do not turn, shape (N, 3, 3).
+    """Return the orientation of an IMU in level axes of constant heading, shape (N, 3, 3).
 
-    The rate is integrated, forwards to begin with the right vertical, then back; what the vertical is off the
-    specific force decays over `LEVELLED_S`.
+    The rate is integrated forwards, which finds the initial vertical, then backwards. The error of the
+    vertical against the specific force decays with the time constant `LEVELLED_S`.
     """
     readings, n = np.nan_to_num(imu), len(imu)
     size = np.maximum(np.linalg.norm(readings[:, :3], axis=1, keepdims=True), 1e-9)
@@ -147,10 +147,10 @@ def _attitude(imu: Array) -> Array:
 
 
 def _window(streams: RobotStreams) -> float:
-    """Return the length of the windows [s], by the rate at which positions and the IMU change.
+    """Return the length of the smoothing windows [s], by the rates at which positions and IMU change.
 
-    Long ones average the noise of the sensors. Short ones keep what products of two signals, as a force and
-    its lever, do within a step of a gait: the product of two means is not the mean of the product.
+    Long windows average the noise of the sensors. Short windows preserve products of two signals (a force and
+    its lever) within the step of a gait: the product of two means is not the mean of the product.
     """
     joints = StreamRows(streams.joints.times_ns, streams.joints.values[:, : streams.n_joints])
     sent = [joints] if streams.imu is None else [joints, streams.imu]
@@ -164,7 +164,7 @@ def _smoothed(
 ) -> tuple[Array, Array, Array]:
     """Return value, slope and second derivative of a stream at some times, shape (N, c) each.
 
-    Derivatives are shrunk by what of them is noise: of a robot at rest nothing is left.
+    Derivatives are shrunk by their share of noise: those of a robot at rest vanish.
     """
     t, values = (stream.times_ns - first_ns) / NANOSECONDS, stream.values
     found = np.full((3, len(times_s), values.shape[1]), np.nan)
@@ -191,8 +191,8 @@ def _smoothed(
     noise = _noise(values) * step_s / fine_s
     parabola = linear_algebra.pinv(np.stack((np.ones_like(at), at, 0.5 * at**2), axis=1))
     for k in range(3):
-        # Means over a window, twice, leave next to nothing of what is faster than one over its length, for
-        # which value and second derivative of a parabola would not belong together.
+        # Two moving means suppress frequencies above one over the window's length, at which value and second
+        # derivative of the fitted parabola would not belong to one motion.
         weights = np.convolve(np.convolve(parabola[k], mean), mean)
         found[k] = windows @ weights
         found[k][unknown] = np.nan
@@ -204,8 +204,8 @@ def _smoothed(
 def _noise(values: Array) -> Array:
     """Return the variance of the white noise of each channel, by its second differences.
 
-    They have six times its variance, and nine in ten are within the quantile of a normal variable: jumps, and
-    what moves, hardly count.
+    Second differences of white noise have six times its variance. Their 90 % quantile is compared with that
+    of a normal variable, so that jumps and motion hardly count.
     """
     squares = np.nan_to_num(np.diff(values, 2, axis=0)) ** 2
     if not len(squares):
@@ -215,7 +215,7 @@ def _noise(values: Array) -> Array:
 
 
 def _credible(estimates: Array, noise: Array) -> Array:
-    """Return the share of estimates with mean zero that is not noise of some variance (Wiener's factor)."""
+    """Return the Wiener factor of estimates with mean zero: the share of their power that is not noise."""
     known = np.isfinite(estimates)
     power = np.sum(np.where(known, estimates, 0.0) ** 2, axis=0) / np.maximum(known.sum(axis=0), 1)
     share: Array = np.maximum(1.0 - noise / np.maximum(power, np.finfo(float).tiny), 0.0)
@@ -224,24 +224,24 @@ def _credible(estimates: Array, noise: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What a hypothesis assumes about the sensors, as a map from signals to corrected signals."""
+    """What a hypothesis assumes about the sensors, as maps from signals to corrected signals (None: none)."""
 
-    position: Array | None = None  # of positions and their derivatives, shape (n, n); None: as they are
-    offset: Array | None = None  # added to positions [rad], shape (n,)
-    velocity: Array | None = None  # of the velocities that are sent, shape (n, n)
-    effort: Array | None = None  # of the efforts, shape (n, n)
-    force: Array | None = None  # of the specific force, shape (3, 3)
-    rate: Array | None = None  # of the angular rate, shape (3, 3)
-    wrenches: Array | None = None  # of the wrenches of all contacts, shape (6 k, 6 k)
-    axes: WrenchAxes | None = None  # axes of all wrenches; None: as they are
-    gravity: Gravity | None = None  # in the axes of a fixed base, zero where efforts lack it
-    # how much later than the joint positions signals come [s], by the name of an array
+    position: Array | None = None  # matrix for positions and their derivatives, shape (n, n)
+    offset: Array | None = None  # offset that is added to positions [rad], shape (n,)
+    velocity: Array | None = None  # matrix for the velocities that are sent, shape (n, n)
+    effort: Array | None = None  # matrix for the efforts, shape (n, n)
+    force: Array | None = None  # matrix for the specific force, shape (3, 3)
+    rate: Array | None = None  # matrix for the angular rate, shape (3, 3)
+    wrenches: Array | None = None  # matrix for the wrenches of all contacts, shape (6 k, 6 k)
+    axes: WrenchAxes | None = None  # axes of all wrenches
+    gravity: Gravity | None = None  # gravity in the axes of a fixed base, zero if efforts lack it
+    # delays of signals against the joint positions [s], by the name of an array
     later: dict[str, float] = field(default_factory=dict)
-    load: Load | None = None  # that is on the robot for a while
+    load: Load | None = None  # load that the description lacks
 
     @property
     def moves(self) -> bool:
-        """Whether predictions change, not only what is compared with them."""
+        """Whether predictions change, not only the readings that are compared with them."""
         moved = (self.position, self.offset, self.force, self.rate, self.load, self.axes)
         late = {"q", "f", "w"} & set(self.later)
         return any(part is not None for part in moved) or bool(late)
@@ -264,7 +264,7 @@ class Change:
         )
 
 
-MAPPED = {  # arrays of signals that a matrix of a change maps
+MAPPED = {  # arrays of `Signals` that each matrix of a `Change` maps
     "position": ("q", "dq", "ddq"),
     "velocity": ("v",),
     "effort": ("tau", "dtau"),
@@ -275,7 +275,7 @@ MAPPED = {  # arrays of signals that a matrix of a change maps
 
 
 def _mapped(M: Array, values: Array) -> Array:
-    """Return values times a matrix; what is not known only matters where it is used."""
+    """Return values times a matrix; a value that is NaN affects only the results that depend on it."""
     rows = values.reshape(len(values), -1)
     unknown = np.isnan(rows) @ (M != 0.0).T
     mapped: Array = np.where(unknown, np.nan, np.nan_to_num(rows) @ M.T)
@@ -283,7 +283,7 @@ def _mapped(M: Array, values: Array) -> Array:
 
 
 def _earlier(signals: Signals, name: str, late: float) -> Array:
-    """Return what comes late at its time, NaN beyond the known times or across gaps."""
+    """Return a delayed array shifted to its true time, NaN beyond the known times or across gaps."""
     whole = signals.whole or signals
     times, values, wanted = whole.times_s, getattr(whole, name), signals.times_s + late
     right = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
@@ -295,11 +295,11 @@ def _earlier(signals: Signals, name: str, late: float) -> Array:
 
 
 class Robot:
-    """What the checks need to know of a robot; predicts forces and kinematics from signals.
+    """Model of a robot for the checks: predicts forces and kinematics from signals.
 
     Attributes:
         setup: The robot, its contacts and its IMU.
-        names: Of the joints, n of them.
+        names: Names of the n joints.
         lower: Lowest possible joint positions, -inf without a stop [rad], shape (n,).
         upper: Highest possible joint positions, inf without a stop [rad], shape (n,).
         speed: Largest joint speeds, inf without limit [rad/s], shape (n,).
@@ -316,7 +316,7 @@ class Robot:
         floats = robot.floating_base and setup.imu is not None
         self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
         turns = [robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
-        self.normals_F: Array = np.reshape([turn[:, 2] for turn in turns], (-1, 3))  # of soles
+        self.normals_F: Array = np.reshape([turn[:, 2] for turn in turns], (-1, 3))  # normals of the soles
 
     @property
     def weight(self) -> float:
@@ -324,7 +324,7 @@ class Robot:
         return STANDARD_GRAVITY * self.mass
 
     def stiction(self, largest: float) -> Array:
-        """Return the size of each joint's stiction, by its limit or the largest torque [Nm], shape (n,)."""
+        """Return each joint's stiction, by its effort limit or the largest torque [Nm], shape (n,)."""
         unlimited = STRONG_UNLIMITED * largest
         size: Array = np.where(np.isfinite(self.effort), STRONG * self.effort, unlimited)
         return size
@@ -332,7 +332,7 @@ class Robot:
     def base_motion(self, signals: Signals, i: int) -> tuple[Array, Array, Array] | None:
         """Return the motion of a floating base by its IMU, as `ImuToBase` does; None for a fixed base.
 
-        It is NaN where there is no reading.
+        The motion is NaN if the IMU has no reading.
         """
         if not self.setup.robot.floating_base:
             return None
@@ -342,7 +342,7 @@ class Robot:
         return self._to_base.base_motion(joints, signals.f[i], signals.w[i], signals.wd[i])
 
     def table(self, signals: Signals) -> "Table":
-        """Predict at all times of signals; forces are NaN where base or limbs move in an unknown way."""
+        """Predict at all times of signals; forces are NaN if the motion of base or limbs is unknown."""
         loads = [(load, CandidateColumns(self.setup.robot, (load.link,))) for load in signals.loads]
         rows = [self._predicted(signals, i, loads) for i in range(signals.size)]
         stacks = [np.array(column) for column in zip(*rows, strict=True)]
@@ -387,14 +387,14 @@ class Robot:
 class Table:
     """Signals with the predictions of the description."""
 
-    sent: Signals  # the signals, wrenches in the axes in which they are sent
-    robot: Robot  # the robot
+    sent: Signals  # the signals, with wrenches in the axes in which they are sent
+    robot: Robot  # the robot whose description predicts
     force: Array  # M a + c: force and moment on the base (floating), then joint torques, shape (N, nv)
     jacobians: Array  # of the contacts' wrench frames, their own axes, shape (N, k, 6, nv)
     points_B: Array  # origins of the wrench frames in the base [m], shape (N, k, 3)
     rotations_BF: Array  # orientations of the wrench frames in the base, shape (N, k, 3, 3)
     com_B: Array  # centre of mass in the base [m], shape (N, 3)
-    levers: Array  # torques by the centre of mass of what each joint moves [N], shape (N, n, 3)
+    levers: Array  # torque of each joint per shift of the centre of mass that it moves [N], shape (N, n, 3)
     R_BI: Array  # orientation of the IMU in the base, shape (N, 3, 3)
     w_BI: Array  # angular velocity of the IMU relative to the base, IMU axes [rad/s], shape (N, 3)
 
@@ -405,7 +405,7 @@ class Table:
 
     @cached_property
     def signals(self) -> Signals:
-        """The signals, wrenches in the axes of their frames."""
+        """The signals, with wrenches in the axes of the contacts' wrench frames."""
         sent = self.sent
         if self.robot.setup.imu is None or all(axes is WrenchAxes.SENSOR for axes in sent.axes):
             return sent
@@ -419,10 +419,9 @@ class Table:
         return replace(sent, wrenches=wrenches)
 
     def _base_in_world(self) -> Array:
-        """Return the orientation of the base in the world of the wrenches, shape (N, 3, 3).
+        """Return the orientation of the base in the world frame of the wrenches, shape (N, 3, 3).
 
-        Their heading is that with which the robot balances best: what is carried is linear in its cosine and
-        sine.
+        The heading is that of the best force balance; the wrench is linear in its cosine and sine.
         """
         level = self.sent.attitude @ self.R_BI.transpose(0, 2, 1)
         halves = self.sent.wrenches.reshape(self.size, -1, 2, 3)
@@ -442,7 +441,7 @@ class Table:
 
     @property
     def points(self) -> bool:
-        """Whether the contacts are points; up to two are soles."""
+        """Whether the contacts are points, without moments; up to two contacts are soles."""
         return bool(self.jacobians.shape[1] > SOLES)
 
     def at(self, rows: Indices) -> "Table":
@@ -486,16 +485,16 @@ class Table:
 
     @cached_property
     def contact_columns(self) -> Array:
-        """J' of all forces, and of the moments of soles, shape (N, nv, c)."""
+        """Transposed Jacobians of all contact forces, and of the moments of soles, shape (N, nv, c)."""
         J = self.jacobians[:, :, : 3 if self.points else 6]
         columns: Array = J.reshape(self.size, -1, J.shape[3]).transpose(0, 2, 1)
         return columns
 
     @cached_property
     def torques(self) -> Array:
-        """Torques that the description predicts where the contact forces are known.
+        """Joint torques that the description predicts, (M a + c - J' w)_joints [Nm], shape (N, n).
 
-        (M a + c - J' w)_joints; NaN where nothing is known of the contacts, shape (N, n).
+        NaN if the robot has a floating base and its contact wrenches are unknown.
         """
         b = self.robot.n_base
         joints: Array = self.force[:, b:]
@@ -510,7 +509,7 @@ class Table:
 
 
 def evenly_spaced(size: int, most: int) -> Indices:
-    """Return the numbers of at most so many windows, evenly spaced over all."""
+    """Return the indices of at most `most` windows, evenly spaced over all."""
     return np.unique(np.linspace(0, max(size - 1, 0), min(most, size)).astype(np.int64))
 
 

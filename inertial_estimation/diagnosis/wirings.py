@@ -1,4 +1,4 @@
-"""Hypotheses about units and axes of the IMU, and signs, units, axes and names of contact wrenches."""
+"""Hypotheses about units and axes of the IMU, and about signs, units, axes and names of contact wrenches."""
 
 import itertools
 import math
@@ -28,12 +28,12 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import DEGREES, exp_so3, log_so3
 
-TURNED = math.radians(15.0)  # smaller rotations are causes that are compared with offsets of joints [rad]
-YAWS = 24  # about the vertical, at which an IMU may be mounted
-SCALED = 1.4  # factor of the wrenches of a contact that no tolerance or load explains
+TURNED = math.radians(15.0)  # least rotation [rad]; smaller ones are a `Cause`, compared with joint offsets
+YAWS = 24  # number of tried angles about the vertical at which an IMU may be mounted
+SCALED = 1.4  # factor of the wrenches of a contact beyond every tolerance or load
 MILLI = 1e-3
-AXES, EXACT = "contact wrench axes", 0.5  # share of the disagreement that the right ones may leave
-FEWEST = 30  # windows from which axes are fitted
+AXES, EXACT = "contact wrench axes", 0.5  # share of the disagreement that may remain with the right axes
+FEWEST = 30  # least number of windows from which axes are fitted
 RATE_PARTS = "rotation", "wrenches", "torques", "whole body"
 WRENCH_PARTS = "wrenches", "torques"
 PERMUTATIONS = signed_permutations()
@@ -41,18 +41,18 @@ ONE = np.eye(3)
 
 
 def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
-    """Yield units and scales of accelerometer and gyroscope."""
+    """Yield hypotheses of units and scales of accelerometer and gyroscope."""
     size, force = specific_force(table), partial(Hypothesis, "accelerometer size", IMU)
     if size is not None:
-        ratio, said = size / STANDARD_GRAVITY, f"(size {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g})"
+        ratio, text = size / STANDARD_GRAVITY, f"(size {size:.4g} m/s^2, gravity {STANDARD_GRAVITY:.4g})"
         for unit, factor in (("g", STANDARD_GRAVITY), ("mg", MILLI * STANDARD_GRAVITY)):
             remedy = f"in {unit}? The driver must send m/s^2, or name {unit} in imu.units"
             change, fix = Change(force=factor * ONE), Fix(parameters={"imu.units": [unit]})
             yield force(
-                f"the specific force were in {unit} {said}", remedy, change, 1.0, size, "m/s^2", fix=fix
+                f"the specific force were in {unit} {text}", remedy, change, 1.0, size, "m/s^2", fix=fix
             )
         if ratio > 0.05 and min(abs(math.log(ratio * unit)) for unit in (1.0, STANDARD_GRAVITY)) > GRAVITY:
-            words = f"the specific force were {times(ratio)} {said}"
+            words = f"the specific force were {times(ratio)} {text}"
             remedy = "check unit and scale of the accelerometer in the driver of imu/data (m/s^2)"
             mild = 0.7 < ratio < 1.4
             yield force(words, remedy, Change(force=ONE / ratio), 4.0, size, "m/s^2", mild=mild)
@@ -72,9 +72,9 @@ def unit_hypotheses(table: Table) -> Iterator[Hypothesis]:
 
 
 def fitted_rate(table: Table) -> tuple[Array, float] | None:
-    """Return axes and scale of the gyroscope that fit the rotation over the feet best; None: it says little.
+    """Return axes and scale of the gyroscope that fit the rotation over the feet best; None if undetermined.
 
-    y = A G w is linear in G; axes are the nearest orthogonal matrix (Kabsch 1976), reflections allowed.
+    y = A G w is linear in G; axes are the nearest orthogonal matrix (Kabsch 1976), reflections included.
     """
     rows = rate_rows(table)
     if rows is None:
@@ -91,8 +91,8 @@ def fitted_rate(table: Table) -> tuple[Array, float] | None:
 
 
 def imu_hypotheses(table: Table, config: RobotGeometryConfig) -> Iterator[Hypothesis]:
-    """Yield axes of the gyroscope alone, of the accelerometer alone, and of the whole IMU."""
-    turned: dict[str, tuple[Array, float]] = {}  # what is said of a rotation, the rotation, its price
+    """Yield hypotheses of axes of the gyroscope alone, of the accelerometer alone, and of the whole IMU."""
+    turned: dict[str, tuple[Array, float]] = {}  # rotations and their penalties, by the phrase for them
     for i, P in enumerate(PERMUTATIONS[1:], 1):
         axes, angle = axis_names(i), _degrees(P)
         words = f"the axes of the gyroscope were ({axes})"
@@ -128,7 +128,7 @@ def _degrees(R: Array) -> float:
 
 
 def _shortest(f: Array, n: Array) -> Array:
-    """Return the smallest rotation that turns one unit vector into another one: half turns about both."""
+    """Return the smallest rotation of one unit vector into another one, a product of two half turns."""
     between = f + n if f @ n > -0.999 else np.cross(f, ONE[int(np.argmin(np.abs(f)))])
     first, then = (2.0 * np.outer(x, x) / (x @ x) - ONE for x in (f, between))
     R: Array = then @ first
@@ -136,7 +136,7 @@ def _shortest(f: Array, n: Array) -> Array:
 
 
 def wrench_hypotheses(table: Table) -> Iterator[Hypothesis]:
-    """Yield exchanged contacts, and signs, units and axes of the wrenches of each contact and of all."""
+    """Yield hypotheses of exchanged contacts, and of signs, units and axes of wrenches of each and of all."""
     names = table.robot.setup.contact_names
     k, every = len(names), tuple(range(len(names)))
     for a, b in itertools.combinations(every, 2):
@@ -201,9 +201,9 @@ def _of_contacts(table: Table, contacts: tuple[int, ...]) -> Iterator[Hypothesis
 
 
 def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> tuple[float, Array]:
-    """Return the gain and the rotation of some contacts' sensors, each for itself, that balance best.
+    """Return the gain and the rotation of some contacts' sensors, each fitted alone, that balance best.
 
-    The gain is that of least squares, the rotation is found by the method of Gauss and Newton.
+    The gain is found by least squares, the rotation by the Gauss-Newton method.
     """
     wrenches = table.signals.wrenches
     known = np.isfinite(table.force[:, :6]).all(axis=1) & np.isfinite(wrenches).all(axis=(1, 2))
@@ -218,7 +218,7 @@ def _fitted_wrench(table: Table, contacts: tuple[int, ...]) -> tuple[float, Arra
         return pushed
 
     sent = carried(halves)
-    forces, R = sent.reshape(left.shape)[:, :3], np.eye(3)  # moments about the base say little of a gain
+    forces, R = sent.reshape(left.shape)[:, :3], np.eye(3)  # moments hardly inform a gain
     gain = float(np.sum(forces * left[:, :3])) / max(float(np.sum(forces**2)), 1e-12)
     for _ in range(6):
         turned = halves @ R.T
