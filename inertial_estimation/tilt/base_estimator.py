@@ -56,12 +56,12 @@ class BaseMotion(NamedTuple):
     """Pose and twist of the base, changed in place.
 
     Attributes:
-        R_WB: Its orientation, shape (3, 3).
-        quaternion: The same, x y z w, shape (4,).
-        p_WB: Its position [m], shape (3,).
-        v_WB_B: Its velocity, in its frame [m/s], shape (3,).
-        w_WB_B: Its angular velocity, in its frame [rad/s], shape (3,).
-        up_B: The vertical in its frame, shape (3,).
+        R_WB: Orientation, shape (3, 3).
+        quaternion: Orientation as x y z w, shape (4,).
+        p_WB: Position [m], shape (3,).
+        v_WB_B: Velocity in the base frame [m/s], shape (3,).
+        w_WB_B: Angular velocity in the base frame [rad/s], shape (3,).
+        up_B: Vertical in the base frame, shape (3,).
     """
 
     R_WB: MutableTable
@@ -76,10 +76,10 @@ class BaseUncertainty(NamedTuple):
     """Covariances of the errors of the base, in its frame.
 
     Attributes:
-        rotation: Of small rotations [rad^2], shape (3, 3).
-        velocity: [m^2/s^2], shape (3, 3).
+        rotation: Of the rotation vector of the orientation error [rad^2], shape (3, 3).
+        velocity: Of the velocity [m^2/s^2], shape (3, 3).
         bias: Variances of the gyroscope's bias, across and along the vertical [rad^2/s^2].
-        speed: Standard deviation of the velocity, of one axis [m/s].
+        speed: Standard deviation of the velocity along one axis [m/s].
     """
 
     rotation: Array
@@ -129,10 +129,10 @@ def move(
         now: The same at the end, shape (6,).
         imu: Velocity [m/s] and vertical of the IMU at the end, bias of its gyroscope [rad/s], each of shape
             (3,).
-        T_before: Pose of the IMU in the base at the begin of the step, shape (4, 4).
+        T_before: Pose of the IMU in the base at the start of the step, shape (4, 4).
         T_BI: The same at the end.
-        R_yaw: Orientation at the end whose yaw is taken, shape (3, 3); (0, 3) to integrate the rate.
-        motion: Pose and twist of the base at the begin; changed.
+        R_yaw: Orientation at the end whose yaw is used, shape (3, 3); shape (0, 3) to integrate the rate.
+        motion: Pose and twist of the base at the start; changed to those at the end.
     """
     velocity, vertical, bias = imu
     R_WB, quaternion, p_WB, v_WB_B, w_WB_B, up_B = motion
@@ -168,13 +168,13 @@ class BaseTrack:
     """Orientation and position of the base in the world.
 
     Attributes:
-        motion: At the end of the last step.
-        uncertainty: At the last look.
-        position_sigma: Standard deviation of its position, of one axis [m]: grows where no contact holds it.
+        motion: Pose and twist at the end of the last step.
+        uncertainty: Covariances at the last look (`tilt.observer.Look`).
+        position_sigma: Standard deviation of the position along one axis [m]; it grows without contact.
     """
 
     def __init__(self) -> None:
-        """Begin above the origin of the world."""
+        """Start above the origin of the world."""
         self.reset()
 
     def reset(self) -> None:
@@ -184,16 +184,16 @@ class BaseTrack:
         self.motion = BaseMotion(np.eye(3), *_parts(self._numbers))
         self.position_sigma, self._height_known = 0.0, False
         self.uncertainty = BaseUncertainty(np.zeros((3, 3)), np.zeros((3, 3)), (0.0, 0.0), 0.0)
-        # Positions of the contacts in use, and their standard deviations, by their numbers.
+        # World positions of the contacts in use and their standard deviations, by index of the contact.
         self._anchors: dict[int, tuple[Array, float]] = {}
         self.remount()
 
     def remount(self) -> None:
-        """Take the IMU for fixed to the base until the end of the next step."""
+        """Assume that the IMU does not move in the base during the next step."""
         self._mounted: Array | None = None
 
     def let_go(self, since: float) -> None:
-        """Forget where contacts stood, after a time without readings [s] in which it may walk on."""
+        """Discard the positions of contacts after a gap of readings [s], during which it may have walked."""
         self._anchors.clear()
         self.position_sigma += WALKING * since
 
@@ -214,7 +214,7 @@ class BaseTrack:
             mean: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
             now: The same at the end, shape (6,).
             T_BI: Pose of the IMU in the base at the end, shape (4, 4).
-            R_reference: Orientation whose yaw is taken; None integrates.
+            R_reference: Orientation whose yaw is used; None: the angular rate is integrated.
         """
         before = T_BI if self._mounted is None else self._mounted
         R_yaw = INTEGRATED if R_reference is None else R_reference
@@ -224,17 +224,17 @@ class BaseTrack:
 
     @property
     def finite(self) -> bool:
-        """Whether motion and covariance are finite: what is not in one of its parts soon is in all."""
+        """Whether motion and covariance are finite; a part that is not makes all others so within steps."""
         return bool(self._numbers.dot(self._numbers) + self.uncertainty.speed < math.inf)
 
     def read(self) -> tuple[Array, ...]:
-        """Return the motion as it is now but for R_WB, read-only."""
+        """Return copies of quaternion, p_WB, v_WB_B, w_WB_B and up_B, read-only."""
         numbers = self._numbers.copy()
         numbers.setflags(write=False)
         return _parts(numbers)
 
     def stand(self, points_B: Array, shares: Array) -> None:
-        """Let the contacts in use hold the position.
+        """Correct the position by the contacts in use.
 
         Args:
             points_B: Contact points in the base frame [m], shape (n, 3).
@@ -256,26 +256,26 @@ class BaseTrack:
 
 
 def _parts(numbers: Array) -> tuple[Array, ...]:
-    """Views of quaternion, p_WB, v_WB_B, w_WB_B and up_B."""
+    """Return views of quaternion, p_WB, v_WB_B, w_WB_B and up_B."""
     return numbers[:4], numbers[4:7], numbers[7:10], numbers[10:13], numbers[13:]
 
 
-INTEGRATED = np.zeros((0, 3))  # orientation of a reference that does not exist
-POSITION_SIGMA = 0.01  # of a position that contacts hold [m]
-WALKING = 1.0  # speed of a robot that walks on while nothing is read [m/s]
+INTEGRATED = np.zeros((0, 3))  # `R_yaw` of `move` without a reference
+POSITION_SIGMA = 0.01  # standard deviation of a position over standing contacts [m]
+WALKING = 1.0  # assumed speed of a robot during a gap of the readings [m/s]
 _base_state, _base_estimate = unchecked(BaseState), unchecked(BaseEstimate)
 
 
 class ObserverStep(NamedTuple):
-    """What the observer takes at one step.
+    """Inputs of the observer at one step, and its state before the step.
 
     Attributes:
         stamp_ns: Stamp of the step [ns].
-        h: Its duration [s]; zero where the observer begins, at first and after a gap.
-        reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
-        look: What is seen at its end; None within an interval.
-        vertical: As it is estimated before, in the IMU frame, shape (3,).
-        bias: Of the gyroscope, likewise [rad/s], shape (3,).
+        h: Duration of the step [s]; zero where the observer starts, at first and after a gap.
+        reading: Mean specific force and angular rate over the step [m/s^2, rad/s], shape (6,).
+        look: Measurements at the end of the step; None between two looks.
+        vertical: Estimate before the step, in the IMU frame, shape (3,).
+        bias: Estimate of the gyroscope's bias before the step [rad/s], shape (3,).
         R_BI: Orientation of the IMU in the base, shape (3, 3).
     """
 
@@ -289,7 +289,7 @@ class ObserverStep(NamedTuple):
 
 
 def tilt_observer(config: TiltPipelineConfig, radius: float) -> TiltObserver:
-    """Return the observer that parameters choose, for round feet of a radius [m]."""
+    """Return the observer selected by the parameters, for round feet of a radius [m]."""
     warm_up()
     if config.observer == "filter":
         return TiltFilter(config.filter, radius)
@@ -297,17 +297,17 @@ def tilt_observer(config: TiltPipelineConfig, radius: float) -> TiltObserver:
 
 
 class BaseEstimator:
-    """Readings of the IMU, contacts, tilt observer and base track, advanced together.
+    """IMU readings, contacts, tilt observer and base track, advanced together.
 
     Attributes:
         config: The parameters in force.
-        observer: What estimates velocity and vertical of the IMU.
-        feet: Where the contacts are, and which carry the robot.
-        readings: Readings of the IMU.
+        observer: Estimator of velocity and vertical of the IMU.
+        feet: Kinematics and forces of the contacts.
+        readings: Readings of the IMU and their statistics.
         track: Orientation and position of the base.
-        radius: Of round feet [m].
-        steps: Number of steps; incomplete_steps: of those with an input missing.
-        on_step: Called with what the observer takes at every step; None: nothing is.
+        radius: Radius of round feet [m].
+        steps: Number of steps; incomplete_steps: number of steps with a missing input.
+        on_step: Called with the inputs of the observer at every step; None: not called.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class BaseEstimator:
             config: All parameters.
             setup: The robot, its contacts and its IMU.
             urdf: Text of its URDF, for the radius of round feet.
-            sources: Where each contact's force comes from.
+            sources: Source of each contact's force.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a force does not follow from joint torques.
@@ -334,14 +334,14 @@ class BaseEstimator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Discard all state."""
         self.observer.reset()
         self.track.reset()
         self._read_ns: int | None = None  # time of the last step
         self._begin()
 
     def restart(self) -> None:
-        """Determine the vertical anew after a gap; bias, yaw and position are kept."""
+        """Restart the initial alignment after a gap; bias, yaw and position are kept."""
         self.observer.restart()
         self._begin()
 
@@ -352,7 +352,7 @@ class BaseEstimator:
         self._since_look = 0.0
 
     def set_config(self, config: TiltPipelineConfig) -> None:
-        """Take parameters of which only those that may change while running differ."""
+        """Replace the parameters; only those that may change at run time differ."""
         self.config = config
         own = config.filter if isinstance(self.observer, TiltFilter) else config.two_stage
         self.observer.config = own  # type: ignore[attr-defined]
@@ -370,13 +370,12 @@ class BaseEstimator:
         Args:
             sample: IMU reading and contact sensors, aligned.
             h: Time since the last step [s]; zero at the first.
-            joints: Positions, velocities and, where needed, torques, in the model's order; None where
-                missing.
-            R_reference: Orientation of the base of which the yaw is taken; None without one.
+            joints: Positions, velocities and, where needed, torques, in the model's order; None if missing.
+            R_reference: Orientation of the base whose yaw is used; None without one.
             inputs: The inputs, for the axes of wrenches.
 
         Returns:
-            The estimate; None while the vertical at the start is determined.
+            The estimate; None during the initial alignment.
         """
         self.steps += 1
         self.incomplete_steps += bool(sample.missing)
@@ -436,12 +435,12 @@ class BaseEstimator:
         )
 
     def calibrate_gyro(self) -> None:
-        """Make the gyroscope's bias uncertain, so that the next rest determines it again."""
+        """Make the gyroscope's bias uncertain, so that it is estimated anew at the next rest."""
         self.observer.inflate_bias()
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
-        """Ground contacts at the last look; empty before the first one, and while joints are lost."""
+        """Ground contacts at the last look; empty before the first one and while joint states are lost."""
         feet, shares = self.feet, self.feet.shares
         if not feet.seen or self.observer.aligning:
             return ()
@@ -451,7 +450,7 @@ class BaseEstimator:
 
     @property
     def imu_alone(self) -> bool:
-        """Whether the robot has no contacts by its parameters."""
+        """Whether the parameters give the robot no contacts."""
         return not self.feet.shares.names
 
     @property
@@ -466,6 +465,6 @@ class BaseEstimator:
 
     @property
     def gyro_bias(self) -> tuple[Array, float]:
-        """Bias of the gyroscope and its standard deviation, mean over the axes [rad/s]."""
+        """Bias of the gyroscope, shape (3,), and its rms standard deviation over the axes [rad/s]."""
         state = self.observer.state
         return state.bias.copy(), math.sqrt(float(np.trace(state.covariance[6:9, 6:9])) / 3.0)

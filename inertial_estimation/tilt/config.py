@@ -8,25 +8,25 @@ from inertial_estimation.parameters import parameter, parameter_values, section
 from inertial_estimation.tilt.filter import FilterConfig
 from inertial_estimation.tilt.two_stage import TwoStageConfig
 
-OBSERVERS = ("filter", "two_stage")  # whose gains are in the sections of these names
+OBSERVERS = ("filter", "two_stage")  # the sections of these names have their gains
 
 
 @dataclass(frozen=True)
 class ContactConfig:
-    """Where it is known from which contacts carry the robot, and how they touch the ground."""
+    """How it is determined which contacts carry the robot, and where they touch the ground."""
 
     source: tuple[str, ...] = parameter(
         ("wrench",),
-        "What shows that a contact is closed, one for all or one for each of `contacts`: wrench (a sensor of "
-        "force and moment, topic <contact>/wrench), force (of the vertical force, same topic), raw_force "
-        "(numbers that grow with it), switch (on or off, or a probability), joint_torques (efforts of "
-        "joint_states, no topic), desired (a planner's wish, <contact>/desired_wrench) or none.",
+        "Source of contact forces, one for all or one for each of `contacts`: wrench (force-torque sensor, "
+        "topic <contact>/wrench), force (vertical force, same topic), raw_force (sensor without a unit, same "
+        "topic), switch (on or off, or a probability, same topic), joint_torques (efforts of joint_states), "
+        "desired (planned wrench, <contact>/desired_wrench) or none.",
         choices=tuple(source.value for source in ContactSource),
     )
     radius: float = parameter(
         -1.0,
-        "Radius of round feet, which roll: the contact point lies this far below the contact frame. Negative "
-        "takes that of a collision sphere at the contact frame in the URDF, zero where there is none.",
+        "Radius of round feet, which roll: the contact point lies this far below the contact frame. A "
+        "negative value takes the radius of a collision sphere at the contact frame in the URDF, if any.",
         unit="m",
         lower=-1.0,
         upper=1.0,
@@ -47,7 +47,7 @@ class TiltPipelineConfig:
     )
     observer: str = parameter(
         "filter",
-        "What estimates the tilt: the error-state Kalman filter, or the two-stage observer of Benallegue "
+        "Estimator of the tilt: the error-state Kalman filter, or the two-stage observer of Benallegue "
         "et al.",
         choices=OBSERVERS,
     )
@@ -57,7 +57,7 @@ class TiltPipelineConfig:
 
     @property
     def without_effect(self) -> list[str]:
-        """A sentence for each gain that was changed of the observer that is not in use."""
+        """A sentence for each changed gain of the observer that is not in use."""
         unused = next(one for one in OBSERVERS if one != self.observer)
         own, defaults = parameter_values(self), parameter_values(TiltPipelineConfig())
         return [

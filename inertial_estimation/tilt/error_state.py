@@ -45,7 +45,7 @@ from inertial_estimation.spatial.rotations import (
 
 ERRORS = 12  # dv, a, db, dc
 LEAST_VARIANCE = 1e-12  # of the accelerometer's offset: that of an observer that has none [m^2/s^4]
-SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # of a gyroscope; the time for which a turn has one direction [1, s]
+SCALE_ERROR, SCALE_TIME = 0.006, 0.05  # scale error of a gyroscope; correlation time of rotations [1, s]
 
 
 class TiltState(NamedTuple):
@@ -67,12 +67,12 @@ class TiltState(NamedTuple):
 
 
 class ProcessNoise(NamedTuple):
-    """Densities of what drives the errors, of one axis.
+    """Densities of the process noise of one axis.
 
     Attributes:
-        velocity: Of the accelerometer's noise and of velocity errors that wander [m^2/s^3].
+        velocity: Of the accelerometer's noise and of slow velocity errors [m^2/s^3].
         rotation: Of the gyroscope's noise [rad^2/s].
-        bias: Of the drift of its bias [rad^2/s^3].
+        bias: Of the drift of the gyroscope's bias [rad^2/s^3].
         offset: Of the drift of the accelerometer's offset [m^2/s^5].
     """
 
@@ -83,11 +83,11 @@ class ProcessNoise(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Recent corrections of the vertical, changed in place.
+    """Sum of recent corrections of the vertical, changed in place.
 
     Attributes:
-        sum: In the frame of the IMU [rad], shape (3,).
-        covariance: Of that sum, if the corrections are due to noise alone [rad^2], shape (3, 3).
+        sum: Exponentially weighted sum, in the frame of the IMU [rad], shape (3,).
+        covariance: Expected covariance of the sum, by noise alone [rad^2], shape (3, 3).
     """
 
     sum: MutableColumn
@@ -105,17 +105,17 @@ def propagate(
     origin: MutableColumn,
     axes: MutableTable,
 ) -> None:
-    """Advance velocity and vertical by one step, and a frame that is fixed in the world.
+    """Propagate velocity, vertical and a frame that is fixed in the world over one step.
 
     Args:
         h: Duration of the step [s].
-        reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
-        velocity: v at its begin [m/s]; changed.
-        vertical: z at its begin; changed.
-        bias: Of the gyroscope [rad/s].
-        offset: Of the accelerometer [m/s^2].
-        origin: Of that frame, from the IMU [m], shape (3,); changed.
-        axes: Its axes, one in each row, shape (3, 3); changed.
+        reading: Mean specific force and angular rate over the step [m/s^2, rad/s], shape (6,).
+        velocity: v at the start of the step [m/s]; changed to that at the end, as the following ones.
+        vertical: z at the start of the step; changed.
+        bias: Bias of the gyroscope [rad/s].
+        offset: Offset of the accelerometer [m/s^2].
+        origin: Origin of the fixed frame, from the IMU [m], shape (3,); changed.
+        axes: Axes of the fixed frame, one in each row, shape (3, 3); changed.
     """
     w, f = combine(vector_of(reading, 3), -1.0, vector_of(bias, 0)), vector_of(reading, 0)
     middle = rotation((-0.5 * h * w[0], -0.5 * h * w[1], -0.5 * h * w[2]))
@@ -132,14 +132,14 @@ def propagate(
 
 
 def propagate_covariance(state: TiltState, T: float, rate: Array, noise: ProcessNoise, turns: Turns) -> None:
-    """Advance the covariance over an interval.
+    """Propagate the covariance over an interval.
 
     Args:
-        state: At its end; its covariance, that at the begin, is changed.
-        T: Its duration [s].
-        rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
+        state: State at the end of the interval; its covariance at the start is changed to that at the end.
+        T: Duration of the interval [s].
+        rate: Mean reading of the gyroscope over the interval [rad/s], shape (3,).
         noise: Densities of the noise.
-        turns: Recent corrections, which turn with the IMU; changed.
+        turns: Recent corrections, which are rotated with the IMU; changed.
     """
     w = rate - state.bias
     E, z_middle = exp_so3(-T * w), exp_so3(0.5 * T * w) @ state.vertical
@@ -167,13 +167,14 @@ def inverse(A: Matrix, added: float) -> Matrix:
 
 
 class MotionRows(NamedTuple):
-    """Measured motion at one time: of points that stand, then of bodies that do not turn.
+    """Innovations at one time: of points that do not move, then of bodies that do not rotate.
 
     Attributes:
-        innovations: Velocity of the IMU beyond the expected one [m/s], or its rate beyond that of the
-            gyroscope [rad/s], shape (n, 3).
-        arms: Points, from the IMU [m]; of no meaning for bodies that do not turn, shape (n, 3).
-        shares: Variance of the noise of a whole contact over that of each; zero: not measured, shape (n,).
+        innovations: Measured minus predicted velocity of the IMU [m/s], or rate minus that of the gyroscope
+            [rad/s], shape (n, 3).
+        arms: Positions of the points from the IMU [m]; meaningless for bodies, shape (n, 3).
+        shares: Variance of the noise of a contact with all the weight over that of this one; zero: not
+            measured, shape (n,).
     """
 
     innovations: MutableTable
@@ -190,22 +191,22 @@ def measure(
     state: TiltState,
     turns: Turns,
 ) -> float:
-    """Correct the state by measurements at one time, one after another.
+    """Correct the state by measurements at one time, processed sequentially.
 
-    The first ones are of points that stand at p from the IMU, y = v + p x b + noise, the others of soles or a
-    body that do not turn, y = b + noise. The noise has the tails of Student's t distribution.
+    The first ones are of points at rest at p from the IMU, y = v + p x b + noise, the others of soles or a
+    body that do not rotate, y = b + noise. The noise has a Student's t distribution.
 
     Args:
-        rows: y less what the state expects of it before all of them.
-        points: How many are of points.
-        variances: Of the noise of a whole contact, of points [m^2/s^2] and of the others [rad^2/s^2].
-        tail: Degrees of freedom of its distribution; infinite for a normal one.
-        state: Before; changed.
+        rows: Innovations of all measurements, computed before the first correction.
+        points: Number of measurements of points.
+        variances: Of the noise of a contact with all the weight: points [m^2/s^2], others [rad^2/s^2].
+        tail: Degrees of freedom of the noise's distribution; infinite for a normal one.
+        state: State before the measurements; changed to that after them.
         turns: Recent corrections of the vertical; changed.
 
     Returns:
-        What the residuals r of points show of the variance R of the noise over what is stated: the sum over
-        them of the mean over the rows of (w r^2 - H P H') / R, with the weights w of Student's t.
+        Estimate of the actual over the stated variance R of points, from their residuals r: the sum over the
+        points of the mean over the axes of (w r^2 - H P H') / R, with the weights w of Student's t.
     """
     velocity, vertical, bias, offset, P = state
     turn, turn_covariance = turns
@@ -249,14 +250,14 @@ def measure(
 
 @inlined
 def tilt_covariance(P: Table, factor: float) -> Matrix:
-    """Return the covariance of the rotation a whose noise is larger by a factor than stated [rad^2].
+    """Return the covariance of the rotation error a if the actual noise is larger than stated [rad^2].
 
-    It is A + factor (P_aa - A) with A = P_ac P_cc^-1 P_ca, what the offset of the accelerometer explains: its
-    covariance does not follow from noise.
+    It is A + factor (P_aa - A) with A = P_ac P_cc^-1 P_ca, the part due to the offset of the accelerometer,
+    which does not depend on the noise.
 
     Args:
         P: Covariance of all errors, shape (12, 12).
-        factor: Variance of the noise over the stated one.
+        factor: Actual over stated variance of the noise.
     """
     P_ac = block_of(P, 3, 9)
     of_offset = product(product(P_ac, inverse(block_of(P, 9, 9), LEAST_VARIANCE)), transposed(P_ac))

@@ -1,4 +1,4 @@
-"""The contacts at a step: where joints put them, how round they are, and what they carry."""
+"""Kinematics and forces of the contacts at each step, and the radius of round feet."""
 
 import math
 import xml.etree.ElementTree as ElementTree
@@ -17,21 +17,21 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-CLOSED = 0.05  # of the weight, from which a contact is used
-STANDING = 0.15  # of the weight, which the contacts together carry at least: else the robot flies
-OFF_CENTRE = 0.5  # of the radius, by which a contact frame may differ from the centre of the sphere
-GAIN = 100.0  # of the momentum observer: a force is followed to 63 % within its inverse [1/s]
+CLOSED = 0.05  # least share of the weight on a contact that is used
+STANDING = 0.15  # least share of the weight on all contacts together: with less the robot is in flight
+OFF_CENTRE = 0.5  # largest distance of a contact frame from the centre of its sphere, in radii
+GAIN = 100.0  # of the momentum observer, whose time constant is its inverse [1/s]
 
 
 class Feet(NamedTuple):
-    """The contacts as joints and forces show them at one time.
+    """Contacts at one time, from joint positions and contact forces.
 
     Attributes:
         points: Contact points in the IMU frame [m], shape (n, 3).
         rotations: IMU frame from the frame of each contact, shape (n, 3, 3).
-        shares: Share of each contact in the weight, zero where it is not in use, of sum one or zero, shape
-            (n,).
-        soles: One for each contact that is a sole, which stands flat, else zero, shape (n,).
+        shares: Share of each contact in the weight, zero for contacts not in use; the sum is one or zero,
+            shape (n,).
+        soles: One for each contact that is a flat sole, else zero, shape (n,).
     """
 
     points: MutableTable
@@ -41,12 +41,12 @@ class Feet(NamedTuple):
 
 
 class ContactUse(NamedTuple):
-    """The contacts at the last update, as the estimates carry them.
+    """Use of the contacts at the last update, as reported with the estimates.
 
     Attributes:
-        names: Of those that carry the robot.
-        forces: Vertical force at each, pushing up positive [N]; NaN: not known.
-        shares: Share of each in the weight.
+        names: Contacts that carry the robot.
+        forces: Vertical force at each contact, positive upwards [N]; NaN: unknown.
+        shares: Share of each contact in the weight.
     """
 
     names: tuple[str, ...]
@@ -59,9 +59,9 @@ class ContactShares:
 
     Attributes:
         names: Names of the contacts.
-        forces: Vertical force at each at the last update, pushing up positive [N]; NaN: not known, shape
+        forces: Vertical force at each contact at the last update, positive upwards [N], NaN: unknown, shape
             (n,).
-        shares: Share of each in the weight, of sum one or zero, shape (n,).
+        shares: Share of each contact in the weight; the sum is one or zero, shape (n,).
         use: The same as tuples.
     """
 
@@ -70,8 +70,8 @@ class ContactShares:
 
         Args:
             setup: The robot.
-            sources: Where each contact's force comes from.
-            timeout: Age beyond which a planner's wish is old [s].
+            sources: Source of each contact's force.
+            timeout: Age beyond which a planned wrench is stale [s].
         """
         self.names, self._sources = setup.contact_names, dict(sources)
         self._weight, self._timeout = STANDARD_GRAVITY * setup.robot.total_mass, timeout
@@ -100,7 +100,7 @@ class ContactShares:
 
     @property
     def without_efforts(self) -> list[str]:
-        """Contacts whose forces are to come from joint torques, of which some are not known."""
+        """Contacts whose forces follow from joint torques, some of which are missing."""
         unknown = [name for name, force in zip(self.names, self.use.forces, strict=True) if force != force]
         return [name for name in unknown if self._sources.get(name) is ContactSource.JOINT_TORQUES]
 
@@ -113,15 +113,15 @@ class ContactShares:
         up_I: Array,
         torques: Array | None,
     ) -> None:
-        """Read the forces at one time.
+        """Determine the forces and shares of all contacts at one time.
 
         Args:
-            inputs: The inputs, for the axes of wrenches and for planned ones.
-            rows: Rows of the contacts' streams at that time, None where missing.
-            time_ns: That time [ns].
+            inputs: The inputs, for planned wrenches and the axes of wrenches.
+            rows: Rows of the contacts' streams at that time, None if missing.
+            time_ns: The time [ns].
             view: Kinematics of the contacts.
             up_I: The vertical in the IMU frame, shape (3,).
-            torques: Vertical forces that follow from joint torques [N], shape (n,); None where not known.
+            torques: Vertical forces from joint torques [N], shape (n,); None if unknown.
         """
         up_B = view.R_BI @ up_I
         for k, name in enumerate(self.names):
@@ -150,20 +150,20 @@ class ContactShares:
 
 
 class TorqueForces:
-    """Forces at the contacts of a robot without force sensors, from joint torques and the IMU.
+    """Contact forces of a robot without force sensors, from joint torques and the IMU.
 
-    The momentum observer gives the torques of the environment, those of a limb the force at its contact.
-    Neither tilt nor velocity nor acceleration of the base enters, nor the inertia of the trunk and of what it
-    carries. Friction of the joints is neglected: where the forces only show which contacts carry how much of
-    the weight, it hardly changes the tilt.
+    A momentum observer estimates the external torques; those of a limb determine the force at its contact.
+    Tilt, velocity and acceleration of the base do not enter, nor does the inertia of the trunk and its load.
+    Joint friction is neglected: it hardly changes the tilt, for which the forces only determine the share of
+    each contact in the weight.
     """
 
     def __init__(self, setup: RobotSetup) -> None:
         """Prepare the model of the limbs.
 
         Raises:
-            ~inertial_estimation.errors.ConfigurationError: If the force at a contact does not follow from
-            torques.
+            ~inertial_estimation.errors.ConfigurationError: If torques do not determine the force at a
+            contact.
         """
         robot = setup.robot
         self._joints = np.array(robot.joints_to(*(contact.frame for contact in setup.contacts)), dtype=int)
@@ -174,7 +174,7 @@ class TorqueForces:
         self._known = np.zeros(len(setup.contacts))
 
     def reset(self) -> None:
-        """Begin anew: the next joint state is taken for one of a steady motion."""
+        """Restart: the next joint state is assumed to be one of a steady motion."""
         self._observer.reset()
         self._known[:] = 0.0
 
@@ -183,12 +183,12 @@ class TorqueForces:
     ) -> Array:
         """Return the vertical force at each contact [N], shape (n,).
 
-        A contact whose vertical force the torques do not determine (a stretched limb) keeps its force; it is
-        NaN while one of its torques is.
+        A contact whose vertical force the torques do not determine (a stretched limb) keeps its last force;
+        it is NaN while one of the torques of its limb is.
 
         Args:
             h: Time since the last joint state [s].
-            view: Kinematics at this one.
+            view: Kinematics at this joint state.
             reading: Specific force and angular rate of the IMU [m/s^2, rad/s], shape (6,).
             joints: Positions [rad], velocities [rad/s], torques [Nm] in the model's order, shape (n_joints,)
                 each.
@@ -210,9 +210,9 @@ class FeetSensing:
     """Kinematics and forces of the contacts.
 
     Attributes:
-        view: Kinematics of the contacts, at the last joint positions that were needed.
-        shares: Which contacts carry the robot.
-        seen: Whether joint positions have been taken, and are not lost.
+        view: Kinematics of the contacts at the last joint positions that were needed.
+        shares: Forces of the contacts, and which of them carry the robot.
+        seen: Whether joint positions have been received and are not lost.
         without_contact_s: Time for which no contact has carried the robot [s].
     """
 
@@ -221,7 +221,7 @@ class FeetSensing:
 
         Args:
             setup: The robot, its contacts and its IMU.
-            sources: Where each contact's force comes from.
+            sources: Source of each contact's force.
             timeout: Age beyond which an input is lost [s].
 
         Raises:
@@ -234,7 +234,7 @@ class FeetSensing:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what has been seen."""
+        """Discard forces and kinematics."""
         self.shares.reset()
         if self._torques is not None:
             self._torques.reset()
@@ -250,7 +250,7 @@ class FeetSensing:
         *,
         looks: bool,
     ) -> Feet | None:
-        """Take the joints and contact sensors of a step of h seconds.
+        """Update kinematics and forces by the joints and contact sensors of a step.
 
         Args:
             sample: IMU reading and contact sensors, aligned.
@@ -259,17 +259,17 @@ class FeetSensing:
                 missing.
             inputs: The inputs, for the axes of wrenches.
             up_I: The vertical in the IMU frame, shape (3,).
-            looks: Whether the contacts are needed.
+            looks: Whether the contacts are measured at this step.
 
         Returns:
-            The contacts; None where they are not needed or not known.
+            The contacts; None if they are not measured or unknown.
         """
         self._since_joints += h
         if joints is None or not self.shares.use.names:
             self.without_contact_s += h
         looks = looks and bool(self.shares.names)
         if joints is None:
-            if self.seen and self._since_joints > self._timeout:  # which contacts carry is not known any more
+            if self.seen and self._since_joints > self._timeout:  # it is unknown which contacts carry now
                 self.shares.reset()
                 self.seen = False
             return None
@@ -292,9 +292,9 @@ class FeetSensing:
 
 
 def foot_radius(setup: RobotSetup, urdf: str) -> float:
-    """Return the mean radius of the collision spheres centred at the contact frames [m]; zero without any.
+    """Return the mean radius of collision spheres centred at the contact frames [m]; zero without any.
 
-    A contact frame on the surface of a foot, or on a flat one, has no such sphere.
+    A contact frame on the surface of a foot, or on a flat foot, has no such sphere.
 
     Args:
         setup: The robot and its contacts.

@@ -1,13 +1,13 @@
 """The tilt filter: velocity and vertical of an IMU, from its readings and from points on the ground.
 
 This module is the method on one page. At every reading, velocity and vertical are propagated by gyroscope and
-accelerometer. Fifty times a second their covariance is, and the filter looks at what else there is:
+accelerometer. Fifty times a second, at a "look", their covariance is propagated and these measurements taken:
 
-1. contacts measure the velocity: points of the world that the IMU has carried along against where the joints
-   see them now; soles measure the rate: a flat foot on the ground does not turn,
+1. contacts: points at rest in the world, predicted by the motion of the IMU and measured by the joints, show
+   errors of the velocity; flat soles, which do not rotate, show errors of the angular rate,
 2. freedom: a body does not fly away, so that without contacts its velocity is bounded,
-3. rest: the rate of a robot that stands still is zero,
-4. test of the bias: corrections of the vertical that add up in one direction show that it has stepped.
+3. rest: the angular rate of a robot at rest is zero,
+4. test of the bias: corrections of the vertical that accumulate in one direction show a step of the bias.
 
 The mathematics are in `error_state`; equations and their source in docs/tilt_observer.md.
 """
@@ -35,36 +35,36 @@ from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics, gain
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
-CONTACT_INTERVAL = 0.02  # between two looks at the contacts: differences of encoders over less are noise [s]
-LEAST_CONTACT_NOISE = 0.05  # standard deviation of a contact velocity at best [m/s]
-NOISE_MEMORY = 1.0  # over which the noise of contact velocities is averaged [s]
+CONTACT_INTERVAL = 0.02  # between two looks: over a shorter time, differences of encoders are noise [s]
+LEAST_CONTACT_NOISE = 0.05  # least standard deviation of a contact velocity [m/s]
+NOISE_MEMORY = 1.0  # averaging time of the noise of contact velocities [s]
 TAIL = 3.0  # degrees of freedom of Student's t distribution of contact velocities and soles
-CORRELATION_MEMORY = 3.0  # over which contact residuals, corrections, free velocities are averaged [s]
-UNKNOWN_CORRELATION = 0.5  # of residuals that have not been seen
-TURNING_TIME = 1.0  # for which errors of contact velocities stay in the frame of the body [s]
-SHAKING = (0.3, 0.4)  # that correlation: below, the accelerometer's shaking is motion; above, it is noise
-REST_CORRELATION = 0.5  # time over which what is left of the motion at rest has one direction [s]
+CORRELATION_MEMORY = 3.0  # averaging time of contact residuals, corrections and free velocities [s]
+UNKNOWN_CORRELATION = 0.5  # assumed correlation of successive contact residuals before the first one
+TURNING_TIME = 1.0  # correlation time of contact velocity errors that are constant in the body frame [s]
+SHAKING = (0.3, 0.4)  # correlation below which shaking of the accelerometer is motion; above it is noise
+REST_CORRELATION = 0.5  # correlation time of residual motion at rest [s]
 LEAST_REST_VARIANCE = 1e-8  # of a rate at rest [rad^2/s^2]
-ALONE = 1.0  # time without contact, beyond which the velocity is bounded [s]
-UNKNOWN_SPEED = 1.0  # of a body without contacts that has not been seen [m/s]
-SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # density of the rate of a sole that stands [rad^2/s]
-LEAST_GYRO_NOISE = 2e-4  # of a good gyroscope, per square root of a hertz [rad/s]
-TESTED_TIME = 0.5  # over which corrections of the vertical are summed; in which a step is found [s]
-LEAST_TURN = 1e-4  # of a sum of corrections that is noise in any case [rad]
-BIAS_GATE = 12.0  # times the expected square of that sum, from which the bias has stepped
-STEP_OF_BIAS = 0.05  # standard deviation of a step of the bias that is found [rad/s]
-LEAST_FACTOR = 0.25  # of the variances of tilt errors by noise, where corrections cancel
+ALONE = 1.0  # time without contact after which the velocity is bounded [s]
+UNKNOWN_SPEED = 1.0  # initial standard deviation of the velocity of a body without contacts [m/s]
+SOLE_NOISE = 0.05**2 * CONTACT_INTERVAL  # noise density of the rate of a standing sole [rad^2/s]
+LEAST_GYRO_NOISE = 2e-4  # noise density of a good gyroscope [rad/s/sqrt(Hz)]
+TESTED_TIME = 0.5  # time constant of the sum of corrections by which a step of the bias is detected [s]
+LEAST_TURN = 1e-4  # least standard deviation of that sum by noise [rad]
+BIAS_GATE = 12.0  # square of that sum over its expectation, from which the bias has stepped
+STEP_OF_BIAS = 0.05  # standard deviation of a detected step of the bias [rad/s]
+LEAST_FACTOR = 0.25  # least factor of the variances of tilt errors, where corrections cancel
 YAW_SIGMA = 1e-4  # at the start, where the yaw is zero by definition; positive, so that P is definite [rad]
-CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate beyond its range; for how long it lasts [rad/s, s]
+CLIPPED_SIGMA, CLIPPED_TIME = 2.0, 0.05  # excess of a rate over the range; its correlation time [rad/s, s]
 
 
 @dataclass(frozen=True)
 class FilterConfig:
-    """What the filter cannot measure itself."""
+    """Noise that the filter cannot estimate itself."""
 
     velocity_drift: float = parameter(
         0.025,
-        "Random walk of the velocity per square root of a second: slow errors of the contact velocities.",
+        "Random walk of the velocity per square root of a second, for slow errors of contact velocities.",
         unit="m/s",
         lower=1e-4,
         upper=10.0,
@@ -72,7 +72,7 @@ class FilterConfig:
     )
     accelerometer_offset: float = parameter(
         0.04,
-        "Standard deviation of the accelerometer's offset at the start, of one axis.",
+        "Initial standard deviation of the accelerometer's offset along one axis.",
         unit="m/s^2",
         lower=1e-4,
         upper=1.0,
@@ -87,7 +87,7 @@ class FilterConfig:
     )
     gyro_bias: float = parameter(
         0.02,
-        "Standard deviation of the gyroscope's bias at the start, of one axis.",
+        "Initial standard deviation of the gyroscope's bias about one axis.",
         unit="rad/s",
         lower=1e-6,
         upper=1.0,
@@ -102,8 +102,8 @@ class FilterConfig:
     )
     freedom: float = parameter(
         0.05,
-        "Velocity that a body without contacts has for a second, at least: the smaller, the more the "
-        "accelerometer alone corrects the tilt.",
+        "Least standard deviation of the mean velocity over a second of a body without contacts: the "
+        "smaller, the more the accelerometer alone corrects the tilt.",
         unit="m/s",
         lower=0.01,
         upper=100.0,
@@ -112,31 +112,31 @@ class FilterConfig:
 
 
 class TiltFilter(TiltObserver):
-    """The filter on readings and contacts.
+    """Error-state Kalman filter on IMU readings and contacts.
 
     Attributes:
-        config: Parameters; those that may change at run time may be replaced.
+        config: Parameters; may be replaced by others that differ in run-time parameters only.
     """
 
     interval = CONTACT_INTERVAL
 
     def __init__(self, config: FilterConfig, radius: float = 0.0) -> None:
-        """Begin with the alignment of the start.
+        """Start with the initial alignment.
 
         Args:
             config: Parameters.
-            radius: Of round feet: the contact points lie so far below the contact frames [m].
+            radius: Radius of round feet: the contact points lie this far below the contact frames [m].
         """
         self.config, self._radius = config, radius
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, including the gyroscope's bias."""
+        """Discard all state, including the gyroscope's bias."""
         self._noise_level = LEAST_CONTACT_NOISE**2
         self._start(np.zeros(3), self.config.gyro_bias**2 * np.eye(3))
 
     def restart(self) -> None:
-        """Determine velocity and vertical anew, for example after a gap; the bias is kept."""
+        """Restart the initial alignment, for example after a gap; the bias is kept."""
         self._start(self.state.bias, self.state.covariance[6:9, 6:9])
 
     def _start(self, bias: Array, bias_covariance: Array) -> None:
@@ -145,7 +145,7 @@ class TiltFilter(TiltObserver):
         P[9:12, 9:12] = self.config.accelerometer_offset**2 * np.eye(3)
         self._begin(self._radius, bias, P)
         self._alone = math.inf  # time without contact [s]
-        self._free_level = UNKNOWN_SPEED**2  # mean square of the velocity meanwhile, beyond its covariance
+        self._free_level = UNKNOWN_SPEED**2  # estimated variance of the velocity during it
         self._turns = Turns(np.zeros(3), np.zeros((3, 3)))
         self._correlation, self.variance_factor = np.zeros(2), 1.0
         self.residual, self.since_bias_step = np.zeros(3), math.inf
@@ -173,10 +173,10 @@ class TiltFilter(TiltObserver):
             self._test_bias(imu.time)
 
     def _take_alignment(self, shown: Array) -> None:
-        """Take the covariance of velocity and tilt of one axis, and of tilt with the errors of the sensors.
+        """Initialise the covariance, from that of velocity and tilt of one axis by the alignment.
 
-        An offset dc of the accelerometer tilts the vertical of the window, z x dc / g in its middle, and an
-        error db of the bias has turned it since, by -db T / 2.
+        An offset dc of the accelerometer tilts the vertical of the alignment by z x dc / g in the middle of
+        its window; an error db of the bias has rotated the vertical since then by -db T / 2.
         """
         vertical, P = self.state.vertical, self.state.covariance
         along = np.outer(vertical, vertical)
@@ -189,12 +189,12 @@ class TiltFilter(TiltObserver):
         P[3:6, 0:3], P[6:12, 3:6] = P[0:3, 3:6].T, P[3:6, 6:12].T
 
     def _noise(self, imu: ImuStatistics) -> ProcessNoise:
-        """Return what has driven the errors since the last look.
+        """Return the process noise since the last look.
 
-        An error e of the contact velocities that stays in the frame of the body, as of feet that roll or skid
-        in each stride, looks like an acceleration w x e of a body that turns. Noise of the accelerometer that
-        was integrated as if it were motion makes subsequent residuals of the contacts alike; shaking that is
-        motion does not. Slow errors of contacts look like an offset that drifts. An IMU alone has neither.
+        An error e of contact velocities that is constant in the body frame, as of feet that roll or skid in
+        each stride, acts like an acceleration w x e of a body that rotates. Accelerometer noise integrated as
+        motion makes successive contact residuals correlated; shaking that is motion does not. Slow errors of
+        contacts act like a drift of the accelerometer's offset. An IMU alone has neither.
         """
         config, (power, product) = self.config, self._correlation
         correlation = product / power if power > 0.0 else UNKNOWN_CORRELATION
@@ -210,10 +210,10 @@ class TiltFilter(TiltObserver):
         )
 
     def _measure_contacts(self, feet: Feet) -> None:
-        """What stands is where it was, and a flat sole has not turned.
+        """Measure that standing contact points have not moved, and flat soles have not rotated.
 
         The variance of a contact velocity is s^2 over the share of the contact in the weight; s^2 is the mean
-        of what the residuals show beyond the filter's own covariance (expectation maximisation).
+        square of the residuals beyond the filter's own covariance (expectation maximisation).
         """
         T, last, rows = self._odometry.time, self.residual, self._odometry.rows(feet)
         if rows is None:
@@ -226,29 +226,29 @@ class TiltFilter(TiltObserver):
         self._correlation += min(T / CORRELATION_MEMORY, 1.0) * (now - self._correlation)
 
     def _measure_freedom(self, time: float) -> None:
-        """A body does not fly away: without contacts its velocity is zero, within what it shows of itself."""
+        """Measure that a body without contacts does not fly away: velocity zero, with estimated variance."""
         velocity, before = self.state.velocity, self._alone
         self._alone += time
         if self._alone > ALONE:
-            if before <= ALONE:  # from here on it is that relative to the mean motion
+            if before <= ALONE:  # from here on it is the velocity relative to the mean motion
                 self.state.covariance[0:3, 0:3] += float(velocity @ velocity) * np.eye(3)
             variance = max(self.config.freedom**2, self._free_level) / time
             shown = variance * self._measure_whole(-velocity, variance, points=1)
             self._free_level += gain(time, CORRELATION_MEMORY) * (max(shown, 0.0) - self._free_level)
 
     def _measure_rest(self, imu: ImuStatistics) -> None:
-        """A robot at rest does not turn."""
+        """Measure that a robot at rest does not rotate."""
         if imu.at_rest:
             variance = max(imu.rest_variance, LEAST_REST_VARIANCE) * REST_CORRELATION / imu.time
             self._measure_whole(imu.rate - self.state.bias, variance, points=0)
 
     def _measure_whole(self, innovation: Array, variance: float, points: int) -> float:
-        """Measure the motion of the body itself, of normal noise."""
+        """Measure velocity (one point) or angular rate (no point) of the IMU itself, with normal noise."""
         rows = MotionRows(innovation[None], np.zeros((1, 3)), np.ones(1))
         return measure(rows, points, (variance, variance), math.inf, self.state, self._turns)
 
     def _take_clipping(self, feet: Feet | None, clipped: Array) -> None:
-        """About axes at the end of the gyroscope's range, soles show the rotation, or nothing does."""
+        """Take the rotation about clipped axes of the gyroscope from soles, or make the tilt uncertain."""
         if not clipped.any():
             return
         state, odometry = self.state, self._odometry
@@ -265,11 +265,11 @@ class TiltFilter(TiltObserver):
         self.variance_factor = max(self.variance_factor, 1.0)
 
     def _test_bias(self, time: float) -> None:
-        """Find a step of the bias: corrections of the vertical that have one direction for too long.
+        """Detect a step of the bias: corrections of the vertical that keep one direction for too long.
 
-        Corrections of a filter whose noise is as stated are independent. Their sums are larger where errors
-        of contact velocities last, and smaller where they cancel: the mean square of the sums over what is
-        expected of them is the factor by which the variances are too small (Mehra 1972).
+        Corrections of a filter with the right noise are independent. Their sums are larger if errors of
+        contact velocities persist and smaller if they cancel: the mean square of the sums over its
+        expectation is the factor by which the variances are too small (Mehra 1972).
         """
         turn, expected = self._turns
         forgotten = math.exp(-time / TESTED_TIME)
@@ -285,9 +285,9 @@ class TiltFilter(TiltObserver):
             turn[:], expected[:], self.since_bias_step = 0.0, 0.0, 0.0
 
     def _take_bias_step(self, turn: Array) -> None:
-        """Let the bias have been wrong for a while: then the vertical is off by its error times that while.
+        """Inflate the covariance for a bias that has been wrong for `TESTED_TIME`, and the vertical by it.
 
-        What contacts showed meanwhile was no noise of theirs, so that it is measured anew.
+        Residuals of contacts meanwhile were not their noise, which is therefore estimated anew.
         """
         P, wrong = self.state.covariance, STEP_OF_BIAS**2 * np.eye(3)
         P[0:3, 0:3] += float(self.residual @ self.residual) * np.eye(3)
@@ -304,10 +304,10 @@ class TiltFilter(TiltObserver):
 
     @property
     def contact_noise(self) -> float:
-        """Standard deviation of a contact velocity that has all the weight [m/s]."""
+        """Estimated standard deviation of the velocity of a contact with all the weight [m/s]."""
         return max(math.sqrt(self._noise_level), LEAST_CONTACT_NOISE)
 
     @property
     def free_speed(self) -> float:
-        """Velocity of a body without contacts, of one axis, as it shows of itself [m/s]."""
+        """Estimated rms velocity of a body without contacts, along one axis [m/s]."""
         return math.sqrt(self._free_level) if self._alone > ALONE else 0.0

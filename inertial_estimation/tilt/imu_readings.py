@@ -1,9 +1,9 @@
-"""Readings of the IMU as the observers take them: outliers replaced, noise measured, rest and clipping seen.
+"""Readings of the IMU for the observers: outliers replaced, noise measured, rest and clipping detected.
 
-Statistics are updated over blocks of readings, from one look at the contacts to the next, and are those of
-the means over the steps, which the observers integrate. Their noise is measured by fourth differences: they
-remove what is smooth over five values. White noise of variance s^2 gives a fourth difference the variance
-70 s^2, a motion at a tenth of the sampling rate 0.02 times its own. The density is s^2 times the step.
+Statistics are updated over blocks of readings, from one look at the contacts to the next; they are those of
+the means over the steps, which the observers integrate. Their noise is measured by fourth differences, which
+remove whatever is smooth over five values. White noise of variance s^2 gives a fourth difference the variance
+70 s^2, a motion at a tenth of the sampling rate 0.02 times its own. The noise density is s^2 times the step.
 """
 
 import math
@@ -15,31 +15,31 @@ from inertial_estimation.compilation import MutableColumn, Table, compiled, inli
 from inertial_estimation.inputs.sensors import FORCE, RATE
 from inertial_estimation.signals import Array
 
-SPIKE = 20.0  # times the rms change from one reading to the next, beyond which a change is an outlier
-LEAST_SPIKE = np.repeat([20.0, 2.0], 3)  # change that is never an outlier [m/s^2, rad/s]
-SPIKE_MEMORY = 1.0  # over which squared changes are averaged [s]
+SPIKE = 20.0  # least change of an outlier between two readings, in rms changes
+LEAST_SPIKE = np.repeat([20.0, 2.0], 3)  # least change of an outlier in any case [m/s^2, rad/s]
+SPIKE_MEMORY = 1.0  # averaging time of squared changes [s]
 NOISE_GAIN = 70.0  # variance of a fourth difference over that of the readings
-RATE_MEMORY = 0.5  # of the noise of the gyroscope [s]
-FORCE_MEMORY = 0.1  # of that of the accelerometer [s]: impacts shake it for a tenth of a second
-REST_MEMORY = 0.25  # time constant of mean and variance, by which rest is seen [s]
+RATE_MEMORY = 0.5  # averaging time of the noise of the gyroscope [s]
+FORCE_MEMORY = 0.1  # averaging time of the noise of the accelerometer: impacts shake it as long [s]
+REST_MEMORY = 0.25  # averaging time of mean and variance, by which rest is detected [s]
 QUIET_RATE, QUIET_FORCE = 0.02, 0.2  # largest standard deviations of quiet readings [rad/s, m/s^2]
-REST_TIME = 0.5  # for which the readings are quiet before rest is believed [s]
-LARGEST_RATE = 0.05  # largest mean rate, beyond the bias, of a body that is at rest [rad/s]
-CLIPPED_RATE = 1.0  # that repeats exactly, twice in a row, at the end of the gyroscope's range alone [rad/s]
-KEPT = 5  # readings before a block, for its differences
+REST_TIME = 0.5  # time for which readings must be quiet before the robot counts as at rest [s]
+LARGEST_RATE = 0.05  # largest mean rate, beyond the bias, of a body at rest [rad/s]
+CLIPPED_RATE = 1.0  # least rate of clipping: above it only the end of the range repeats exactly [rad/s]
+KEPT = 5  # readings before a block that its differences need
 
 
 class ImuStatistics(NamedTuple):
-    """What the readings since the last look, and those before, show.
+    """Statistics of the readings at a look.
 
     Attributes:
-        time: Since the last look [s].
-        rate: Mean reading of the gyroscope over it [rad/s], shape (3,).
+        time: Time since the last look [s].
+        rate: Mean reading of the gyroscope over this time [rad/s], shape (3,).
         rate_noise: Density of the gyroscope's noise, mean over its axes [rad^2/s].
-        force_noise: Density of the accelerometer's noise, the same [m^2/s^3].
-        rest_variance: Of the rate over the last quarter of a second, of one axis [rad^2/s^2].
-        at_rest: Whether the readings have been quiet for as long as rest is believed.
-        clipped: For how much of the time the gyroscope was at the end of its range, by axis [s], shape (3,).
+        force_noise: Density of the accelerometer's noise, mean over its axes [m^2/s^3].
+        rest_variance: Variance of the rate over a quarter of a second, mean over its axes [rad^2/s^2].
+        at_rest: Whether the readings have been quiet for `REST_TIME`.
+        clipped: Time that the gyroscope was at the end of its range, by axis [s], shape (3,).
     """
 
     time: float
@@ -52,14 +52,14 @@ class ImuStatistics(NamedTuple):
 
 
 class ImuMemory(NamedTuple):
-    """Statistics of readings, forgotten over time, of each axis; changed in place.
+    """Exponentially weighted statistics of each axis; changed in place.
 
     Attributes:
-        change: Mean square of the change from one reading to the next, shape (6,).
+        change: Mean square of the change between two readings, shape (6,).
         mean: Mean, shape (6,).
         variance: Variance, shape (6,).
-        noise: Density of the noise, shape (6,).
-        clipped: Readings of the last block at the end of the range, share of its time, shape (6,).
+        noise: Noise density, shape (6,).
+        clipped: Share of the last block at the end of the range, shape (6,).
     """
 
     change: MutableColumn
@@ -71,18 +71,18 @@ class ImuMemory(NamedTuple):
 
 @inlined
 def gain(time: float, memory: float) -> float:
-    """Return the weight of what is averaged over some time [s] in a mean over a memory [s]."""
+    """Return the weight of new data over a time [s] in an exponential mean with a time constant [s]."""
     return 1.0 - math.exp(-time / memory)
 
 
 @compiled
 def take_block(rows: Table, n: int, time: float, mean: MutableColumn, memory: ImuMemory) -> None:
-    """Take a block of readings into the statistics.
+    """Update the statistics by a block of readings.
 
     Args:
-        rows: Readings before it, at most `KEPT`, then those of the block, shape (k, 6).
-        n: Number of the readings of the block; there is at least one before it.
-        time: Its duration [s].
+        rows: Up to `KEPT` readings before the block, at least one, then those of the block, shape (k, 6).
+        n: Number of readings of the block.
+        time: Duration of the block [s].
         mean: Mean over the steps of the block, shape (6,); changed.
         memory: Statistics; changed.
     """
@@ -115,11 +115,11 @@ def take_block(rows: Table, n: int, time: float, mean: MutableColumn, memory: Im
 
 
 class ImuReadings:
-    """Takes the readings of an IMU one by one, and their statistics block by block.
+    """Processes the readings of an IMU one by one, and their statistics block by block.
 
-    The mean over a step is that of the readings at both of its ends, as joints and contacts are read at their
-    stamps. Of an IMU alone it is the reading at the end, which the low pass of the sensor makes a mean over
-    the step, or a later one; vertical and velocity are then those of half a step later.
+    The mean over a step is that of the readings at both of its ends, since joints and contacts are read at
+    their stamps. For an IMU alone it is the reading at the end, which the low-pass filter of the sensor makes
+    a mean over the step, or a later one; vertical and velocity are then those of half a step later.
 
     Attributes:
         now: The last reading, outliers replaced, shape (6,); None before the first.
@@ -127,27 +127,27 @@ class ImuReadings:
     """
 
     def __init__(self, *, are_means: bool = False) -> None:
-        """Begin without a reading; each is the mean over the step before it, or that of an instant."""
+        """Start without a reading; a reading is the mean over the step before it if `are_means`."""
         self._are_means = are_means
         self.reset()
 
     def reset(self) -> None:
-        """Forget all readings."""
+        """Discard all readings."""
         self.now: Array | None = None
         self._replaced = False
         self._take_largest(LEAST_SPIKE)
-        self._rows: list[Array] = []  # those kept, then the block
-        self._new, self._time, self._quiet = 0, 0.0, 0.0  # readings of the block, its time; of quiet [s]
+        self._rows: list[Array] = []  # up to `KEPT` earlier readings, then those of the block
+        self._new, self._time, self._quiet = 0, 0.0, 0.0  # readings of the block; its time, quiet time [s]
         self._memory = ImuMemory(*(np.zeros(6) for _ in ImuMemory._fields))
         self.seen = ImuStatistics(0.0, np.zeros(3), 0.0, 0.0, 0.0, False, np.zeros(3))
 
     def add(self, h: float, reading: Array) -> Array:
         """Take a reading; return the mean over the step before it, shape (6,).
 
-        A reading far from the one before is replaced by that one; a second one as far is believed.
+        A reading far from the previous one is replaced by the previous one; the next one is accepted.
 
         Args:
-            h: Time since the one before [s].
+            h: Time since the previous reading [s].
             reading: Specific force then angular rate [m/s^2, rad/s], shape (6,).
         """
         last = self.now
@@ -164,14 +164,14 @@ class ImuReadings:
         return self.now if self._are_means else 0.5 * (last + self.now)
 
     def _take_largest(self, change: Array) -> None:
-        """Take the change beyond which a reading is an outlier, and a squared norm of one that is none."""
+        """Set the change beyond which a reading is an outlier, and a squared norm below which none is."""
         self._largest, self._near = change, float(change.min()) ** 2
 
     def look(self, bias: Array) -> ImuStatistics:
-        """Return the statistics, and begin a new block.
+        """Return the statistics, and start a new block.
 
         Args:
-            bias: Of the gyroscope [rad/s], shape (3,).
+            bias: Bias of the gyroscope [rad/s], shape (3,).
         """
         rows, time, n, mean, memory = np.array(self._rows), self._time, self._new, np.empty(6), self._memory
         self._rows, self._time, self._new = self._rows[-KEPT:], 0.0, 0

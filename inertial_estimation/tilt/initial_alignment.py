@@ -1,13 +1,13 @@
-"""Velocity and vertical at the start, or after a gap, by least squares over a short window in any motion.
+"""Initial alignment: velocity and vertical by least squares over a short window of any motion.
 
-In the frame of the IMU at the start of the window, to which the gyroscope turns all later vectors, the
-velocity is
+It is used at the start and after a gap. In the frame of the IMU at the start of the window, to which the
+gyroscope rotates all later vectors, the velocity is
 
     v(t) = v(0) + F(t) - t gamma,   F(t) = int f dt,   gamma = g z.
 
-Every velocity y that the contacts show gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
-straight line whose slope is gravity. Without contacts, gamma is the mean specific force, as at rest. Where
-its size is not that of gravity, nothing shows the vertical: the driver subtracts it, or the robot falls.
+Every velocity y measured by contacts gives a row y - F(t) = v(0) - t gamma for the two unknown vectors: a
+straight line whose slope is gravity. Without contacts, gamma is the mean specific force, as at rest. If its
+size is not that of gravity, the vertical is unknown: the driver subtracts gravity, or the robot falls.
 """
 
 import numpy as np
@@ -17,33 +17,33 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
-STARTUP = 0.3  # over which the tilt at the start is determined; nothing is published during it [s]
-VELOCITY_SIGMA = 1.0  # of v(0) before any contact is seen [m/s]
-ACCELERATION_SIGMA = 1.0  # of the mean acceleration, by which gamma differs from the mean force [m/s^2]
-CONTACT_SIGMA = 0.1  # of a contact velocity [m/s]
-OTHER_SIZE = 0.5  # of gravity, by which the size of gamma is another one
+STARTUP = 0.3  # length of the window, during which nothing is published [s]
+VELOCITY_SIGMA = 1.0  # prior standard deviation of v(0) [m/s]
+ACCELERATION_SIGMA = 1.0  # prior standard deviation of gamma minus the mean specific force [m/s^2]
+CONTACT_SIGMA = 0.1  # standard deviation of a contact velocity [m/s]
+OTHER_SIZE = 0.5  # least relative difference of |gamma| from gravity, with which the alignment fails
 
 
 class InitialAlignment:
-    """Accumulates the rows of one window.
+    """Accumulates the normal equations of one window.
 
     Attributes:
-        time: Length of the window until now [s].
+        time: Time since the start of the window [s].
     """
 
     def __init__(self) -> None:
         self.time = 0.0
-        self._R = np.eye(3)  # start of the window from now
+        self._R = np.eye(3)  # orientation of the present frame in that of the start
         self._F = np.zeros(3)
         self._normal = np.diag([1.0 / VELOCITY_SIGMA**2, 1.0 / ACCELERATION_SIGMA**2])
         self._right = np.zeros((2, 3))
 
     def propagate(self, h: float, rate: Array, force: Array) -> None:
-        """Take the mean readings over a step.
+        """Integrate the mean readings over a step.
 
         Args:
             h: Duration of the step [s].
-            rate: Angular rate, bias removed [rad/s], shape (3,).
+            rate: Angular rate without bias [rad/s], shape (3,).
             force: Specific force [m/s^2], shape (3,).
         """
         middle = self._R @ exp_so3(0.5 * h * rate)
@@ -52,11 +52,11 @@ class InitialAlignment:
         self.time += h
 
     def add_velocity(self, interval: float, velocity: Array) -> None:
-        """Take the mean velocity that contacts show over the last interval.
+        """Add the mean velocity that contacts measure over the last interval.
 
         Args:
-            interval: Its length [s].
-            velocity: In the present frame [m/s], shape (3,).
+            interval: Length of the interval [s].
+            velocity: Velocity in the present frame [m/s], shape (3,).
         """
         t = self.time - 0.5 * interval
         row = np.array([1.0, -t]) / CONTACT_SIGMA
@@ -69,7 +69,7 @@ class InitialAlignment:
 
         Returns:
             Velocity [m/s], shape (3,); vertical, unit norm, shape (3,); covariance of (dv [m/s], tilt
-            [rad]), shape (2, 2). None where gamma has not the size of gravity.
+            [rad]), shape (2, 2). None if the size of gamma is not that of gravity.
         """
         right = self._right.copy()
         right[1] += self._F / max(self.time, 1e-9) / ACCELERATION_SIGMA**2

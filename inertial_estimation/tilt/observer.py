@@ -1,4 +1,4 @@
-"""What estimates velocity and vertical of an IMU, whatever its method."""
+"""Interface of the tilt observers, and the motion of the IMU that standing contacts show."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -25,17 +25,17 @@ from inertial_estimation.tilt.feet_sensing import Feet
 from inertial_estimation.tilt.imu_readings import ImuStatistics
 from inertial_estimation.tilt.initial_alignment import STARTUP, InitialAlignment
 
-SHORTER = 1e-4  # by which steps may be shorter than they should [s]
-SOLE_SHARE = 0.2  # of the weight, from which a sole is flat on the ground
-LONGEST_INTERVAL = 0.1  # between two looks, beyond which a velocity does not follow from them [s]
+SHORTER = 1e-4  # by which an interval between looks may be short, for jitter of the steps [s]
+SOLE_SHARE = 0.2  # least share of the weight on a sole that is flat on the ground
+LONGEST_INTERVAL = 0.1  # longest time between two looks from which a velocity follows [s]
 
 
 class Look(NamedTuple):
-    """What is taken at the end of an interval, beyond the readings of each step.
+    """Measurements at the end of an interval of several steps, besides the IMU readings of each step.
 
     Attributes:
-        feet: The contacts; None where they are not known.
-        imu: What the readings of the interval show.
+        feet: The contacts; None if unknown.
+        imu: Statistics of the IMU readings of the interval.
     """
 
     feet: Feet | None
@@ -46,22 +46,22 @@ class Look(NamedTuple):
 def contact_rows(
     then: Feet, now: Feet, below: Column, origin: Column, axes: Table, time: float
 ) -> MotionRows:
-    """Return what contacts that stand show of the motion over an interval: all points, then all soles.
+    """Return the motion errors that standing contacts show over an interval: of all points, then all soles.
 
-    A point that the IMU has carried along is expected where p' = -w x p - v takes it. It is seen where the
-    joints put it; the difference over the interval T is an error of the velocity,
+    A point fixed in the world is predicted by the motion of the IMU, p' = -w x p - v, and measured by the
+    joints; the difference over the interval T is an error of the velocity,
 
-        (p_carried - p_seen) / T = dv + p x db + noise.
+        (p_predicted - p_measured) / T = dv + p x db + noise.
 
-    What the gyroscope has turned beyond a flat sole is an error of its bias: with R the rotation of a vector
-    fixed in the world, in the IMU frame, R_foot R_gyro' = exp(T S(db)).
+    A rotation of the gyroscope relative to a flat sole is an error of its bias: with R the rotation of a
+    vector fixed in the world, in the IMU frame, R_foot R_gyro' = exp(T S(db)).
 
     Args:
-        then: The contacts at the begin of the interval.
-        now: The same at its end.
-        below: Where contact points were then, from the frames of the contacts, in the IMU frame [m], (3,).
-        origin: Origin of the frame of the IMU then, as it is expected now [m], shape (3,).
-        axes: Its axes, one in each row, shape (3, 3).
+        then: The contacts at the start of the interval.
+        now: The contacts at its end.
+        below: From contact frames to contact points at the start, in the IMU frame [m], shape (3,).
+        origin: Predicted origin of the IMU frame of the start, in the present IMU frame [m], shape (3,).
+        axes: Predicted axes of that frame, one in each row, shape (3, 3).
         time: T [s].
     """
     n = len(now.shares)
@@ -81,34 +81,34 @@ def contact_rows(
 
 
 class ContactOdometry:
-    """Motion of the IMU over the contacts of the last look, whose frame is propagated since.
+    """Motion of the IMU relative to the contacts since the last look.
 
     Attributes:
-        feet: The contacts then; None where they were not known.
-        time: Since then [s].
-        origin: Origin of that frame as it is expected now, in the IMU frame; zero where the gyroscope alone
-            propagates it; changed in place [m], shape (3,).
-        axes: Its axes as they are expected now, one in each row; changed in place, shape (3, 3).
+        feet: The contacts at the last look; None if unknown.
+        time: Time since the last look [s].
+        origin: Predicted origin of the IMU frame of that look, in the present IMU frame; zero if only its
+            rotation is predicted; changed in place [m], shape (3,).
+        axes: Predicted axes of that frame, one in each row; changed in place, shape (3, 3).
     """
 
     def __init__(self, radius: float) -> None:
-        """Begin without contacts; those of round feet lie a radius [m] below their frames."""
+        """Start without contacts; contact points of round feet lie a radius [m] below their frames."""
         self._radius = radius
         self.restart(None, np.zeros(3))
 
     def restart(self, feet: Feet | None, up_I: Array) -> None:
-        """Begin with these contacts and the vertical now, shape (3,)."""
+        """Start a new interval with the present contacts and the present vertical, shape (3,)."""
         self.feet, self._below, self.time = feet, -self._radius * up_I, 0.0
         self.origin, self.axes = np.zeros(3), np.eye(3)
 
     def propagate(self, h: float, rate: Array) -> None:
-        """Take the mean angular rate, bias removed [rad/s], shape (3,), over a step of h seconds."""
+        """Predict the axes over a step of h seconds by the mean angular rate without bias [rad/s], (3,)."""
         self.axes, self.time = self.axes @ exp_so3(h * rate), self.time + h
 
     def rows(self, feet: Feet | None) -> MotionRows | None:
-        """Return what contacts that stand show since then; see `contact_rows`.
+        """Return the motion errors that contacts show since the last look; see `contact_rows`.
 
-        None where the contacts are not known, at the first look, without contact, and after too long a time.
+        None if the contacts are unknown, without a previous look or contact, and after `LONGEST_INTERVAL`.
         """
         if feet is None or self.feet is None or not 0.0 < self.time <= LONGEST_INTERVAL:
             return None
@@ -117,21 +117,21 @@ class ContactOdometry:
         return contact_rows(self.feet, feet, self._below, self.origin, self.axes, self.time)
 
     def velocity(self, feet: Feet) -> Array | None:
-        """Return the mean velocity by contacts that stand, where the gyroscope alone propagates [m/s]."""
+        """Return the mean velocity of the IMU by standing contacts, if only rotation is predicted [m/s]."""
         rows = self.rows(feet)
         return None if rows is None else feet.shares @ rows.innovations[: len(feet.shares)]
 
 
 class TiltObserver(ABC):
-    """Estimates velocity and vertical of an IMU from its readings and from contacts that stand.
+    """Estimates velocity and vertical of an IMU from its readings and from standing contacts.
 
     Attributes:
         state: Velocity, vertical and bias, with the covariance of their errors; changed in place.
-        aligning: Whether the vertical at the start is still being determined, and there is no estimate.
-        without_gravity: Whether it has not been found for the size of what the accelerometer shows.
-        residual: Velocity that the contacts have shown beyond the expected one [m/s], shape (3,).
-        variance_factor: Variance of tilt errors by noise over that in the covariance of the state.
-        since_bias_step: Time since a step of the gyroscope's bias was found [s]; infinite: never.
+        aligning: Whether the initial alignment goes on, during which there is no estimate.
+        without_gravity: Whether it failed because the specific force has not the size of gravity.
+        residual: Velocity of the IMU by the contacts minus the predicted one [m/s], shape (3,).
+        variance_factor: Actual variance of tilt errors by noise over that in the covariance of the state.
+        since_bias_step: Time since a step of the gyroscope's bias was detected [s]; infinite: never.
         interval: Time between two looks [s].
     """
 
@@ -144,20 +144,20 @@ class TiltObserver(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget everything, including the gyroscope's bias."""
+        """Discard all state, including the gyroscope's bias."""
 
     @abstractmethod
     def restart(self) -> None:
-        """Determine velocity and vertical anew, for example after a gap; the bias is kept."""
+        """Restart the initial alignment, for example after a gap; the bias is kept."""
 
     @abstractmethod
     def step(self, h: float, reading: Array, look: Look | None) -> None:
         """Advance by one step.
 
         Args:
-            h: Its duration [s].
-            reading: Mean specific force and angular rate over it [m/s^2, rad/s], shape (6,).
-            look: What is seen at its end; None within an interval.
+            h: Duration of the step [s].
+            reading: Mean specific force and angular rate over the step [m/s^2, rad/s], shape (6,).
+            look: Measurements at its end; None between two looks.
         """
 
     @abstractmethod
@@ -167,25 +167,25 @@ class TiltObserver(ABC):
     @property
     @abstractmethod
     def contact_noise(self) -> float:
-        """Standard deviation of a contact velocity, as the contacts show it [m/s]."""
+        """Estimated standard deviation of a contact velocity [m/s]."""
 
     @property
     def free_speed(self) -> float:
-        """Velocity of a body without contacts, as it shows of itself [m/s]; zero: not known."""
+        """Estimated rms velocity of a body without contacts, along one axis [m/s]; zero: unknown."""
         return 0.0
 
     def _begin(self, radius: float, bias: Array, P: Array) -> None:
-        """Begin with the alignment, for round feet of a radius [m], with a bias and a covariance."""
+        """Start the initial alignment, for round feet of a radius [m], with a bias and a covariance."""
         up = np.array([0.0, 0.0, 1.0])
         self.state = TiltState(np.zeros(3), up, bias, np.zeros(3), P)
         self.aligning, self.without_gravity = True, False
         self._alignment, self._odometry = InitialAlignment(), ContactOdometry(radius)
 
     def _align(self, h: float, reading: Array, look: Look | None) -> Array | None:
-        """Collect readings and contact velocities, and begin with their vertical when the time is over.
+        """Collect readings and contact velocities; after `STARTUP`, initialise velocity and vertical.
 
         Returns:
-            Then the covariance of the errors of one axis; see `InitialAlignment.solve`.
+            The covariance of the errors of one axis (`InitialAlignment.solve`) once initialised, else None.
         """
         alignment, odometry, rate = self._alignment, self._odometry, reading[3:] - self.state.bias
         alignment.propagate(h, rate, reading[:3])
@@ -202,15 +202,15 @@ class TiltObserver(ABC):
                 self._alignment = InitialAlignment()
             else:
                 self.state.velocity[:], self.state.vertical[:], covariance = found
-        if look.feet is not None or not self.aligning:  # by the velocity, too, from here on
+        if look.feet is not None or not self.aligning:  # once aligned, the origin is predicted, too
             odometry.restart(look.feet, self.state.vertical)
         return covariance
 
     def level(self, force: Array) -> None:
-        """Take the vertical along a specific force [m/s^2], shape (3,), until it is determined."""
+        """During the initial alignment, set the vertical along a specific force [m/s^2], shape (3,)."""
         if self.aligning:
             self.state.vertical[:] = force / max(float(np.linalg.norm(force)), 1e-9)
 
     def looks(self, time: float) -> bool:
-        """Return whether it takes what is seen, some time after it has [s]."""
+        """Return whether a look is due, a time [s] after the last one."""
         return time > self.interval - SHORTER

@@ -26,20 +26,20 @@ from inertial_estimation.tilt.base_estimator import BaseEstimator
 from inertial_estimation.tilt.config import TiltPipelineConfig
 from inertial_estimation.tilt.initial_alignment import STARTUP
 
-FLIGHT = 0.5  # without contact, beyond which a gait with flight does not explain it [s]
-BIAS_REPORTED = 3.0  # for which a step of the gyroscope's bias is reported [s]
-SLIPPING = 0.15  # velocity of contacts that are said to stand; on soft and slippery ground 0.09 [m/s]
-FASTEST = 3.0  # velocity of a body without contacts that swings; IMUs swung by hand have 1.6 [m/s]
-WIDE = np.radians(3.0)  # standard deviation of a tilt that a controller should not trust [rad]
+FLIGHT = 0.5  # time without contact that is longer than a gait's flight phases [s]
+BIAS_REPORTED = 3.0  # time for which a step of the gyroscope's bias is reported [s]
+SLIPPING = 0.15  # contact noise that is reported; on soft and slippery ground it is 0.09 [m/s]
+FASTEST = 3.0  # velocity of a body without contacts that is reported; IMUs swung by hand have 1.6 [m/s]
+WIDE = np.radians(3.0)  # standard deviation of the tilt that is reported [rad]
 
 
 def estimator_health(estimator: BaseEstimator, missing: Sequence[str], failed: str) -> Health:
-    """Return the state of the estimator.
+    """Return the health of the estimator.
 
     Args:
         estimator: The estimator.
         missing: Inputs that never arrived or are lost.
-        failed: What failed steps have to say; empty: none did.
+        failed: Sentence about failed steps; empty if there are none.
     """
     observer = estimator.observer
     found, level = [failed] if failed else [], HealthLevel.WARN if failed else HealthLevel.OK
@@ -109,13 +109,13 @@ class TiltPipeline(TakesReadings):
     Attributes:
         config: The parameters in force.
         setup: The robot, its contacts and its IMU.
-        inputs: What takes the readings, as values or as messages.
-        estimator: What estimates the base from aligned readings.
+        inputs: Inputs, which take readings as values or as messages.
+        estimator: Estimator of the base from aligned readings.
         checks: Checks of the data against the description; None without joints.
     """
 
     def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
-        """Build the model and check every name.
+        """Build the model and check all names.
 
         Args:
             config: All parameters.
@@ -163,7 +163,7 @@ class TiltPipeline(TakesReadings):
         return self.setup.contact_names
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
-        """Add a reference orientation of the base, whose yaw is taken while references arrive."""
+        """Add a reference orientation of the base, whose yaw is used while references arrive."""
         self.inputs.push(YAW_REFERENCE, sample)
 
     def tick(self, now_ns: int) -> list[BaseEstimate]:
@@ -194,7 +194,7 @@ class TiltPipeline(TakesReadings):
         return self.estimator.contact_loads
 
     def calibrate_gyro(self) -> None:
-        """Make the gyroscope's bias uncertain, so that the next rest determines it again."""
+        """Make the gyroscope's bias uncertain, so that it is estimated anew at the next rest."""
         self.estimator.calibrate_gyro()
 
     def reset(self) -> None:

@@ -29,7 +29,7 @@ from inertial_estimation.tilt.imu_readings import REST_TIME
 from inertial_estimation.tilt.observer import Look, TiltObserver
 
 UNKNOWN_BIAS, KNOWN_BIAS = 0.02, 0.001  # standard deviations of the bias before and after a rest [rad/s]
-TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of what is left [rad, m/s]
+TILT_NOISE, CONTACT_NOISE = 0.005, 0.05  # standard deviations of other errors [rad, m/s]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TwoStageConfig:
 
     alpha1: float = parameter(
         20.0,
-        "Gain alpha1, with which the velocity follows that of the contacts.",
+        "Gain alpha1 of the velocity on the velocity error of the contacts.",
         unit="1/s",
         lower=1e-3,
         upper=1e4,
@@ -46,7 +46,7 @@ class TwoStageConfig:
     )
     alpha2: float = parameter(
         100.0,
-        "Gain alpha2, with which the intermediate vertical follows.",
+        "Gain alpha2 of the intermediate vertical on the velocity error of the contacts.",
         unit="1/s^2",
         lower=1e-3,
         upper=1e6,
@@ -54,7 +54,7 @@ class TwoStageConfig:
     )
     gamma: float = parameter(
         1.0,
-        "Gain gamma, with which the vertical follows the intermediate one.",
+        "Gain gamma of the vertical on its difference to the intermediate vertical.",
         unit="1/s",
         lower=1e-3,
         upper=1e3,
@@ -82,9 +82,9 @@ def two_stage_step(
     """Advance (B 17) by one step.
 
     Args:
-        state: At its begin.
+        state: At the start of the step.
         gains: alpha1, alpha2, gamma.
-        h: Its duration [s].
+        h: Duration of the step [s].
         rate: Angular rate, bias removed, mean over the step [rad/s], shape (3,).
         force: Specific force, mean over the step [m/s^2], shape (3,).
         velocity: y_v, of the IMU by the contacts, in its frame at the end [m/s], shape (3,); None without
@@ -106,7 +106,7 @@ def two_stage_step(
 
 @lru_cache(maxsize=64)
 def _first_stage(alpha1: float, alpha2: float, h: float) -> Array:
-    """Transition of (x1, x2', f, y_v) in a frame that turns with the gyroscope; f and y_v are constant."""
+    """Return the transition matrix of (x1, x2', f, y_v) in a frame rotating with the IMU; f, y_v constant."""
     from scipy.linalg import expm  # only this observer needs it
 
     A = np.zeros((4, 4))
@@ -117,9 +117,9 @@ def _first_stage(alpha1: float, alpha2: float, h: float) -> Array:
 
 
 class TwoStageObserver(TiltObserver):
-    """The observer on readings and contacts: starts as the filter does, and takes the bias at rest.
+    """The observer on readings and contacts: starts as the filter does, and estimates the bias at rest.
 
-    Its covariance is that of the steady error of the bias and of a constant noise of contact velocities.
+    Its covariance is that of the steady-state error by the bias and of constant noise of contact velocities.
 
     Attributes:
         config: Its gains; they may be changed.
@@ -128,11 +128,11 @@ class TwoStageObserver(TiltObserver):
     residual, since_bias_step, contact_noise = np.zeros(3), math.inf, CONTACT_NOISE
 
     def __init__(self, config: TwoStageConfig, radius: float = 0.0) -> None:
-        """Begin with the alignment of the start.
+        """Start with the initial alignment.
 
         Args:
             config: Gains.
-            radius: Of round feet [m].
+            radius: Radius of round feet [m].
         """
         self.config, self._radius = config, radius
         self.reset()
@@ -179,5 +179,5 @@ class TwoStageObserver(TiltObserver):
 
     @property
     def bias_sensitivity(self) -> float:
-        """Steady tilt error per constant bias across the vertical, alpha1 / alpha2 + 1 / gamma [s]."""
+        """Steady-state tilt error per constant horizontal bias, alpha1 / alpha2 + 1 / gamma [s]."""
         return self.config.alpha1 / self.config.alpha2 + 1.0 / self.config.gamma
