@@ -1,6 +1,6 @@
 """Centre of mass of the trunk from forces: by a recursion (T III-C), or by static poses (T III-A).
 
-A method is pure and fed only while the robot is at rest. The third one is in `orientation_error`.
+A method is pure and gets measurements only at rest. The third method is in `orientation_error`.
 """
 
 import math
@@ -15,19 +15,19 @@ from inertial_estimation.payload.statics import StaticMeasurement, across_gravit
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-UNOBSERVED_COS_SQUARED = 0.5  # cos^2 to an unobserved direction from which a base axis is not measured
-SETTLING_S = 1.0  # in which the recursion removes 95 % of an error, t_a (T III-B), and a base takes a tilt
-TILT_RAD = 0.15  # roll and pitch of the base that are asked for to find the height
+UNOBSERVED_COS_SQUARED = 0.5  # a base axis with a larger cos^2 to an unobserved direction is not measured
+SETTLING_S = 1.0  # t_a (T III-B): time to remove 95 % of an error by recursion, and for the base to tilt
+TILT_RAD = 0.15  # roll and pitch of the base that are requested to find the height
 
 TOLERANCE_M = 5e-4  # distance at which a centre of mass has converged (T V)
-COARSE_TOLERANCE_M = 4.0 * TOLERANCE_M  # of what is seen less well: the height, or through much noise
-SHORT_S = 0.25 * SETTLING_S  # settling time of the mean compared with the recursion, and to stay near it
-PATIENCE_SETTLING_TIMES = 2.0  # until the noise decides
+COARSE_TOLERANCE_M = 4.0 * TOLERANCE_M  # for the height, and where the noise is large
+SHORT_S = 0.25 * SETTLING_S  # settling time of the reference mean, and time to stay near it
+PATIENCE_SETTLING_TIMES = 2.0  # settling times after which the recursion may end within its noise
 
-AVERAGE_S = 0.5  # over which the mass, and the measurement of one static pose, are averaged
-PATIENCE_S = 10.0  # for which a pose that is not taken, rest or an input is waited for
-SAME_POSTURE_RAD = 0.02  # largest turn of the base by which its posture is the same, or that asked for
-LEAST_SPREAD = 0.25 * TILT_RAD  # of the poses, to see all components: of two half the angle between them
+AVERAGE_S = 0.5  # time over which the mass, and the measurement of one static pose, are averaged
+PATIENCE_S = 10.0  # longest wait for a pose, for rest or for an input
+SAME_POSTURE_RAD = 0.02  # largest rotation of the base at which its posture counts as the same or as reached
+LEAST_SPREAD = 0.25 * TILT_RAD  # least spread of the poses to observe all components; see `PoseSolution`
 
 
 class ComStep(NamedTuple):
@@ -36,10 +36,10 @@ class ComStep(NamedTuple):
     com_B: Array  # centre of mass of the trunk, base frame [m], shape (3,)
     sigma_B: Array  # standard deviation along the base axes [m], shape (3,); inf where nothing was measured
     residual: float  # of the method, as a distance of centres of mass [m]
-    done: bool = False  # whether it has converged
-    refusal: str = ""  # why it gives up; empty while it does not
-    tilt: tuple[float, float] | None = None  # roll and pitch the base is asked for [rad]; None: of before
-    to_controller: bool = False  # whether `com_B` must reach the controller now: the method works through it
+    done: bool = False  # whether the method has converged
+    refusal: str = ""  # why the method gives up; empty while it does not
+    tilt: tuple[float, float] | None = None  # requested roll and pitch of the base [rad]; None: the original
+    to_controller: bool = False  # whether the method needs a controller that uses `com_B` now
 
 
 class ComMethod(ABC):
@@ -63,7 +63,7 @@ class ComMethod(ABC):
 
 
 def recursion_gain(settling_time: float, h: float) -> float:
-    """Return beta of x += beta (z - x), by which 95 % of an error is gone in a given time.
+    """Return the gain beta of x += beta (z - x) that removes 95 % of an error in a settling time t_a [s].
 
     beta = 1 - exp(-3 h / t_a), from t_a = -3 T_s / ln(1 - beta) (T III-B) with the step h [s] as T_s. Steps
     of any lengths that add up to t_a leave exp(-3) of an error.
@@ -72,12 +72,12 @@ def recursion_gain(settling_time: float, h: float) -> float:
 
 
 class SampleScatter:
-    """Running mean, covariance and correlation of successive samples of a vector; old ones are forgotten.
+    """Mean, covariance and correlation of successive samples of a vector, with exponential forgetting.
 
     Attributes:
         count: Number of samples.
-        mean: Shape (n,).
-        covariance: Of one sample about the mean, shape (n, n).
+        mean: Mean of the samples, shape (n,).
+        covariance: Covariance of one sample about the mean, shape (n, n).
     """
 
     def __init__(self, size: int = 3) -> None:
@@ -85,7 +85,7 @@ class SampleScatter:
         self.mean, self._last, self.covariance = np.zeros(size), np.zeros(size), np.zeros((size, size))
 
     def add(self, sample: Array, gain: float) -> None:
-        """Take a sample with its weight once there are many; the first ones count equally."""
+        """Take a sample with a weight `gain`; the first samples count equally, until 1 / count is less."""
         self.count += 1
         weight = max(1.0 / self.count, gain)
         before = sample - self.mean
@@ -99,8 +99,8 @@ class SampleScatter:
 
         beta / (2 - beta) (1 + rho') / (1 - rho') times that of a sample, rho' = (1 - beta) rho and rho the
         correlation of one sample with the next, since windows that overlap share their noise: exact for
-        noise whose correlation falls as rho^k, too large by up to two for overlapping windows. Until the
-        gain beta has taken over, the mean of all samples so far.
+        noise whose correlation falls as rho^k, too large by up to two for overlapping windows. While there
+        are fewer than 1 / gain samples, beta is 1 over their number.
         """
         total = float(np.trace(self.covariance))
         beta = max(gain, 1.0 / max(self.count, 1))
@@ -114,17 +114,17 @@ class ContactForceRecursion(ComMethod):
 
     `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `F x r / F'F` the
     least-norm shift that explains it: (m / m_tr) times it is the measured less the supposed centre of mass of
-    the trunk. Written on the residual its fixed point is r = 0. E_xy drops what lies along gravity, which no
-    force determines, in the world: on a tilted trunk that is no axis of the base. An error of the start along
-    gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m behind the trunk's
-    centre 3 mm at 10 deg, and 17 mm in z. So the base's z is kept instead, on the same vertical line: loads
-    move it least.
+    the trunk. Written on the residual its fixed point is r = 0. E_xy removes the component along gravity in
+    the world, which no force determines. On a tilted trunk that is no axis of the base: an initial error e
+    along gravity would remain and appear as e sin(tilt) across the base (a load 0.1 m behind the trunk's
+    centre: 3 mm at 10 deg, and 17 mm in z). So the shift is moved along the vertical until the base's z is
+    unchanged, the coordinate that loads move least.
 
-    It has converged when the estimate is within `TOLERANCE_M` of the mean of what is measured, both over a
-    quarter of the settling time; or, after two settling times, when the two do not
-    differ by more than a noise of less than four tolerances. The deviations are those of the noise alone: an
-    offset of a torque or a foot shifts every sample alike. They are infinite along the axis nearest to
-    gravity.
+    It has converged when the estimate stays within `TOLERANCE_M` of the running mean of the measurements for
+    a quarter of the settling time, over which that mean is taken; or, after two settling times, when the two
+    differ by less than three sigma of a noise below four tolerances. The standard deviations are those of the
+    noise alone (an offset of a torque or a foot shifts every sample alike), infinite along the axis nearest
+    to gravity.
     """
 
     def __init__(self, com_B: Array, trunk_mass: float) -> None:
@@ -172,8 +172,8 @@ class PoseLine(NamedTuple):
     """Constraint by one pose: the trunk's centre of mass lies on a vertical line.
 
     It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with n = F/|F|,
-    upwards at rest, the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of
-    one size; this one is in metres and leaves out the component along gravity, which holds no unknown.
+    upwards at rest, the equation (1 - n n') c_tr = point. Least squares of both forms agree if all forces
+    have one magnitude; this form is in metres and omits the component along gravity, which has no unknown.
     """
 
     direction_B: Array  # n, unit vector upwards, base frame, shape (3,)
@@ -194,7 +194,7 @@ class PoseLine(NamedTuple):
 class PoseSolution(NamedTuple):
     """The point nearest to all lines."""
 
-    com_B: Array  # of the trunk [m], shape (3,); along an unobserved direction that of before
+    com_B: Array  # of the trunk [m], shape (3,); unchanged along an unobserved direction
     sigma_B: Array  # standard deviation from the residuals [m], shape (3,); inf along an unobserved axis
     residual: float  # deviation of one pose's equation [m]; NaN where the poses leave no freedom
     spread: float  # smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad]
@@ -203,9 +203,9 @@ class PoseSolution(NamedTuple):
 def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: float) -> PoseSolution:
     """Return the point with the least sum of squared distances to the lines, one or more.
 
-    Singular values of the stacked matrix below `least_spread` sqrt(n) count as zero; along directions that no
-    line shows the centre of mass of before is kept. The covariance is s^2 (A'A)^-1 with s^2 the squared
-    distances over 2 n less the number of unknowns found: each line gives two equations, all of one weight.
+    Singular values of the stacked matrix below `least_spread` sqrt(n) count as zero; along the directions
+    that no line determines, `before_B` is kept. The covariance is s^2 (A'A)^-1 with s^2 the sum of squared
+    distances over 2 n less the number of determined unknowns: each line gives two equations of equal weight.
     """
     n, points = (np.array(parts) for parts in zip(*lines, strict=True))
     A, b = (np.eye(3) - n[:, :, None] * n[:, None, :]).reshape(-1, 3), points.ravel()
@@ -221,12 +221,12 @@ def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: floa
 
 
 class StaticPoses(ComMethod):
-    """Asks for a level base, roll and pitch to both sides, and solves for all three components (T 11).
+    """Requests a level base, roll and pitch to both sides, and solves for all three components (T 11).
 
-    What counts is the tilt the base takes, not the one asked for: a new pose is any that differs from those
-    before by half the tilt, so a robot without posture controller may be tilted by hand. A pose that does
-    not come is left out; at the end the spread of the poses decides. The deviations come from what the poses
-    contradict each other: an error all poses share is not in them.
+    The measured tilt counts, not the requested one: a new pose is any that differs from the earlier ones by
+    half the tilt, so a robot without posture controller may be tilted by hand. A pose that is not reached is
+    left out; at the end the spread of the poses decides. The standard deviations come from the residuals of
+    the poses and do not include an error that all poses share.
 
     Attributes:
         poses: One line for each pose.
@@ -235,19 +235,19 @@ class StaticPoses(ComMethod):
     def __init__(self, com_B: Array, trunk_mass: float) -> None:
         super().__init__(com_B, trunk_mass)
         t = TILT_RAD
-        self._asked = [(0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t)]
+        self._requests = [(0.0, 0.0), (t, 0.0), (-t, 0.0), (0.0, t), (0.0, -t)]
         self.poses: list[PoseLine] = []
         self._solution = PoseSolution(self.com_B, np.full(3, math.inf), math.nan, 0.0)
-        self._lines: list[PoseLine] = []  # of the pose that is measured
-        self._lasted = self._waited = 0.0  # that pose, and for another one [s]
+        self._lines: list[PoseLine] = []  # of the pose under measurement
+        self._lasted = self._waited = 0.0  # duration of that pose, and of the wait for another one [s]
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Process one measurement that represents h [s] of rest."""
         point_B = trunk_com_across_gravity(measurement, self._trunk_mass)
         self._take(PoseLine(measurement.R_WB[2], point_B), h)
         com_B, sigma_B, residual, spread = self._solution
-        if self._asked:
-            return ComStep(com_B, sigma_B, residual, tilt=self._asked[0])
+        if self._requests:
+            return ComStep(com_B, sigma_B, residual, tilt=self._requests[0])
         refusal = ""
         if spread <= LEAST_SPREAD:
             refusal = (
@@ -269,4 +269,4 @@ class StaticPoses(ComMethod):
             self._solution = nearest_point(self.poses, self.com_B, LEAST_SPREAD)
         if measured or self._waited > PATIENCE_S:
             self._lines, self._waited = [], 0.0
-            self._asked.pop(0)
+            self._requests.pop(0)

@@ -1,7 +1,7 @@
 """Parameters of the identification of the trunk, declared once.
 
-What depends on the robot's size follows from its weight: see `readings` and `load_change`; what counts as
-rest is in `rest`.
+Limits that depend on the robot's size follow from its weight: see `statics` and `load_change`; the limits of
+rest are in `rest`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ METHODS = ("static_poses", "orientation_error", "contact_forces")
 
 @dataclass(frozen=True)
 class TrunkPayloadConfig:
-    """Everything the identification of the trunk is built from.
+    """Parameters of the identification of the trunk.
 
     Attributes:
         rate: Highest rate of the steps; joint states that arrive faster are averaged [Hz].

@@ -12,15 +12,15 @@ from inertial_estimation.telemetry import AGE, mass_names, mass_values
 
 
 class Phase(Enum):
-    """What the identification is doing; in all phases but the first the robot is requested to stand still.
+    """Phase of the identification; in all phases but the first the robot is requested to stand still.
 
     Attributes:
         WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest,
-            the mass in motion too. A request or a load change ends it.
+            the mass in motion, too. A request or a load change ends the phase.
         SETTLING: The robot is not yet at rest.
         MASS: The mass is averaged; if rest is lost, SETTLING again.
         COM: The centre of mass is identified by the chosen method, at the tilts that it requests.
-        RETURNING: Done, or given up; what was published moves to the result, the base back to its posture.
+        RETURNING: Converged or given up; the published trunk moves to the result, the base to its posture.
     """
 
     WATCHING = "watching"
@@ -31,21 +31,21 @@ class Phase(Enum):
 
     @property
     def identifying(self) -> bool:
-        """Whether a result is still to come."""
+        """Whether an identification is under way that has no result yet."""
         return self in (Phase.SETTLING, Phase.MASS, Phase.COM)
 
 
-PHASES = tuple(phase.value for phase in Phase)  # the number of a phase or a method is its place
+PHASES = tuple(phase.value for phase in Phase)  # telemetry has the index of the phase
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadChange:
     """A change of the trunk's load, found at rest or, a heavy one, in motion."""
 
-    stamp_ns: int  # when it was found [ns]
-    kind: str  # "loaded", "unloaded" (the mass changed) or "shifted" (only its place did)
-    mass_before: float  # expected: in force, or last reported where that was not identified [kg]
-    mass_measured: float  # [kg]
+    stamp_ns: int  # stamp at which it was detected [ns]
+    kind: str  # "loaded", "unloaded" (the mass changed) or "shifted" (only the centre of mass did)
+    mass_before: float  # expected mass: in force, or measured at the last reported change [kg]
+    mass_measured: float  # measured mass [kg]
     shift_B: Array  # of the trunk's centre of mass across gravity [m], shape (3,); zero if found in motion
 
 
@@ -53,7 +53,7 @@ class LoadChange:
 class PayloadEstimate:
     """Trunk and payload after one step."""
 
-    stamp_ns: int  # stamp of the joint state it is made of [ns]
+    stamp_ns: int  # stamp of the joint state of the step [ns]
     trunk: LinkInertia  # what a controller should use; moves to the estimate at a capped rate
     estimate: LinkInertia  # the identification's own value
     payload: LinkInertia  # the load: estimate less nominal (its mass may be negative)
@@ -62,17 +62,17 @@ class PayloadEstimate:
     at_rest: bool
     mass_sigma: float  # standard deviation of the mass [kg]; inf before it was ever measured
     com_sigma_B: Array  # of the centre of mass along the base axes [m]; inf where never measured
-    residual: float  # of the last measurements, as a centre of mass [m]; NaN before
-    converged: bool  # whether the last identification came to its end, its result published
+    residual: float  # of the last measurements, as a distance of centres of mass [m]; NaN before the first
+    converged: bool  # whether the last identification has converged and its result is published
     hold: bool  # whether the robot is requested to stand still on all its feet
-    reference: BaseReference | None = None  # where the base is asked to be, until another is given
-    change: LoadChange | None = None  # in the step in which it was found
+    reference: BaseReference | None = None  # requested pose of the base; None: none is requested
+    change: LoadChange | None = None  # load change that was detected in this step
     refusal: str = ""  # why the last identification was given up
-    ended: str = ""  # how one has ended since the last estimate: "identified", "refused" or "cancelled"
+    ended: str = ""  # outcome of one that ended in this step: "identified", "refused" or "cancelled"
 
     @property
     def defect(self) -> str:
-        """What is not finite or physically inconsistent, as a phrase; empty if nothing is."""
+        """Why the estimate is not finite or physically inconsistent, as a phrase; empty if it is fit."""
         if not np.isfinite(central_row(self.estimate)).all():
             return "the estimate of the trunk is not finite"
         return published_defect([self.trunk.link], central_row(self.trunk)[None])
@@ -82,11 +82,11 @@ class PayloadTelemetry:
     """The figures of an estimate of the trunk.
 
     Attributes:
-        names: Of the figures.
+        names: Names of the figures.
     """
 
     def __init__(self, trunk: str) -> None:
-        """Name them, with the link of the trunk."""
+        """Build the names of the figures, with the link of the trunk."""
         flags = ("at_rest", "hold", "converged", "refused")
         self.names = (*mass_names(trunk), "phase", "method", *flags, "residual [m]", AGE)
 

@@ -1,7 +1,7 @@
 """The identification procedure: phases that requests, load changes and lost inputs drive (T V-C).
 
-`estimate.Phase` says what they do. Each holds the data that exist only while it lasts, takes one observation
-after the other and returns the phase that comes next, mostly itself.
+`estimate.Phase` describes the phases. Each holds the data that exist only while it lasts, takes the
+observations one by one and returns the next phase, mostly itself.
 """
 
 import math
@@ -31,9 +31,9 @@ from inertial_estimation.payload.statics import TrunkObservation, TrunkReading
 from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkValue
 from inertial_estimation.signals import Array, BaseReference
 
-MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, must not hold the robot
+MOST_RESTARTS = 10  # so that a load that keeps changing, or failing inputs, do not hold the robot for ever
 MOST_PASSES = 3  # a result that leads to another posture is refined there at most twice
-TIMEOUT_S = 60.0  # after which a centre of mass that has not converged is abandoned
+TIMEOUT_S = 60.0  # time after which a method that has not converged is given up
 
 Tilt = tuple[float, float]  # roll and pitch of the base [rad]
 MethodFactory = Callable[[Array, float], ComMethod]
@@ -43,19 +43,19 @@ COM_METHODS: Mapping[str, MethodFactory] = dict(
 
 
 class RequestedPosture:
-    """Asks for roll and pitch at the height the base had, and for its old posture in the end."""
+    """Requests roll and pitch at the present height of the base, and its original posture in the end."""
 
     def __init__(self) -> None:
-        self.reference: BaseReference | None = None  # asked for
-        self.undisturbed: BaseReference | None = None  # of the robot without an unknown load, once known
+        self.reference: BaseReference | None = None  # requested posture
+        self.undisturbed: BaseReference | None = None  # posture of the robot without an unknown load
 
     def keep(self, reading: TrunkReading) -> None:
-        """Keep the posture of a robot that stands undisturbed; one near level counts as level."""
+        """Store the posture of a robot that stands undisturbed; a nearly level base counts as level."""
         level = reading.turned_from((0.0, 0.0)) < SAME_POSTURE_RAD
         self.undisturbed = BaseReference(reading.height, *((0.0, 0.0) if level else reading.tilt))
 
-    def ask(self, tilt: Tilt | None) -> None:
-        """Ask for roll and pitch [rad]; None: for the posture of before, if another one was asked for."""
+    def request(self, tilt: Tilt | None) -> None:
+        """Request roll and pitch [rad]; None: the undisturbed posture, if another one was requested."""
         before = self.undisturbed or BaseReference(0.0)
         if tilt is not None:
             self.reference = BaseReference(before.height, *tilt)
@@ -64,12 +64,12 @@ class RequestedPosture:
 
     def reached(self, reading: TrunkReading) -> bool:
         """Return whether the base has the requested posture."""
-        asked = self.reference
-        return asked is None or reading.turned_from((asked.roll, asked.pitch)) < SAME_POSTURE_RAD
+        goal = self.reference
+        return goal is None or reading.turned_from((goal.roll, goal.pitch)) < SAME_POSTURE_RAD
 
 
 class Identification:
-    """Runs the phases, one observation after the other, and holds what outlives them."""
+    """Runs the phases, one observation after the other, and holds the state that is common to them."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Identification:
     ) -> None:
         """Begin with the nominal trunk of a robot of a mass [kg].
 
-        Parameters of a method count from its next start.
+        Changed parameters of a method take effect at its next start.
         """
         self.config, self.trunk, self.methods = config, trunk, methods
         nominal = trunk.nominal
@@ -94,10 +94,10 @@ class Identification:
         self.load_changes.reset(nominal.mass, nominal.com_B)
         self.trunk.value = self.trunk.target = nominal
         self.fallback = nominal, self.load_changes.expected  # restored when an identification fails
-        self.method = self.config.method  # under way, or the last one
-        self.converged, self.refusal = False, ""  # how the last identification ended
-        self.ended = ""  # "identified", "refused" or "cancelled", until an estimate has it
-        self.passes = 0  # results found since it began: one that turns the base is refined
+        self.method = self.config.method  # method under way, or the last one
+        self.converged, self.refusal = False, ""  # outcome of the last identification
+        self.ended = ""  # "identified", "refused" or "cancelled", until an estimate has reported it
+        self.passes = 0  # results of this identification: one that tilts the base is refined
         self.posture.reference = None if self.posture.reference is None else self.posture.undisturbed
         self.posture.undisturbed = None
         self.changes: Counter[str] = Counter()  # load changes by kind
@@ -105,7 +105,7 @@ class Identification:
         self._restarts = 0
 
     def set_config(self, config: TrunkPayloadConfig) -> None:
-        """Take other parameters."""
+        """Apply changed parameters."""
         self.config, self.load_changes.share = config, config.load_change
 
     @property
@@ -120,29 +120,29 @@ class Identification:
 
     @property
     def identifying(self) -> bool:
-        """Whether a result is still to come."""
+        """Whether an identification is under way that has no result yet."""
         return self.phase.identifying
 
     def start(self, method: str = "") -> None:
-        """Begin, or begin anew, by a method; empty: the configured one."""
+        """Start or restart an identification by a method; empty: the configured one."""
         self._restarts = 0
         if not self.identifying:
             self.fallback = self.trunk.value, self.load_changes.expected
         self._begin(method or self.config.method)
 
     def cancel(self) -> None:
-        """Give up; the trunk in force before stays."""
+        """Give up the identification under way; the trunk in force before it is kept."""
         if self.identifying:
             self._phase = self._phase.give_up("")
 
     def interrupt(self) -> None:
-        """Settle anew, as after a gap in the data."""
+        """Restart evidence of load changes and an identification under way, as after a gap in the data."""
         self.load_changes.forget_evidence()
         if self.identifying:
-            self._begin_anew("inputs were lost")
+            self._restart("inputs were lost")
 
     def advance_without_input(self, dt: float) -> None:
-        """Let a time [s] pass in which an input is missing; it holds the robot for a bounded time."""
+        """Advance a time [s] in which an input is missing; the wait of each phase for it is bounded."""
         self._phase = self._phase.wait(dt, "an input is missing")
 
     def update(self, observation: TrunkObservation) -> LoadChange | None:
@@ -155,28 +155,28 @@ class Identification:
         return change
 
     def _react(self, *, at_rest: bool) -> None:
-        """React to a load change."""
+        """Restart, end or start an identification after a load change."""
         if self._phase.invalidated_by_load_change:
             value = self.fallback[0] if self.identifying else self.trunk.value
             self.fallback = value, self.load_changes.expected
-            self._begin_anew("the load changed")
+            self._restart("the load changed")
         elif at_rest and self.load_changes.unidentified is None:
-            self.refusal = self.ended = ""  # the trunk in force is right again
+            self.refusal = self.ended = ""  # the measured trunk is again the one in force
         elif self.config.start == "on_change":
             self.start()
 
-    def _begin_anew(self, cause: str) -> None:
+    def _restart(self, cause: str) -> None:
         self._restarts += 1
         if self._restarts > MOST_RESTARTS:
-            said = f"begun anew {MOST_RESTARTS} times without a result, the last time because {cause}"
-            self._phase = self._phase.give_up(said)
+            refusal = f"restarted {MOST_RESTARTS} times without a result, the last time because {cause}"
+            self._phase = self._phase.give_up(refusal)
         else:
             self._begin(self.method)
 
     def _begin(self, method: str) -> None:
         self.method, self.converged, self.passes = method, False, 0
         self.refusal = self.ended = ""
-        self.posture.ask(None)
+        self.posture.request(None)
         self.trunk.value = self.trunk.target = self.fallback[0]
         self.load_changes.forget_evidence()
         self._phase = _Weighing(self)
@@ -186,8 +186,8 @@ class PhaseState(ABC):
     """One phase of an identification.
 
     Attributes:
-        phase: Its name.
-        weighed_at: Tilt at which the centre of mass that is expected was measured; None: at any.
+        phase: Name of the phase.
+        weighed_at: Tilt at which the expected centre of mass was measured; None if the tilt does not matter.
     """
 
     phase: Phase
@@ -195,7 +195,7 @@ class PhaseState(ABC):
 
     def __init__(self, run: Identification) -> None:
         self._run = run
-        self._waited = 0.0  # without a measurement [s]
+        self._waited = 0.0  # time without a measurement [s]
 
     @property
     def invalidated_by_load_change(self) -> bool:
@@ -207,7 +207,7 @@ class PhaseState(ABC):
         """Take the next observation and return the phase that follows."""
 
     def wait(self, dt: float, what: str, why: str = "") -> "PhaseState":
-        """Let a time [s] pass without a measurement; give up when it has been too long."""
+        """Advance a time [s] without a measurement; give up after more than `PATIENCE_S`."""
         self._waited += dt
         expired = self._waited > PATIENCE_S
         return self.give_up(f"{what} for {PATIENCE_S:g} s{why}") if expired else self
@@ -218,11 +218,11 @@ class PhaseState(ABC):
         run.refusal, run.ended = refusal, "refused" if refusal else "cancelled"
         run.trunk.value = run.trunk.target = run.fallback[0]
         run.load_changes.expected = run.fallback[1]
-        run.posture.ask(None)
+        run.posture.request(None)
         return _Returning(run, None)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
-        """Return a load change in the step in which it is found, by the observation `update` was given."""
+        """Return a load change in the step in which it is detected, from the observation of `update`."""
         reading, run = observation.reading, self._run
         if reading is None or run.trunk.implausible(reading.mass):
             return None
@@ -236,7 +236,7 @@ class PhaseState(ABC):
         return self.wait(observation.dt, "not at rest, or not measurable,", f": {observation.why_not}")
 
     def _expect(self, reading: TrunkReading) -> None:
-        """Expect the centre of mass that a reading shows."""
+        """Set the expected centre of mass to that of a reading."""
         detector, R_WB = self._run.load_changes, reading.measurement.R_WB
         com_B = self._run.trunk.completed_along_gravity(reading.com_B, R_WB)
         detector.expect(detector.expected.mass, com_B)
@@ -278,7 +278,7 @@ class _Weighing(PhaseState):
         self._mean, self._duration = SampleScatter(4), 0.0  # of mass and centre of mass
 
     def update(self, observation: TrunkObservation) -> PhaseState:
-        """Average a reading; the rest begins anew where there is none."""
+        """Average the readings; without a reading, the average restarts."""
         reading, run = observation.reading, self._run
         if reading is None:
             self.phase, self._mean, self._duration = Phase.SETTLING, SampleScatter(4), 0.0
@@ -305,12 +305,12 @@ class _Weighing(PhaseState):
         return _ComIdentification(run, method, reading.tilt)
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
-        """Return a load change while the mass is averaged; before, it is about to be measured anyway."""
+        """Return a load change while the mass is averaged; before that, the mass has yet to be measured."""
         return super().load_change(observation) if self.phase is Phase.MASS else None
 
 
 class _ComIdentification(PhaseState):
-    """A method takes the measurements at rest."""
+    """Passes the measurements at rest to a method."""
 
     phase = Phase.COM
 
@@ -318,15 +318,15 @@ class _ComIdentification(PhaseState):
         super().__init__(run)
         self.weighed_at = weighed_at
         self._method, self._step, self._elapsed = method, ComStep(np.zeros(3), np.zeros(3), math.nan), 0.0
-        self._since_request: float | None = None  # at rest since a tilt was asked for; None: it has moved
+        self._since_request: float | None = None  # time at rest after a requested tilt; None: it has moved
 
     def update(self, observation: TrunkObservation) -> PhaseState:
         """Pass measurements at rest to the method, once the base has the requested tilt."""
         self._elapsed += observation.dt
         if self._elapsed > TIMEOUT_S:
             left = 1e3 * self._step.residual
-            said = f", {left:.1f} mm are left" if math.isfinite(left) else ""
-            return self.give_up(f"'{self._run.method}' has not converged in {TIMEOUT_S:g} s{said}")
+            residual = f", {left:.1f} mm are left" if math.isfinite(left) else ""
+            return self.give_up(f"'{self._run.method}' has not converged in {TIMEOUT_S:g} s{residual}")
         if not observation.at_rest:
             self._since_request = None  # the base is on its way
         elif self._since_request is not None:
@@ -344,9 +344,9 @@ class _ComIdentification(PhaseState):
     def _take(self, step: ComStep, reading: TrunkReading) -> PhaseState:
         run = self._run
         if step.refusal or not np.isfinite(step.com_B).all():
-            return self.give_up(step.refusal or f"'{run.method}' gives what is no number")
+            return self.give_up(step.refusal or f"the result of '{run.method}' is not finite")
         if step.tilt != self._step.tilt:
-            run.posture.ask(step.tilt)
+            run.posture.request(step.tilt)
             self._since_request = 0.0
         self._step = step
         trunk = run.trunk
@@ -356,12 +356,12 @@ class _ComIdentification(PhaseState):
         if not step.done:
             return self
         run.passes += 1
-        run.posture.ask(None)
+        run.posture.request(None)
         return _Returning(run, reading.tilt, self.weighed_at)
 
 
 class _Returning(PhaseState):
-    """Waits for hand-over and posture after a result that was found at a tilt (None: there is none)."""
+    """Waits for hand-over and posture after a result that was found at a tilt (None: without a result)."""
 
     phase = Phase.RETURNING
 
@@ -375,7 +375,7 @@ class _Returning(PhaseState):
         return self._found_at is not None
 
     def update(self, observation: TrunkObservation) -> PhaseState:
-        """Wait for hand-over and posture, then watch, or refine a result that has turned the base."""
+        """Wait for hand-over and posture; then refine a result that has tilted the base, or watch."""
         reading, posture = observation.reading, self._run.posture
         if not observation.arrived:
             return self
@@ -386,7 +386,7 @@ class _Returning(PhaseState):
         return self.wait(observation.dt, "")
 
     def wait(self, dt: float, what: str, why: str = "") -> PhaseState:
-        """Let a time [s] pass without rest or an input; then the return ends."""
+        """Advance a time [s] without rest or without an input; after `PATIENCE_S` the return ends."""
         self._waited += dt
         return self._finish(None) if self._waited > PATIENCE_S else self
 
@@ -394,10 +394,10 @@ class _Returning(PhaseState):
         return self._found_at is None or super()._tilted(reading)
 
     def _has_moved(self, reading: TrunkReading) -> bool:
-        """Whether the result has led to another posture, in which it can be found more exactly.
+        """Return whether the result has led to another posture, in which it can be refined.
 
-        Under the load the base stood tilted, and an unknown height of the centre of mass showed across
-        gravity.
+        While the load was unknown to the controller, the base stood tilted, so that an error of the height of
+        the centre of mass had a component across gravity.
         """
         run = self._run
         if self._found_at is None or run.posture.reference is not None or run.passes >= MOST_PASSES:
@@ -405,7 +405,7 @@ class _Returning(PhaseState):
         return reading.turned_from(self._found_at) > SAME_POSTURE_RAD
 
     def _refine(self, reading: TrunkReading) -> PhaseState:
-        """Identify again, from the result; if that fails, the result stays."""
+        """Identify again, from the result; if that fails, the result is kept."""
         run = self._run
         self._expect(reading)
         run.fallback = run.trunk.value, run.load_changes.expected

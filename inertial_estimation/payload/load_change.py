@@ -1,4 +1,4 @@
-"""Detection of a new load: the trunk measured differs from the one expected, for a while (T V-C)."""
+"""Detection of load changes: the measured trunk differs from the expected one for some time (T V-C)."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,16 @@ from inertial_estimation.payload.rest import DURATION_S, has_lasted
 from inertial_estimation.payload.statics import REACH_M, TrunkReading, across_gravity
 from inertial_estimation.signals import Array, frozen_array
 
-MOVING_FACTOR = 2.0  # in motion, of limit and duration at rest: HyQ crawling is weighed to 0.6 kg, half of it
-LONE_SHARE = 0.9  # of the sum of all feet's changes, from which on one foot has changed alone
+MOVING_FACTOR = 2.0  # on limit and duration in motion: HyQ crawling is weighed to 0.6 kg, half of it
+LONE_SHARE = 0.9  # share of the changes of all feet from which on one foot counts as changed alone
 
 
 class Expectation(NamedTuple):
-    """A trunk that readings should show."""
+    """Expected mass and centre of mass of the trunk."""
 
-    mass: float  # [kg]
-    com_B: Array  # [m], shape (3,)
-    seen_in_motion: bool = False  # reported in motion, in which its centre of mass is not measured
+    mass: float  # expected mass [kg]
+    com_B: Array  # expected centre of mass, base frame [m], shape (3,)
+    seen_in_motion: bool = False  # whether the mass was reported in motion, without a centre of mass
 
     def shift(self, reading: TrunkReading) -> Array:
         """Return the measured less the expected centre of mass, across gravity [m], shape (3,)."""
@@ -26,38 +26,38 @@ class Expectation(NamedTuple):
 
 
 class LoadChangeDetector:
-    """Compares readings with the trunk they should show.
+    """Compares readings with the expected trunk.
 
-    A difference counts while the robot is at rest, however short each rest is: motion in between neither
-    adds to its time nor ends it, one reading without the difference ends it. A reported change becomes
-    what is expected, so it is reported once.
+    The duration of a difference is summed over periods of rest, however short: motion in between neither adds
+    to it nor resets it, one reading without the difference resets it. A reported change becomes the expected
+    trunk, so it is reported once.
 
-    A walk may not rest before a load has it fall. So the mass is watched in motion, too, with a wider limit;
-    what is measured at the next rest then is expected without being reported again.
+    A walking robot may fall under a load before it next rests. So the mass is checked in motion, too, with a
+    wider limit; the trunk measured at the next rest is then expected without a second report.
 
-    A load anywhere on the trunk changes the forces of several feet. A wrench sensor that fails, or an effort
-    sensor of one leg, changes that of one, which is no load; of two feet the load may be above one.
+    A load on the trunk changes the forces of several feet; a failure of a wrench sensor, or of an effort
+    sensor of a leg, that of one foot alone. Of two feet, the load may be above one: three are needed.
     """
 
     def __init__(self, share: float, robot_mass: float, mass: float, com_B: Array) -> None:
-        """Expect a trunk of a robot of a mass [kg]; a change counts from a share of that mass."""
+        """Expect a trunk (mass [kg], com_B [m]); a change counts from a share of the robot's mass [kg]."""
         self._robot_mass, self.share = robot_mass, share
         self.reset(mass, com_B)
 
     def reset(self, mass: float, com_B: Array) -> None:
-        """Forget all readings; expect a trunk."""
-        self.lone_foot: int | None = None  # whose force alone has changed since the last undisturbed rest
-        self._forces: Array | None = None  # vertical ones, of the last reading without a difference [N]
+        """Discard all readings; expect a trunk."""
+        self.lone_foot: int | None = None  # the only foot whose force has changed since undisturbed rest
+        self._forces: Array | None = None  # vertical forces of the last reading without a difference [N]
         self.expect(mass, com_B)
 
     def expect(self, mass: float, com_B: Array) -> None:
-        """Take a trunk as the one in force."""
+        """Set the trunk in force, which is also the expected one."""
         self._in_force = self.expected = Expectation(mass, com_B.copy())
         self.unidentified: LoadChange | None = None  # the last change reported since, unless it was undone
         self.forget_evidence()
 
     def forget_evidence(self) -> None:
-        """Let a change be seen for its whole duration from now on."""
+        """Reset the durations of differences, so that a change has to last for the whole time from now on."""
         self._seen_for = self._seen_moving_for = 0.0
 
     @property
@@ -68,17 +68,17 @@ class LoadChangeDetector:
     def update_at_rest(
         self, reading: TrunkReading, dt: float, stamp_ns: int, *, mass_only: bool = False
     ) -> LoadChange | None:
-        """Take a reading at rest that stands for a time [s].
+        """Take a reading at rest that represents dt [s].
 
-        With `mass_only` a shift does not count: on a base tilted otherwise than when the centre of mass was
-        measured, an unknown height shows across gravity. Returns a change, in the step in which it has been
-        seen long enough.
+        With `mass_only` a shift does not count: on a base with another tilt than when the centre of mass was
+        measured, an error of its height has a component across gravity. Returns a change in the step in which
+        it has lasted long enough.
         """
         expected, forces = self.expected, reading.measurement.forces_W[:, 2]
         if self.unidentified is not None and not self._differs(reading, self._in_force):
             self.unidentified = None
         if not self._differs(reading, expected, mass_only=mass_only):
-            self.expected = expected._replace(seen_in_motion=False)  # the next difference is a new one
+            self.expected = expected._replace(seen_in_motion=False)  # the next difference is a new change
             self.lone_foot, self._forces = None, forces
             self.forget_evidence()
             return None
@@ -96,10 +96,10 @@ class LoadChangeDetector:
         return change
 
     def update_in_motion(self, mass: float, dt: float, stamp_ns: int) -> LoadChange | None:
-        """Take a mass measured in motion [kg] that stands for a time [s].
+        """Take a mass measured in motion [kg] that represents dt [s].
 
-        Time with a difference counts up, time without counts down. Returns a change, in the step in which it
-        has been seen long enough; its shift is not known and zero.
+        Time with a difference counts up, time without it counts down. Returns a change in the step in which
+        it has lasted long enough; its shift is not known and set to zero.
         """
         limit, before = MOVING_FACTOR * self.share * self._robot_mass, self.expected
         if abs(mass - before.mass) <= limit:

@@ -1,13 +1,13 @@
 """Centre of mass of the trunk from the tilt that a posture controller leaves (T III-B).
 
 The controller carries the weight through the supposed centre of mass c_hat and turns the trunk back with
-torsional springs: the moment of the ground about c_hat is K e, e = log(R_ref R_WB') the rotation from what is
-to what is wanted. At rest the moment about the true one is zero, so
+torsional springs: the moment of the ground about c_hat is K e, e = log(R_ref R_WB') the rotation from the
+actual to the reference orientation. At rest the moment about the true centre of mass c is zero, so
 
     (c - c_hat) x m g e_z = K e,    e = G (c_hat - c),
 
-with the response G = [[0, -m g / K_x], [m g / K_y, 0]] of springs without coupling (T 12), m the trunk's mass
-for its centre of mass. G is measured by a probe, so that any posture controller will do that uses c_hat.
+with the response G = [[0, -m g / K_x], [m g / K_y, 0]] of springs without coupling (T 12), where m is the
+mass of the trunk. G is measured by a probe, so that any posture controller that uses c_hat is suitable.
 """
 
 import math
@@ -33,12 +33,12 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw, yaw_of
 
 PROBE_M = 0.02  # known shift of the centre of mass by which the response is measured
-SETTLING_TIME_S = 4.0 * SETTLING_S  # in which an error is gone: the base turns in between
-LEAST_RESPONSE = 0.1  # of a posture controller [rad/m]
-UNLIKE = 0.7  # of a predicted turn, the largest difference from the measured one
-MISSING = 0.25  # of a probe that was taken back, or of a pitch: 0.2 m off in z leave as much
-WINDOW_S = 0.3  # over which the tilt is averaged; two windows in a row must agree
-STEADY_RAD = 5e-4  # largest difference between them
+SETTLING_TIME_S = 4.0 * SETTLING_S  # time to remove 95 % of an error: the base turns in between
+LEAST_RESPONSE = 0.1  # smallest response of a posture controller [rad/m]
+UNLIKE = 0.7  # largest difference of a measured from a predicted rotation, as a share of the latter
+MISSING = 0.25  # largest share of a probe that remains, or of a pitch not reached: as 0.2 m of error in z
+WINDOW_S = 0.3  # window over which the tilt is averaged; two windows in a row must agree
+STEADY_RAD = 5e-4  # largest difference between two windows in a row that agree
 
 
 def heading_rotation(R_WB: Array) -> Array:
@@ -50,7 +50,7 @@ def heading_rotation(R_WB: Array) -> Array:
 def orientation_error(R_HB: Array, tilt: tuple[float, float]) -> Array:
     """Return e = log(R_ref R_HB') about the horizontal axes of the heading [rad], shape (2,).
 
-    `tilt` is the roll and pitch wanted [rad]; small level errors are (-roll, -pitch) (T 12).
+    `tilt` is the wanted roll and pitch [rad]; for a level reference, e is about (-roll, -pitch) (T 12).
     """
     return log_so3(rotation_from_roll_pitch_yaw(*tilt, 0.0) @ R_HB.T)[:2]
 
@@ -59,23 +59,23 @@ class SettledTilt(NamedTuple):
     """An orientation error that has stopped changing."""
 
     error: Array  # mean over the last window [rad], shape (2,)
-    R_HB: Array  # orientation of the base at its end, without yaw, shape (3, 3)
-    elapsed: float  # time since what was changed last took effect [s]
+    R_HB: Array  # orientation of the base at the end of the window, without yaw, shape (3, 3)
+    elapsed: float  # time since the last change of the centre of mass or of the pitch took effect [s]
 
 
 class _RefusedError(Exception):
-    """The trunk does not turn as a posture controller turns it."""
+    """The trunk does not rotate as a posture controller would rotate it."""
 
 
-Procedure = Generator[float, SettledTilt, None]  # yields the pitch to take, is sent the tilt settled there
+Procedure = Generator[float, SettledTilt, None]  # yields a requested pitch, is sent the settled tilt
 
 
 class OrientationError(ComMethod):
-    """Probe, x and y on a level base (T 13-14), z on a tilted one (T 15), level again.
+    """Probes, then finds x and y on a level base (T 13-14), z on a tilted one (T 15), x and y again.
 
-    The controller uses `com_B` all the time. After each change the trunk is left to settle, then a share
-    beta = 1 - exp(-3 T / t_a) of the shift its error stands for is made, T the time since the change:
-    discrete steps, since a correction while the trunk still turns integrates its lag and swings.
+    The controller uses `com_B` all the time. After each change the trunk settles; then a share
+    beta = 1 - exp(-3 T / t_a) of the shift that corresponds to its error is applied, T the time since the
+    change. A correction while the trunk still turns would integrate its lag and oscillate.
 
     Attributes:
         response: G, in horizontal axes of the heading [rad/m], shape (2, 2); zero before the probe.
@@ -87,7 +87,7 @@ class OrientationError(ComMethod):
         self._start_B, self._residual, self._refusal = self.com_B, math.nan, ""
         self._changes, self._z_found = list[Array](), False
         self._procedure = self._steps()
-        self._pitch = next(self._procedure)  # asked for
+        self._pitch = next(self._procedure)  # requested pitch [rad]
         self._wait(0.0)
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
@@ -104,12 +104,12 @@ class OrientationError(ComMethod):
         return ComStep(self.com_B, self._sigma(), self._residual, done, self._refusal, tilt, True)
 
     def _wait(self, extra: float) -> None:
-        """Begin to wait for a settled tilt, since something was changed that takes extra time to act [s]."""
+        """Start to wait for a settled tilt, after a change that takes effect with a delay `extra` [s]."""
         self._elapsed, self._before = -extra, np.full(2, math.inf)
         self._lasted, self._errors = 0.0, list[Array]()
 
     def _take(self, R_HB: Array, h: float) -> None:
-        """Go on once the means of two windows agree."""
+        """Take an orientation; resume the procedure once the means of two windows agree."""
         pitch = self._pitch
         self._elapsed += h
         if self._elapsed < AVERAGE_S:  # the trunk still moves
@@ -131,9 +131,9 @@ class OrientationError(ComMethod):
     def _steps(self) -> Procedure:
         """Find x and y, then z by pitching forward and backward, then x and y again.
 
-        A wrong z moves the weight to the side the base leans to, c - c_hat = -G^-1 e = R_HB[:2] (dx, dy, dz):
-        opposite in the two tilts, while an error left in x is the same in both and so stays out of z. T 15
-        has one tilt, and the sign of a forward one.
+        With an error of z, c - c_hat = -G^-1 e = R_HB[:2] (dx, dy, dz) has opposite signs at the two pitches,
+        while a remaining error of x is the same at both and so does not affect z. T 15 uses one tilt, and its
+        sign is that of a forward one.
         """
         settled = yield from self._probe()
         yield from self._level(settled)
@@ -151,7 +151,7 @@ class OrientationError(ComMethod):
     def _probe(self) -> Generator[float, SettledTilt, SettledTilt]:
         """Shift the centre of mass forward, to the left and back; fit e = e_0 + G s, return the last tilt.
 
-        A controller that holds the trunk gives no response, one that integrates does not come back.
+        A controller that holds the trunk gives no response, one that integrates does not return.
         """
         shifts, errors = list[Array](), list[Array]()
         for shift in ((0.0, 0.0, 0.0), (PROBE_M, 0.0, 0.0), (0.0, PROBE_M, 0.0), (0.0, 0.0, 0.0)):
@@ -193,15 +193,15 @@ class OrientationError(ComMethod):
     def _height_error(self, forward: SettledTilt, backward: SettledTilt) -> float:
         """Return the correction of z by the errors at two pitches [m] (T 15)."""
         poses = forward, backward
-        taken = float(np.diff([math.atan2(R[0, 2], R[2, 2]) for R in (backward.R_HB, forward.R_HB)])[0])
-        if taken < (1.0 - MISSING) * 2.0 * TILT_RAD:
-            asked = _deg(2.0 * TILT_RAD)
-            raise _RefusedError(f"does not take the pitch asked for: {_deg(taken)} to and fro, not {asked}")
+        reached = float(np.diff([math.atan2(R[0, 2], R[2, 2]) for R in (backward.R_HB, forward.R_HB)])[0])
+        if reached < (1.0 - MISSING) * 2.0 * TILT_RAD:
+            goal = _deg(2.0 * TILT_RAD)
+            raise _RefusedError(f"does not take the pitch asked for: {_deg(reached)} to and fro, not {goal}")
         shifts = [-linear_algebra.solve(self.response, pose.error) for pose in poses]
         return float(linear_algebra.lstsq(np.vstack([p.R_HB[:2] for p in poses]), np.concatenate(shifts))[2])
 
     def _sigma(self) -> Array:
-        """Return deviations from how far two windows at rest differ; an offset of the tilt is not in them."""
+        """Return standard deviations by the changes between windows; they leave out an offset of the tilt."""
         sigma: Array = np.full(3, math.inf)
         if self.response.any() and not self._refusal:
             variance = float(np.mean(np.square(self._changes))) / 2.0

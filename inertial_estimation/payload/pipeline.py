@@ -1,4 +1,4 @@
-"""Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
+"""Pipeline from raw readings to the inertia of the trunk, for node, replay and experiments."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from inertial_estimation.payload.trunk import IdentifiedTrunk, TrunkPublisher
 from inertial_estimation.pipeline import Stepper, TakesReadings
 from inertial_estimation.signals import BaseState, Health, seconds
 
-OBSERVATION_S = 0.25 * WINDOW_S  # from one observation to the next: overlapping windows share data
+OBSERVATION_S = 0.25 * WINDOW_S  # time between observations; their windows overlap and share data
 
 
 class TrunkPayloadPipeline(TakesReadings):
@@ -32,8 +32,8 @@ class TrunkPayloadPipeline(TakesReadings):
         config: The parameters in force.
         robot: The robot.
         trunk: Name of the trunk's link.
-        identification: Phases and values, to inspect.
-        inputs: What takes the readings, as values or as messages.
+        identification: Phases and values of the identification.
+        inputs: Inputs of the pipeline, which take readings as values or as messages.
         checks: Checks of the data against the description.
     """
 
@@ -41,12 +41,12 @@ class TrunkPayloadPipeline(TakesReadings):
         """Build from parameters and the text of a URDF.
 
         Raises:
-            ConfigurationError: If the robot has no two contacts, its base is fixed, the trunk is no link of
-                the base, or the legs have too few joints to determine their forces.
+            ConfigurationError: If the robot has fewer than two contacts, its base is fixed, the trunk is not
+                fixed to the base, or the legs have too few joints to determine their forces.
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
         """
         self.config = config
-        setup = replace(robot_from_config(config.robot, urdf), imu=None)  # rest is seen without it
+        setup = replace(robot_from_config(config.robot, urdf), imu=None)  # rest is detected without an IMU
         self.robot, contacts = setup.robot, setup.contacts
         self.trunk = config.trunk or self.robot.base_link
         if len(contacts) < FEWEST_FEET:
@@ -78,9 +78,9 @@ class TrunkPayloadPipeline(TakesReadings):
             on_failure=self._recover,
             defect=lambda estimate: estimate.defect,
         )
-        self._last_ns: int | None = None  # last step with a full window
-        self._since_observation = 0.0  # [s]
-        self._without_ns: int | None = None  # last step, or tick, without an input
+        self._last_ns: int | None = None  # time of the last step with a full window
+        self._since_observation = 0.0  # time since the last observation [s]
+        self._without_ns: int | None = None  # time of the last step, or tick, without an input
 
     def push_base_state(self, state: BaseState) -> None:
         """Add an orientation and velocity of the base."""
@@ -89,7 +89,7 @@ class TrunkPayloadPipeline(TakesReadings):
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
         """Execute every step whose inputs are complete; return their estimates in order of their stamps.
 
-        Steps that lack an input have none. What is old at a time on the clock of the stamps [ns] is withheld.
+        Steps that lack an input give none. Estimates that are old at a time now [ns] are withheld.
         """
         estimates = self._stepper.tick(now_ns)
         if not estimates and JOINTS in self.inputs.aligner.missing(now_ns):
@@ -97,7 +97,7 @@ class TrunkPayloadPipeline(TakesReadings):
         return estimates
 
     def health(self, now_ns: int) -> list[Health]:
-        """Say how inputs and identification are."""
+        """Report the state of inputs and identification."""
         inputs, missing = self.inputs.health(now_ns), self.inputs.aligner.missing(now_ns)
         troubles = {entry.name: entry.message for entry in inputs if entry.name == JOINTS}
         missing = [f"{name} ({troubles[name]})" if troubles.get(name) else name for name in missing]
@@ -109,7 +109,7 @@ class TrunkPayloadPipeline(TakesReadings):
         return [*inputs, self.checks.health(), payload_health(*state, missing, "; ".join(notes), figures)]
 
     def identify(self, method: str = "") -> str:
-        """Begin an identification by a method (empty: as configured); returns what happens next.
+        """Start an identification by a method (empty: as configured); return what happens next, in words.
 
         Raises:
             ConfigurationError: If there is no such method.
@@ -124,7 +124,7 @@ class TrunkPayloadPipeline(TakesReadings):
         )
 
     def cancel(self) -> None:
-        """Give up the identification under way; what was in force before stays."""
+        """Give up the identification under way; the trunk in force before it is kept."""
         self.identification.cancel()
 
     def reset(self) -> None:
@@ -133,7 +133,7 @@ class TrunkPayloadPipeline(TakesReadings):
         self._forget()
 
     def _hand_on(self, config: TrunkPayloadConfig) -> None:
-        """Hand parameters on; another method takes effect at the next identification."""
+        """Pass a changed config on; another method takes effect at the next identification."""
         self.identification.set_config(config)
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
@@ -155,7 +155,7 @@ class TrunkPayloadPipeline(TakesReadings):
         return self._estimate(sample.stamp_ns, dt, change)
 
     def _observe(self, stamp_ns: int, state: MeanState, *, at_rest: bool) -> TrunkObservation:
-        """Measure the trunk of a robot at rest, weigh that of a robot in motion."""
+        """Measure the trunk of a robot at rest, or only its mass if the robot moves."""
         dt, arrived = self._since_observation, self._publisher.arrived
         if not at_rest:
             weighed = self._measurer.weigh(state)
@@ -164,7 +164,7 @@ class TrunkPayloadPipeline(TakesReadings):
         return TrunkObservation(stamp_ns, dt, True, reading, self._measurer.trouble, arrived)
 
     def _pass_without_input(self, now_ns: int) -> None:
-        """Let the time since the last step, or tick, without an input pass for the identification."""
+        """Advance the identification by the time since the last step, or tick, without an input."""
         if self._without_ns is not None:
             self.identification.advance_without_input(seconds(max(now_ns - self._without_ns, 0)))
         self._without_ns = now_ns
@@ -183,12 +183,12 @@ class TrunkPayloadPipeline(TakesReadings):
         )
 
     def _lose_rest(self) -> None:
-        """Detect rest anew, with an empty window of readings."""
+        """Restart the detection of rest."""
         self._window.rest.reset()
         self._last_ns, self._since_observation = None, 0.0
 
     def _resume(self) -> None:
-        """Go on after a gap with the trunk in force."""
+        """Continue with the trunk in force after a gap."""
         self._without_ns = None
         self._window.readings.clear()
         self._lose_rest()

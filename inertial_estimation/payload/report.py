@@ -1,4 +1,4 @@
-"""What the identification reports: its events and its health."""
+"""Events and health of the identification of the trunk."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -9,24 +9,24 @@ from inertial_estimation.payload.identification import Identification
 from inertial_estimation.payload.statics import TrunkMeasurer
 from inertial_estimation.signals import Array, Health, HealthLevel
 
-NAME = "payload"  # part of the node whose health is reported
-LOAD = "load"  # part of the node whose state an event is
+NAME = "payload"  # name of the part whose health is reported
+LOAD = "load"  # name of the part of which an event is the state
 KIND = "kind"  # key of the kind among the values of a published event
 LEVELS = {"identified": HealthLevel.OK, "refused": HealthLevel.ERROR}  # of events by kind; else WARN
 
 
 def events_of(estimate: PayloadEstimate) -> list[Health]:
-    """Return what happened in one step, mostly nothing: an identification ended, a load change was found.
+    """Return the events of one step, mostly none: an identification has ended, a load change was detected.
 
-    An event is the state of the part `load`; its kind is the first value: "loaded", "unloaded", "shifted"
-    (found), "identified", "refused" or "cancelled".
+    An event is the state of the part `load`. Its first value is its kind: "loaded", "unloaded" or "shifted"
+    (load changes), "identified", "refused" or "cancelled" (ends of an identification).
     """
     events = []
     if estimate.ended:
         messages = {
             "identified": _identified(estimate),
             "refused": f"identification refused: {estimate.refusal}",
-            "cancelled": "identification cancelled, what was in force before stays",
+            "cancelled": "identification cancelled, the trunk in force before is kept",
         }
         events.append(_event(estimate.ended, messages[estimate.ended], _result(estimate)))
     return events if estimate.change is None else [*events, _found(estimate.change)]
@@ -39,7 +39,7 @@ def _event(kind: str, message: str, values: Mapping[str, str]) -> Health:
 def _found(change: LoadChange) -> Health:
     message = f"{change.kind}: {_masses(change)}"
     values = {"mass before [kg]": change.mass_before, "mass measured [kg]": change.mass_measured}
-    if change.shift_B.any():  # else found in motion: it is not known
+    if change.shift_B.any():  # zero where it is not known, in motion
         x, y, z = 1e3 * change.shift_B
         message += f", centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
         values |= _vector("shift", change.shift_B)
@@ -81,10 +81,10 @@ def payload_health(
     failures: str,
     figures: Mapping[str, str],
 ) -> Health:
-    """Return what the identification does and what hinders it, the worst first.
+    """Return the state of the identification, or what hinders it: the first row of a table that applies.
 
-    `moving` says why the robot is not at rest; empty if it is. `missing` names inputs that do not arrive,
-    `failures` says which steps failed lately, `figures` are more values by name.
+    `moving` tells why the robot is not at rest; empty if it is. `missing` names inputs that do not arrive,
+    `failures` describes steps that failed lately, `figures` are further values by name.
     """
     detector, unidentified = identification.load_changes, identification.load_changes.unidentified
     trouble = "" if moving else measurer.trouble
@@ -102,7 +102,7 @@ def payload_health(
         (lone, HealthLevel.WARN, sensor),
         (unconfirmed, HealthLevel.WARN, f"{doing}: {change}, not confirmed yet"),
         (identifying and trouble, HealthLevel.WARN, hindered),
-        (identifying, HealthLevel.OK, hindered),  # to move is part of it
+        (identifying, HealthLevel.OK, hindered),  # motion of the base is part of an identification
         (identification.refusal, HealthLevel.WARN, refusal),
         (change, HealthLevel.WARN, f"not identified: {change}"),
         (trouble, HealthLevel.WARN, trouble),

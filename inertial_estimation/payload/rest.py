@@ -1,4 +1,4 @@
-"""Whether a robot is at rest, judged by means over a window of all its inputs (T V)."""
+"""Detection of rest by means over a window of all inputs (T V)."""
 
 import math
 from collections import deque
@@ -14,14 +14,14 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
-WINDOW_S = 0.05  # over which readings are averaged: HyQ's torque noise of 0.3 Nm then is 0.1 kg of the trunk
-DURATION_S = 0.1  # for which all limits hold before the robot is at rest
-TURN_RATE = 0.05  # largest of any joint, and of the base, of a robot at rest [rad/s]
-BASE_SPEED = 0.02  # largest of its base [m/s]
-BASE_ACCELERATION = 0.2  # largest of its base [m/s^2]
-NOISE_SIGMAS = 3.0  # of the noise of a mean, by which it may exceed its limit
+WINDOW_S = 0.05  # averaging window: HyQ's torque noise of 0.3 Nm then is 0.1 kg of the trunk's mass
+DURATION_S = 0.1  # time for which all limits must hold before the robot counts as at rest
+TURN_RATE = 0.05  # largest speed of any joint, and angular rate of the base, at rest [rad/s]
+BASE_SPEED = 0.02  # largest speed of the base at rest [m/s]
+BASE_ACCELERATION = 0.2  # largest acceleration of the base at rest [m/s^2]
+NOISE_SIGMAS = 3.0  # standard deviations of its noise by which a mean may exceed its limit
 NORMAL_MEDIAN = 1.4826  # standard deviation over the median of the absolute value, of a normal distribution
-LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
+LEAVING_FACTOR = 1.5  # factor on the limits that end a rest (hysteresis)
 SUMMATION_TOLERANCE_S = 1e-6  # a sum of step lengths falls short of the exact duration by rounding
 
 
@@ -31,17 +31,17 @@ def has_lasted(elapsed: float, duration: float) -> bool:
 
 
 class Motion(NamedTuple):
-    """One kind of motion: what does it, the unit of its size, and the largest one at rest."""
+    """One kind of motion with its limit at rest."""
 
-    what: str
-    unit: str
-    limit: float
+    what: str  # the moving part with its verb, for messages
+    unit: str  # unit of its magnitude
+    limit: float  # largest magnitude at rest
 
 
 class MeanState(NamedTuple):
     """Means over the window.
 
-    The readings are what the forces of the ground come from: joint torques [Nm], shape (n_joints,), or the
+    The forces of the ground are computed from `readings`: joint torques [Nm], shape (n_joints,), or the
     wrench of each contact in its wrench frame [N, Nm], shape (n_contacts, 6).
     """
 
@@ -50,8 +50,8 @@ class MeanState(NamedTuple):
     roll: float  # of the base [rad]
     pitch: float  # of the base [rad]
     vertical_acceleration: float  # of the base, up [m/s^2]
-    motion: Array  # size of each kind of motion
-    noise: Array  # its standard deviation by noise alone
+    motion: Array  # magnitude of each kind of motion
+    noise: Array  # standard deviation of each magnitude by noise alone
 
     @property
     def R_WB(self) -> Array:
@@ -69,7 +69,7 @@ class WindowMeans(NamedTuple):
 
 
 class RowWindow:
-    """Rows of the last 50 ms: their mean, and how they change."""
+    """Rows of the last 50 ms, their mean and slope."""
 
     def __init__(self, duration: float = WINDOW_S) -> None:
         self._duration_ns = round(duration * NANOSECONDS)
@@ -77,11 +77,11 @@ class RowWindow:
         self._since_ns = 0  # time of the first row
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Discard all rows."""
         self._rows.clear()
 
     def append(self, time_ns: int, row: Array) -> None:
-        """Add a row later than all others; those that are now too old leave, but the last two."""
+        """Add a row later than all others; remove those older than the window, but keep the last two."""
         self._since_ns = self._since_ns if self._rows else time_ns
         self._rows.append((time_ns, row))
         while len(self._rows) > 2 and time_ns - self._rows[0][0] > self._duration_ns:
@@ -89,14 +89,14 @@ class RowWindow:
 
     @property
     def full(self) -> bool:
-        """Whether rows have come for as long as the window is."""
+        """Whether the rows since the last `clear` span the length of the window."""
         return len(self._rows) > 1 and self._rows[-1][0] - self._since_ns >= self._duration_ns
 
     def means(self) -> WindowMeans:
         """Return the statistics of two or more rows.
 
-        Second differences x_(k+1) - 2 x_k + x_(k-1) show the noise and no steady motion: their variance is
-        six times that of a row. Their median does not see a jolt.
+        Second differences x_(k+1) - 2 x_k + x_(k-1) contain the noise and no steady motion: their variance is
+        six times that of a row. Their median is not affected by a jolt.
         """
         newest = self._rows[-1][0]
         times = np.array([seconds(time - newest) for time, _row in self._rows])
@@ -114,9 +114,9 @@ class StateWindow:
     """Means of all inputs over the last 50 ms.
 
     Attributes:
-        axes: Turns wrenches into the axes of their sensors.
+        axes: Rotates wrenches to the axes of their sensors.
         readings: The window, to be cleared after a gap.
-        rest: Judges the motion of each joint and of the base; its acceleration by the slope of its velocity.
+        rest: Detector of rest of joints and base, whose acceleration is the slope of its velocity.
     """
 
     def __init__(self, setup: RobotSetup, inputs: RobotInputs) -> None:
@@ -135,7 +135,7 @@ class StateWindow:
         self.readings = RowWindow()
 
     def state_at(self, sample: AlignedSample) -> MeanState | None:
-        """Take a step into the window; return its means, None if an input is missing or it is not full."""
+        """Add a step; return the means of the window, None if an input is missing or it is not full."""
         rows = [row for name in self._names if (row := sample.rows[name]) is not None]
         if len(rows) < len(self._names) or self.axes.unknown:
             self.readings.clear()
@@ -144,7 +144,7 @@ class StateWindow:
         return self._means(len(sample.driver)) if self.readings.full else None
 
     def _means(self, first: int) -> MeanState:
-        """Return the means, where the base state begins at a column: velocity, rate, vertical."""
+        """Return the means; the base state (velocity, rate, vertical) begins at the column `first`."""
         mean, slope, noise, slope_noise = self.readings.means()
         columns = self._columns
         velocity, rate, up = (slice(k, k + 3) for k in (first, first + 3, first + 6))
@@ -164,10 +164,10 @@ class StateWindow:
 
 
 class RestDetector:
-    """Judges means over a window. A rest begins below the limits and ends at one and a half times them.
+    """Detects rest by means over a window: it begins below the limits and ends at 1.5 times the limits.
 
-    A mean may exceed its limit by three standard deviations of the noise that its window shows, so that a
-    noisy robot comes to rest as well.
+    A mean may exceed its limit by three standard deviations of its noise, which is estimated from the window,
+    so that rest is also detected with noisy sensors.
 
     Attributes:
         why_not: Reason why the robot is not at rest; empty if it is.
@@ -178,12 +178,12 @@ class RestDetector:
         self.reset()
 
     def reset(self) -> None:
-        """Discard all readings."""
+        """Restart the detection of rest."""
         self._still_for = 0.0
         self.why_not = "an input is missing, or its window is not full"
 
     def update(self, state: MeanState, dt: float) -> bool:
-        """Take the means of a step, after a time [s]; return whether the robot is at rest."""
+        """Take the means of a step of dt [s]; return whether the robot is at rest."""
         scale = LEAVING_FACTOR if has_lasted(self._still_for, DURATION_S) else 1.0
         excess = state.motion - scale * self._limits - NOISE_SIGMAS * state.noise
         worst = int(np.argmax(excess / self._limits))

@@ -27,9 +27,9 @@ from inertial_estimation.payload.rest import MeanState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, skew, skews
 
-FEWEST_FEET = 2  # that carry
-LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
-REACH_M = 1.2  # farthest that a load can be from the nominal centre of mass of the trunk
+FEWEST_FEET = 2  # smallest number of feet that carry the robot
+LEAST_GRAVITY = 0.5  # smallest specific force of the base in gravities: below, the robot is about to fly
+REACH_M = 1.2  # largest distance of a load from the nominal centre of mass of the trunk
 
 
 class StaticMeasurement(NamedTuple):
@@ -38,11 +38,11 @@ class StaticMeasurement(NamedTuple):
     R_WB: Array  # orientation of the base, shape (3, 3); its yaw has no effect
     points_W: Array  # contact points relative to the base origin [m], shape (n, 3)
     forces_W: Array  # forces of the ground on the robot [N], shape (n, 3)
-    legs_mass: float  # of all bodies but the trunk's [kg]
+    legs_mass: float  # mass of all bodies but the trunk's [kg]
     legs_com_W: Array  # their centre of mass relative to the base origin [m], shape (3,)
-    moment_W: Array = np.zeros(3)  # sum of the ground's about the contact points [Nm]; zero of point feet
-    gravity: float = STANDARD_GRAVITY  # magnitude [m/s^2]
-    undetermined: str = ""  # why torques do not determine the forces, with the contacts
+    moment_W: Array = np.zeros(3)  # sum of the ground's moments about the contact points [Nm]; 0: point feet
+    gravity: float = STANDARD_GRAVITY  # magnitude of gravity [m/s^2]
+    undetermined: str = ""  # why torques do not determine the forces, with the names of the contacts
 
 
 def trunk_mass(measurement: StaticMeasurement) -> float:
@@ -83,9 +83,9 @@ class TrunkStatics:
 
     Attributes:
         contacts: The contacts, in the order of the measurements.
-        weight: Of the nominal robot [N].
-        estimates_forces: Whether forces of the ground are made from joint torques.
-        leg_joints: Joints between the base and any contact, by their positions in the robot's order.
+        weight: Weight of the nominal robot [N].
+        estimates_forces: Whether the forces of the ground are computed from joint torques.
+        leg_joints: Indices of the joints between the base and any contact, in the robot's order.
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class TrunkStatics:
         trunk_link: str,
         ground_forces: str = "estimated",
     ) -> None:
-        """Resolve frames and limbs; the legs of the robot are taken as known.
+        """Resolve frames and limbs; the inertias of the legs are taken as known.
 
         Raises:
-            ConfigurationError: If the base is fixed; the trunk is no part of the base;
-                a limb has fewer than three joints of its own, or those of a sole (`estimated`).
+            ConfigurationError: If the base is fixed; the trunk is not fixed to the base; or, with forces
+                `estimated`, a limb has fewer than three joints of its own, or as many as a sole needs.
             ~inertial_estimation.errors.ModelError: If a frame or link does not exist.
         """
         self.contacts = tuple(contacts)
@@ -135,20 +135,21 @@ class TrunkStatics:
         if self._forces is not None:
             excess = pin.computeGeneralizedGravity(model, data, configuration)[6:] - readings
             found = self._forces.forces(q, excess)
-            forces, undetermined = np.array([f for f, _shown in found]) @ R_WB.T, self._doubt(found, readings)
+            forces = np.array([f for f, _basis in found]) @ R_WB.T
+            undetermined = self._undetermined(found, readings)
         else:
             forces, moment = self._measured(points, readings)
         legs = self._legs_mass, data.com[0].copy()
         return StaticMeasurement(R_WB, points, forces, *legs, moment, self._gravity, undetermined)
 
-    def _doubt(self, found: Sequence[tuple[Array, Array]], tau: Array) -> str:
-        """Say where torques do not determine the force: of a stretched limb the one along it is zero."""
+    def _undetermined(self, found: Sequence[tuple[Array, Array]], tau: Array) -> str:
+        """Return why torques do not determine a force: those of a stretched limb not the force along it."""
         assert self._forces is not None
         names = [contact.name for contact in self.contacts]
         silent = [name for name, limb in zip(names, self._forces.limbs, strict=True) if not tau[limb].any()]
         if silent:
             return f"all torques of the limb of {listing(silent)} are exactly zero: do its sensors read?"
-        singular = [name for name, (_f, shown) in zip(names, found, strict=True) if len(shown) < FORCE_JOINTS]
+        singular = [name for name, (_f, basis) in zip(names, found, strict=True) if len(basis) < FORCE_JOINTS]
         stretched = f"the limb of {listing(singular)} is stretched, and its force unknown: bend it"
         return stretched if singular else ""
 
@@ -173,7 +174,7 @@ def _check_base(robot: RobotModel, trunk_link: str) -> None:
 
 
 def _contact_forces(robot: RobotModel, contacts: Sequence[ContactFrames]) -> ContactForces:
-    """Return what turns torques into forces at point feet, each on a limb of its own."""
+    """Return the map from torques to forces at point feet, each on a limb of its own."""
     forces = ContactForces(robot, contacts)
     for contact, limb in zip(contacts, forces.limbs, strict=True):
         if not FORCE_JOINTS <= len(limb) < WRENCH_JOINTS:
@@ -190,43 +191,43 @@ class TrunkReading(NamedTuple):
     """One static measurement of the trunk."""
 
     measurement: StaticMeasurement  # forces and lever arms
-    mass: float  # of the trunk, sum f_z / g less the legs (T 7) [kg]
-    com_B: Array  # its centre of mass across gravity (T 17), base frame [m], shape (3,)
+    mass: float  # mass of the trunk, sum f_z / g less the legs (T 7) [kg]
+    com_B: Array  # centre of mass of the trunk across gravity (T 17), base frame [m], shape (3,)
     tilt: tuple[float, float]  # roll and pitch of the base [rad]
     height: float  # of the base origin above the standing feet [m]
 
     def turned_from(self, tilt: tuple[float, float]) -> float:
-        """Return how far the base is from a roll and pitch [rad]."""
+        """Return the distance of the base's roll and pitch from given ones [rad]."""
         return math.dist(self.tilt, tilt)
 
 
 class TrunkObservation(NamedTuple):
     """State of the robot and its trunk in one step."""
 
-    stamp_ns: int  # of the step [ns]
+    stamp_ns: int  # stamp of the step [ns]
     dt: float  # time since the last step [s]
     at_rest: bool
     reading: TrunkReading | None  # None unless the robot is at rest and the trunk measurable
     why_not: str  # why there is no reading
     arrived: bool  # whether the published trunk has reached its target
-    moving_mass: float | None = None  # of the trunk, in motion [kg]; None where it is not measurable
+    moving_mass: float | None = None  # mass of the trunk in motion [kg]; None where it is not measurable
 
 
 class TrunkMeasurer:
-    """Measures, and refuses what cannot be: feet that pull, fewer than two that carry, a fallen robot.
+    """Measures the trunk; refuses feet that pull, fewer than two feet that carry, and a fallen robot.
 
-    The forces of all feet are summed, those below the limit too: a lifted foot gives zero by itself.
+    The forces of all feet are summed, also those below the limit: the force of a lifted foot is zero anyway.
     """
 
     def __init__(self, statics: TrunkStatics) -> None:
         self._statics = statics
-        self.source = "joint torques" if statics.estimates_forces else "wrench"  # of the forces
+        self.source = "joint torques" if statics.estimates_forces else "wrench"  # source of the forces
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last measurement."""
+        """Discard the last measurement."""
         self.trouble = ""  # why the last measurement was refused
-        self.forces: dict[str, float] = {}  # vertical one of each foot at the last measurement [N]
+        self.forces: dict[str, float] = {}  # vertical force of each foot at the last measurement [N]
 
     def read(self, state: MeanState) -> TrunkReading | None:
         """Measure the trunk of a robot at rest; None where it is refused, which `trouble` explains."""
@@ -260,16 +261,16 @@ class TrunkMeasurer:
         return "" if mass > 0.0 else "the feet carry no more than the legs weigh; is the robot on a stand?"
 
     def weigh(self, state: MeanState) -> float | None:
-        """Weigh the trunk of a robot in motion, m = sum f_z / (g + a_z) less the legs [kg].
+        """Return the mass of the trunk of a robot in motion, m = sum f_z / (g + a_z) less the legs [kg].
 
-        Only the vertical acceleration of the base is known: what legs do besides is an error, of about a
-        kilogram for HyQ crawling. None where the robot flies or has fallen, or it cannot be measured.
+        Only the vertical acceleration of the base is used: that of the legs is an error, of about a kilogram
+        for HyQ crawling. None where the robot flies or has fallen, or the forces are not determined.
         """
         measurement = self._statics.measure(state.R_WB, state.q, state.readings)
-        felt = measurement.gravity + state.vertical_acceleration
-        if _fallen(measurement) or measurement.undetermined or felt < LEAST_GRAVITY * measurement.gravity:
+        force = measurement.gravity + state.vertical_acceleration
+        if _fallen(measurement) or measurement.undetermined or force < LEAST_GRAVITY * measurement.gravity:
             return None
-        return trunk_mass(measurement._replace(gravity=felt))
+        return trunk_mass(measurement._replace(gravity=force))
 
 
 def _fallen(measurement: StaticMeasurement) -> bool:

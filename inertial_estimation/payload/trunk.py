@@ -1,4 +1,4 @@
-"""The trunk as identified: mass and centre of mass with their uncertainty, and the inertia they make."""
+"""The identified trunk: mass and centre of mass with their uncertainty, and the inertia they give."""
 
 import math
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
-HAND_OVER_SHARE = 0.35  # of the robot's mass, by which that published changes in a second: a crawl bears it
+LARGEST_FACTOR = 3.0  # largest plausible ratio of a trunk's mass to its nominal one, or of the inverse
+HAND_OVER_SHARE = 0.35  # rate of the published mass in robot masses per second, slow enough for a crawl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,7 @@ class TrunkValue:
     com_B: Array  # centre of mass, base frame [m], shape (3,)
     mass_sigma: float = math.inf  # standard deviation of the mass [kg]
     com_sigma_B: Array = field(default_factory=lambda: np.full(3, math.inf))  # along the base axes [m]
-    residual: float = math.nan  # how far measurements were from it, as a centre of mass [m]
+    residual: float = math.nan  # of the measurements, as a distance of centres of mass [m]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "com_B", frozen_array("com_B", self.com_B, (3,)))
@@ -39,13 +39,13 @@ class TrunkValue:
 class IdentifiedTrunk:
     """The trunk throughout its identification."""
 
-    nominal: TrunkValue  # of the robot description, not measured
-    size: float  # its radius of gyration [m]
+    nominal: TrunkValue  # the trunk of the robot description
+    size: float  # radius of gyration of the nominal trunk [m]
     value: TrunkValue  # the estimate; changes while an identification runs
-    target: TrunkValue  # to be published; follows the estimate once that is usable
+    target: TrunkValue  # value to be published; set to the estimate once that is usable
 
     def implausible(self, mass: float) -> str:
-        """Say why the trunk cannot have a mass [kg]; empty if it can."""
+        """Return why the trunk cannot have a mass [kg]; empty if it can."""
         nominal = self.nominal.mass
         if mass > LARGEST_FACTOR * nominal:
             cause = "check unit and sign of torques or wrenches, and the masses of the robot description"
@@ -56,15 +56,15 @@ class IdentifiedTrunk:
         return f"the trunk would weigh {mass:.2f} kg, nominal {nominal:.2f} kg: {cause}"
 
     def completed_along_gravity(self, com_B: Array, R_WB: Array) -> Array:
-        """Return a centre of mass [m] whose part along gravity, which no force shows, is the estimate's."""
+        """Return com_B [m] with the component along gravity, which no force determines, of the estimate."""
         known = self.value.com_B
         return across_gravity(com_B, R_WB) + known - across_gravity(known, R_WB)
 
     def found(self, step: ComStep, up_B: Array) -> TrunkValue:
-        """Return the estimate with the centre of mass that a method has found, on a base with the vertical u.
+        """Return the estimate with the centre of mass of a method, on a base with the vertical up_B.
 
-        The height of the load over the nominal centre of mass has the prior N(0, size^2) [m], which moves the
-        trunk's by |m - m_nom| / m as much.
+        The height of the load over the nominal centre of mass has the prior N(0, size^2) [m]; it moves that
+        of the trunk by |m - m_nom| / m times as much.
         """
         weighed, nominal = self.value, self.nominal
         height = self.size * abs(weighed.mass - nominal.mass) / weighed.mass
@@ -75,14 +75,14 @@ class IdentifiedTrunk:
 def deviation_with_height(sigma_B: Array, shift_B: Array, up_B: Array, height_sigma: float) -> Array:
     """Return the standard deviation of a centre of mass whose height was not measured [m], shape (3,).
 
-    No force shows where along gravity a centre of mass lies: with u the vertical in the base frame, the true
-    one is c + s u with s unknown. Its height has the prior N(0, height_sigma^2) about the nominal one, from
-    which it was identified to be shift_B away, so that s u_z = height - shift_z, and
+    No force determines where along gravity a centre of mass lies: with u the vertical in the base frame, the
+    true one is c + s u with s unknown. Its height has the prior N(0, height_sigma^2) about the nominal one,
+    from which the identified one differs by shift_B, so that s u_z = height - shift_z, and
 
         sigma_i'^2 = sigma_i^2 + (height_sigma^2 + shift_z^2) (u_i / u_z)^2:
 
-    a height off by h displaces the other components by h tan(tilt). sigma_B is that of the noise, inf where
-    nothing was measured; without such an axis the height is known, and nothing is added.
+    a height error h displaces the other components by h tan(tilt). sigma_B is that of the noise, inf where
+    nothing was measured; if all axes were measured the height is known, and nothing is added.
     """
     if np.isfinite(sigma_B).all():
         return sigma_B
@@ -93,16 +93,16 @@ def deviation_with_height(sigma_B: Array, shift_B: Array, up_B: Array, height_si
 
 
 def trunk_inertia(nominal: InertialParameters, mass: float, com: Array) -> InertialParameters:
-    """Return the trunk that nominal trunk and load make together, physically consistent, in a frame F.
+    """Return the inertia of nominal trunk and load together, physically consistent, in a frame F.
 
-    Statics do not determine second moments. The load, m_p = m - m_nom, is taken as a point mass where the
-    shift of the centre of mass puts it, s = (m / m_p)(c - c_nom) from the nominal one, and adds to the second
-    moments about the centre of mass
+    Statics do not determine second moments. The load, m_p = m - m_nom, is taken as a point mass at the
+    distance that explains the shift of the centre of mass, s = (m / m_p)(c - c_nom) from the nominal one, and
+    adds to the second moments about the centre of mass
 
         Sigma = Sigma_nom + (m_nom m_p / m) s s'.
 
-    s is cut at `REACH_M`, so that it stays finite and continuous as m_p goes to zero. A trunk lighter than
-    nominal keeps its radii, Sigma = (m / m_nom) Sigma_nom. Both agree at m_p = 0, both are consistent.
+    |s| is limited to `REACH_M`, so that it stays finite and continuous as m_p goes to zero. A trunk lighter
+    than nominal keeps its radii, Sigma = (m / m_nom) Sigma_nom. Both agree at m_p = 0, both are consistent.
 
     Raises:
         InconsistentInertiaError: If the mass is not positive, or mass or centre of mass are not finite.
@@ -123,9 +123,9 @@ def trunk_inertia(nominal: InertialParameters, mass: float, com: Array) -> Inert
 
 
 def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialParameters) -> LinkInertia:
-    """Return what the load adds: loaded less nominal trunk, about its own centre of mass.
+    """Return the inertia of the load: loaded less nominal trunk, about its own centre of mass.
 
-    Its mass may be negative; a negligible one is at the origin.
+    Its mass may be negative; the centre of mass of a negligible one is set to the origin.
     """
     difference = loaded.vector - nominal.vector
     if abs(difference[0]) < NEGLIGIBLE_MASS:
@@ -134,12 +134,12 @@ def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialPara
 
 
 class TrunkPublisher:
-    """Moves what is published to its target at a capped rate; builds an inertia only when it changes.
+    """Moves the published trunk to its target at a bounded rate; builds an inertia only when it changes.
 
     Attributes:
-        nominal: The trunk of the robot description, not measured.
-        size: Its radius of gyration [m].
-        arrived: Whether the target is published.
+        nominal: The trunk of the robot description.
+        size: Radius of gyration of the nominal trunk [m].
+        arrived: Whether the published trunk has reached the target.
     """
 
     def __init__(self, robot: RobotModel, link: str) -> None:
@@ -165,7 +165,7 @@ class TrunkPublisher:
         self._reported = self._published, self._published
 
     def publish(self, target: TrunkValue, dt: float) -> LinkInertia:
-        """Move towards a target for a time [s]; return what a controller should use now."""
+        """Move towards a target for a time [s]; return the inertia that a controller should use now."""
         if target is not self._target:
             self._target, self.arrived = target, False
             self._target_C = self._from_link @ self._loaded(target).vector
@@ -177,7 +177,7 @@ class TrunkPublisher:
         return self._published
 
     def report(self, value: TrunkValue) -> tuple[LinkInertia, LinkInertia]:
-        """Return the inertia of an estimate, and the payload: less nominal."""
+        """Return the inertia of an estimate, and that of the payload: estimate less nominal."""
         if value is not self._value:
             self._value, loaded = value, self._loaded(value)
             payload = payload_inertia(self._body.link, self._parameters, loaded)

@@ -88,7 +88,7 @@ class TrunkPayloadNode(PipelineNode):
 
     def _cancel(self) -> str:
         self.pipeline.cancel()
-        return "cancelled; what was in force before stays"
+        return "cancelled; the trunk in force before is kept"
 
     def _reset(self) -> str:
         super()._reset()

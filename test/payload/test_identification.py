@@ -154,7 +154,7 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
     ("last", "words"),
     [
         (step(refusal="the posture controller integrates"), "integrates"),
-        (step(np.array([math.nan, 0.0, 0.0]), done=True), "no number"),
+        (step(np.array([math.nan, 0.0, 0.0]), done=True), "not finite"),
         (step(), "has not converged in 60 s, 2.0 mm are left"),
     ],
 )
@@ -307,7 +307,7 @@ def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
             robot.identification.interrupt()
         if not robot.run(0.5).identification.hold:
             break
-    assert "begun anew 10 times" in robot.identification.refusal
+    assert "restarted 10 times" in robot.identification.refusal
     assert robot.identification.trunk.target.mass == NOMINAL_MASS
 
 
