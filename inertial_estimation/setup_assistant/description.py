@@ -1,4 +1,4 @@
-"""What a URDF says in plain words: joints, masses, and the sensors it names."""
+"""The parts of a URDF that the setup assistant needs: joints, masses, and the sensors that it names."""
 
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from inertial_estimation.models.urdf import check_urdf
 from inertial_estimation.setup_assistant.name_words import is_force_sensor, is_imu
 
-ROUND_OFF = 1e-3  # of the angles of a pose [rad]
+ROUND_OFF = 1e-3  # largest angle of a pose that counts as zero [rad]
 
 
 @dataclass(frozen=True)
@@ -16,19 +16,19 @@ class DescribedJoint:
     name: str
     kind: str  # revolute, continuous, prismatic, floating or planar
     child: str  # link that it moves
-    mimics: str  # joint that it follows; empty for one with a motor of its own
+    mimics: str  # joint that it mimics; empty for a joint with a motor of its own
 
 
 @dataclass(frozen=True)
 class Description:
-    """The parts of a URDF that matter to the choice of parameters."""
+    """The parts of a URDF that determine the choice of parameters."""
 
-    name: str  # of the robot
-    joints: tuple[DescribedJoint, ...]  # that move
-    masses: dict[str, float]  # mass of every link [kg], zero without an inertia
+    name: str  # name of the robot
+    joints: tuple[DescribedJoint, ...]  # joints that are not fixed
+    masses: dict[str, float]  # mass of every link [kg], zero without an <inertial>
     imus: tuple[str, ...]  # links that carry an IMU, by their names or by a simulated sensor
-    force_sensors: tuple[str, ...]  # links that carry a sensor of force and torque
-    # pose "x y z roll pitch yaw" of simulated IMUs that are turned in their links, by link
+    force_sensors: tuple[str, ...]  # links that carry a force-torque sensor
+    # pose "x y z roll pitch yaw" of simulated IMUs that are rotated relative to their links, by link
     turned_imus: dict[str, str]
 
 
@@ -62,7 +62,7 @@ def describe(urdf: str) -> Description:
 
 
 def _simulated_sensors(root: Element, children: dict[str, str], kind: str) -> dict[str, str]:
-    """Return the poses of the simulated sensors of a kind (<gazebo><sensor>), by their links."""
+    """Return the poses of the simulated sensors of one type (<gazebo><sensor>), by link."""
     found: dict[str, str] = {}
     for gazebo in root.findall("gazebo"):
         place = gazebo.get("reference", "")
@@ -77,7 +77,7 @@ def _simulated_sensors(root: Element, children: dict[str, str], kind: str) -> di
 def _is_turned(pose: str) -> bool:
     try:
         return any(abs(float(angle)) > ROUND_OFF for angle in pose.split()[3:])
-    except ValueError:  # not a number: shown as it stands
+    except ValueError:  # not a number: the pose is reported to the user unchanged
         return True
 
 

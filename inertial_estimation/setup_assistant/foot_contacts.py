@@ -17,12 +17,12 @@ from inertial_estimation.spatial.rotations import roll_pitch_of, yaw_of
 
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
-NEAR_SOLE, NEAR_POINT = 0.015, 0.05  # from a frame of the URDF to where the shape touches the ground [m]
-EDGE = 0.9  # of half a sole, from which a frame counts as one of its edge
+NEAR_SOLE, NEAR_POINT = 0.015, 0.05  # largest distance of a frame of the URDF from the shape's contact [m]
+EDGE = 0.9  # share of half a sole from which a frame counts as one at its edge
 LEAST_SOLE = 0.02  # shortest side of a sole [m]
-SIMPLEX = 4  # points that a body has at least
-FACING_DOWN, WIDER = -0.5, 2.0  # height of a normal of a sole; its area over that of the level one
-FOOT_LENGTH, FOOT_WIDTH, ANKLE_HEIGHT = 0.28, 0.1, 0.08  # of a person, over the length of the leg
+SIMPLEX = 4  # points of a tetrahedron; a convex hull is computed of more points
+FACING_DOWN, WIDER = -0.5, 2.0  # largest z of a sole's outer normal; its least area over that of a level sole
+FOOT_LENGTH, FOOT_WIDTH, ANKLE_HEIGHT = 0.28, 0.1, 0.08  # of a person, shares of the length of the leg
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class FootContact:
     name: str
     link: str  # link to which the frame is fixed
     frame: str  # contact frame
-    # pose of a frame that is new in the link, x, y, z, roll, pitch, yaw; empty for one of the URDF
+    # pose of an added frame in the link, x, y, z [m], roll, pitch, yaw [rad]; empty for a frame of the URDF
     pose: tuple[float, ...]
-    # rectangle of the sole in the frame x_min, x_max, y_min, y_max [m]; empty for a point
+    # rectangle of the sole in the frame: x_min, x_max, y_min, y_max [m]; empty for a point
     sole: tuple[float, ...]
-    source: str  # where it is known from, a few words
-    guessed: bool = False  # whether the URDF does not say where the foot ends, so that it is a guess
+    source: str  # phrase that names the source of the position
+    guessed: bool = False  # whether it is a guess, because the URDF does not say where the foot ends
 
 
 def added_frames(contacts: Sequence[FootContact]) -> AddedFrames:
-    """Return the frames of contacts that the URDF lacks."""
+    """Return the contact frames that are added to the URDF."""
     new = [contact for contact in contacts if contact.pose]
     return AddedFrames(
         tuple(c.frame for c in new), tuple(c.link for c in new), tuple(x for c in new for x in c.pose)
@@ -61,7 +61,7 @@ def placed_contacts(
 ) -> tuple[FootContact, ...]:
     """Return the contact of every foot, a sole or a point, of a robot that stands in a posture, base level.
 
-    Where `named`, a frame of the URDF at the right place is taken; `wanted` names the frame of each leg.
+    If `named`, a frame of the URDF near the contact is preferred; `wanted` names a frame for each leg.
 
     Raises:
         ConfigurationError: If a wanted frame is not fixed to the last body of its leg.
@@ -79,7 +79,7 @@ def placed_contacts(
 
 
 class _Foot:
-    """The last body of a leg in a posture, in the base."""
+    """The last body of a leg in a posture, expressed in the base."""
 
     def __init__(self, robot: RobotModel, q: Array, leg: Limb, shapes: LinkShapes) -> None:
         self._robot, self._q = robot, q
@@ -99,7 +99,7 @@ class _Foot:
         if not self._points:
             return self._guessed_sole(name)
         points, radii = np.concatenate(self._points), np.concatenate(self._radii)[:, None]
-        R = _resting(points, radii)  # of the sole in the base
+        R = _resting(points, radii)  # orientation of the sole in the base
         bottoms = points @ R - radii * [0.0, 0.0, 1.0]
         ground = float(bottoms[:, 2].min())
         flat = bottoms[bottoms[:, 2] < ground + FLAT]
@@ -107,20 +107,20 @@ class _Foot:
         half = 0.5 * (high - low)[:2] * _fill(flat[:, :2])
         half = np.maximum(half, 0.5 * LEAST_SOLE)
         middle = R @ np.array([*(0.5 * (low + high))[:2], ground])
-        said = f"lowest points of the {self._kind} shapes"
-        return self._new(name, middle, (-half[0], half[0], -half[1], half[1]), said, R)
+        text = f"lowest points of the {self._kind} shapes"
+        return self._new(name, middle, (-half[0], half[0], -half[1], half[1]), text, R)
 
     def point(self, name: str) -> FootContact:
         """Return the lowest point of the foot."""
         if not self._points:
             lowest = min((p for _R, p in self._poses.values()), key=lambda p: float(p[2]))
             only = len({tuple(np.round(p, 3)) for _R, p in self._poses.values()}) == 1
-            if only:  # nothing but the last joint: as far beyond it as the joint before is before it
+            if only:  # only the last joint is known: the foot extends from it by one mean link length
                 lowest = lowest - [0.0, 0.0, self._length / max(len(self._leg.joints) - 1, 1)]
-            said = (
+            text = (
                 "no shape there: a guess from the length of the leg" if only else "lowest frame of the URDF"
             )
-            return replace(self._new(name, lowest, (), said), guessed=only)
+            return replace(self._new(name, lowest, (), text), guessed=only)
         bottoms = np.concatenate(self._points) - np.concatenate(self._radii)[:, None] * [0.0, 0.0, 1.0]
         lowest = bottoms[int(np.argmin(bottoms[:, 2]))]
         return self._new(name, lowest, (), f"lowest point of the {self._kind} shapes")
@@ -132,14 +132,14 @@ class _Foot:
             ground = float(ankle[2]) - ANKLE_HEIGHT * self._length
         half = 0.5 * np.array([FOOT_LENGTH, FOOT_WIDTH]) * self._length
         middle = np.array([ankle[0] + 0.2 * half[0], ankle[1], ground])
-        said = "no shape there: a guess from the length of the leg"
+        text = "no shape there: a guess from the length of the leg"
         sole = (-half[0], half[0], -half[1], half[1])
-        return replace(self._new(name, middle, sole, said), guessed=True)
+        return replace(self._new(name, middle, sole, text), guessed=True)
 
     def known_frame(self, contact: FootContact) -> str:
         """Return the frame of the URDF at the same place as a contact; empty if there is none.
 
-        Without shapes, what a sole's or foot's name says is better than a guess.
+        Without shapes, a frame that is named like a sole or foot is better than a guess.
         """
         place = self._place(contact)
         best, least = "", np.inf
@@ -181,7 +181,7 @@ class _Foot:
     def _new(
         self, name: str, place: Array, sole: Sequence[float], source: str, R_BC: Array | None = None
     ) -> FootContact:
-        """Return a contact with a frame of its own, whose axes are those of the level base by default."""
+        """Return a contact with an added frame, whose axes are those of the level base by default."""
         link = self._leg.end
         R, p = self._poses[link]
         numbers = (*(R.T @ (place - p)), *_roll_pitch_yaw(R.T if R_BC is None else R.T @ R_BC))
@@ -191,10 +191,10 @@ class _Foot:
 
 
 def _resting(points: Array, radii: Array) -> Array:
-    """Return the axes of a sole in the base: level, or where a foot is not level that of its widest side.
+    """Return the axes of a sole in the base: level, or those of a much larger side of the foot.
 
-    A foot need not be level while its joints are at zero. Of the sides of the hull that face downwards, it
-    rests on the one on which the points within `FLAT` span the largest area.
+    A foot may be inclined while its joints are at zero. Among the faces of its convex hull that point
+    downwards, it rests on the one near which (within `FLAT`) its points span the largest area.
     """
     sides = [np.array([0.0, 0.0, -1.0])]
     if len(points) > SIMPLEX and np.ptp(points, axis=0).min() > FLAT:
@@ -218,12 +218,12 @@ def _resting(points: Array, radii: Array) -> Array:
 
 
 def _at_edge(away: Array, sole: Sequence[float]) -> bool:
-    """Return whether a frame is a corner of a sole, or beyond: the robot does not stand over it."""
+    """Return whether a frame is at the edge of a sole or beyond, so that the robot does not stand over it."""
     return bool((np.abs(away[:2]) > EDGE * np.array([sole[1], sole[3]])).any())
 
 
 def _fill(points: Array) -> float:
-    """Return the factor on the sides of a box around points that gives the area of their hull."""
+    """Return the factor by which the sides of the points' bounding box shrink to the area of their hull."""
     box = float(np.prod(np.ptp(points, axis=0)))
     try:
         return float(np.sqrt(ConvexHull(points).volume / box)) if len(points) > 2 and box > 0.0 else 1.0

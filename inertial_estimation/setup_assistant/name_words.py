@@ -1,4 +1,4 @@
-"""What the names of links and joints tell: the words in them, and which part of a robot they belong to."""
+"""Words in the names of links and joints, and the part of a robot to which they refer."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ WHEEL = ("wheel", "caster", "rotor", "propeller", "suspension")
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in lower case, of snake_case and CamelCase alike."""
+    """Return the words of a name in snake_case or CamelCase, in lower case."""
     return [word.lower() for word in _WORD.findall(name)]
 
 
@@ -31,7 +31,7 @@ def is_imu(name: str) -> bool:
 
 
 def side_of(names: Iterable[str]) -> str:
-    """Return left or right if names say so in their words, else an empty text."""
+    """Return "left" or "right" if the words of names contain that side more often, else an empty text."""
     words = [word for name in names for word in words_of(name)]
     votes = {side: sum(w in (side, side[0], f"{side[0]}leg") for w in words) for side in ("left", "right")}
     if votes["left"] == votes["right"]:
@@ -40,6 +40,6 @@ def side_of(names: Iterable[str]) -> str:
 
 
 def is_force_sensor(name: str) -> bool:
-    """Return whether a link is named like a force and torque sensor."""
+    """Return whether a link is named like a force-torque sensor."""
     words = words_of(name)
     return "ft" in words or "wrench" in words or ("force" in words and "sensor" in words)

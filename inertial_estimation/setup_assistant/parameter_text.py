@@ -13,7 +13,7 @@ from inertial_estimation.setup_assistant.survey import Survey
 WIDTH = 110  # columns
 COMMENT_COLUMN = 48
 INDENT = " " * 4
-DIGITS = 4  # of joint positions [rad]
+DIGITS = 4  # decimal places of joint positions [rad]
 TITLES = {
     "tilt_observer": "base orientation from IMU, joints and contacts",
     "inertial_ekf": "inertias of single links, online",
@@ -38,18 +38,18 @@ def parameter_text(survey: Survey, source: str) -> str:
 
 def _head(survey: Survey) -> list[str]:
     robot, kind = survey.robot, survey.decision.kind.value
-    said = [
+    texts = [
         f"{survey.described.name}: {kind} of {robot.total_mass:.4g} kg with {robot.n_joints} joints, "
         "written by `inertial-estimation init`. Values that are not here have defaults that suit it "
         "(docs/nodes.md).",
         f"Why {kind}: {survey.decision.reason}.",
     ]
-    said += [f"CHECK: {open_point}." for open_point in survey.open_points]
+    texts += [f"CHECK: {open_point}." for open_point in survey.open_points]
     if not survey.can_stand:
-        said.append(
+        texts.append(
             "No sections for simulator and whole_body_controller: on two point feet it cannot stand still."
         )
-    return [line for text in said for line in _comment(one_line(text, limit=600), "")]
+    return [line for text in texts for line in _comment(one_line(text, limit=600), "")]
 
 
 def _shared(survey: Survey, source: str) -> list[Entry]:
@@ -98,8 +98,8 @@ def _stance(survey: Survey) -> list[Entry]:
         stance["soles"] = soles
     if not stance:
         return []
-    said = f"the base {survey.height:.3g} m above level ground" if survey.legged else "where an arm begins"
-    return [Entry("stance", stance, f"for simulator and controller: {said}; other joints at zero")]
+    place = f"the base {survey.height:.3g} m above level ground" if survey.legged else "where an arm begins"
+    return [Entry("stance", stance, f"for simulator and controller: {place}; other joints at zero")]
 
 
 def _written(entry: Entry) -> list[str]:

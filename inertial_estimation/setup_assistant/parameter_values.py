@@ -1,4 +1,4 @@
-"""Values of the parameters that depend on a robot's size, by node."""
+"""Values of the parameters that depend on the robot, by node."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +21,9 @@ from inertial_estimation.simulation.config import REALISTIC
 
 RATE_HZ = 333.0
 SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
-STIFFNESS, STIFFEST = 100.0, 300.0  # of the base's orientation [1/s^2]
-LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small legged robots [Nm, N]
-STEP_HEIGHT = 0.07  # of the height of the base
+STIFFNESS, STIFFEST = 100.0, 300.0  # default and largest stiffness of the base's orientation task [1/s^2]
+LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # least sensor noise of small legged robots [Nm, N]
+STEP_HEIGHT = 0.07  # swing height of a foot, share of the height of the base
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Entry:
     """One line of a parameter file."""
 
     name: str  # name of the parameter, or of a group of parameters
-    value: Any  # its value; of a group a mapping of names to values
-    comment: str = ""  # what the user should know about it; empty for nothing
+    value: Any  # its value, for a group a mapping of names to values; None: the entry is a comment alone
+    comment: str = ""  # comment for the user; empty: none
 
 
 def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
-    """Return the parameters of every node that suits a robot, in the order of a parameter file."""
+    """Return the parameters of every node that a robot can use, in the order of a parameter file."""
     nodes: dict[str, tuple[Entry, ...]] = {}
     if survey.legged:
         nodes[TILT_NODE] = _tilt(survey)
@@ -54,10 +54,10 @@ def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
 
 
 def _identified(survey: Survey) -> Entry:
-    """Return the links that `identify` tells apart; the errors of all others go into the values found."""
+    """Return the links that `identify` estimates; errors of all other links bias the estimates."""
     if survey.legged:
-        said = "standing and walking hardly distinguish the hips from the trunk; []: all links"
-        return Entry("links", list(survey.links), said)
+        text = "standing and walking hardly distinguish the hips from the trunk; []: all links"
+        return Entry("links", list(survey.links), text)
     links = identifiable_links(survey.robot)
     if len(links) == survey.robot.model.njoints - 1:
         return Entry("links", [], "all: errors of a link that is left out go into the others")
@@ -91,12 +91,12 @@ def _inertial(survey: Survey) -> tuple[Entry, ...]:
     projected = survey.forces_by_torques
     if not any(contact.sole for contact in survey.contacts):
         entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
-        equations = WRENCH_JOINTS + survey.robot.n_joints  # of a base and its joints
+        equations = WRENCH_JOINTS + survey.robot.n_joints  # six of the base, one of each joint
         projected = equations > FORCE_JOINTS * len(survey.contacts)  # unknown forces
-    said = (
+    text = (
         "unknown forces are eliminated: no force sensor is needed" if projected else "by sensors of the feet"
     )
-    return (*entries, Entry("contact_wrenches", "projected" if projected else "measured", said))
+    return (*entries, Entry("contact_wrenches", "projected" if projected else "measured", text))
 
 
 def _simulator(survey: Survey) -> tuple[Entry, ...]:

@@ -17,7 +17,7 @@ HUMANOID_LEGS, QUADRUPED_LEGS, MOST_LEGS = 2, 4, 6
 
 
 class Kind(enum.Enum):
-    """Kinds of robots, by what carries them."""
+    """Kinds of robots, by what supports them."""
 
     HUMANOID = "humanoid"
     QUADRUPED = "quadruped"
@@ -26,19 +26,19 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class KindDecision:
-    """The kind of a robot."""
+    """The kind of a robot, with the reason for the decision."""
 
     kind: Kind  # the kind; a robot on three or more legs is a quadruped
     legs: tuple[Limb, ...]  # its legs, left before right and front before rear
-    reason: str  # why, one sentence
-    open_points: tuple[str, ...] = ()  # what speaks against it
+    reason: str  # reason for the decision, one sentence
+    open_points: tuple[str, ...] = ()  # arguments against the decision, one sentence each
 
 
 def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
-    """Decide what kind of robot a description is of.
+    """Decide of which kind a robot is.
 
-    Limbs are legs if two or more have joints and links that are named like those of a leg; of a robot that is
-    said to stand, those that reach furthest down. Joints that lie before several legs belong to the trunk.
+    Limbs are legs if at least two are named like legs; if their number is not that of the wanted kind, legs
+    are the limbs that reach furthest down. Joints that several legs share belong to the trunk.
 
     Raises:
         ConfigurationError: If the robot does not have as many limbs as the wanted kind has legs.
@@ -53,11 +53,11 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
         return KindDecision(Kind.ARM, (), "as asked: the base is taken as fixed")
     if not wanted and len(legs) < HUMANOID_LEGS:
         which = f"only {limbs[named[0]].end}" if named else "none"
-        said = f"{which} of its {len(limbs)} limbs is named like a leg"
-        said = said if len(limbs) > 1 or named else "it has a single limb"
+        text = f"{which} of its {len(limbs)} limbs is named like a leg"
+        text = text if len(limbs) > 1 or named else "it has a single limb"
         unclear = named or (len(jointed) > 1 and not any(armed))
-        against = (f"kind: {said} (--kind says what it is)",) if unclear else ()
-        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed", against)
+        against = (f"kind: {text} (--kind says what it is)",) if unclear else ()
+        return KindDecision(Kind.ARM, (), f"{text}: the base is taken as fixed", against)
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if len(legs) < needed or (wanted == Kind.HUMANOID.value and len(legs) > needed):
         legs = np.argsort(ends[:, 2], kind="stable")[:needed].tolist()
@@ -78,9 +78,9 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
 
 
 def _one_end_each(limbs: Sequence[Limb], ends: Array, legs: Sequence[int]) -> list[int]:
-    """Return limbs like legs, of those that share a joint of a leg the one that reaches furthest down.
+    """Return one limb for each leg: of limbs that share a leg's joint, the one that reaches furthest down.
 
-    The rods and springs of closed chains, which a tree of links can only cut, end above the foot.
+    A URDF is a tree and cuts closed chains open: their rods and springs are limbs that end above the foot.
     """
 
     def same_leg(i: int, j: int) -> bool:
@@ -90,7 +90,7 @@ def _one_end_each(limbs: Sequence[Limb], ends: Array, legs: Sequence[int]) -> li
 
 
 def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
-    """Return legs from the joint at which they part: a waist before them belongs to the trunk."""
+    """Return legs without the joints that they share, which belong to the trunk, as those of a waist."""
     apart = []
     for leg in legs:
         others = {joint for other in legs if other is not leg for joint in other.joints}
@@ -102,7 +102,7 @@ def _apart(robot: RobotModel, legs: Sequence[Limb]) -> tuple[Limb, ...]:
 
 
 def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
-    """Lowest frame of every limb's last body in the base [m], posture near zero; shape (n, 3)."""
+    """Return the lowest frame of every limb's last body in the base [m], near zero posture, shape (n, 3)."""
     q = rest_posture(robot)
     points = [[p for _R, p in robot.frame_poses(q, end_links(robot, limb))] for limb in limbs]
     return np.array([min(of_limb, key=lambda p: float(p[2])) for of_limb in points]).reshape(-1, 3)

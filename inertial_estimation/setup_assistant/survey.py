@@ -1,4 +1,4 @@
-"""What the description of a robot tells about it: kind, joints to lock, sensors, feet, posture, links."""
+"""Survey of a robot's description: kind, joints to lock, sensors, feet, posture, and links to estimate."""
 
 import re
 from collections import Counter
@@ -44,20 +44,20 @@ from inertial_estimation.setup_assistant.name_words import (
 from inertial_estimation.setup_assistant.robot_kind import Kind, KindDecision, decide_kind
 from inertial_estimation.signals import Array
 
-SOLE_JOINTS = 5  # of a leg, from which its foot can be level
-TOKEN = re.compile(r"[^a-z0-9_]+")  # what the name of a topic may not hold
+SOLE_JOINTS = 5  # least number of joints of a leg with which its foot can be level
+TOKEN = re.compile(r"[^a-z0-9_]+")  # characters that the name of a topic may not contain
 SIDES = {2: ("left_foot", "right_foot"), 4: ("lf_foot", "rf_foot", "lh_foot", "rh_foot")}
 
 
 @dataclass(frozen=True, eq=False)
 class StandingFeet:
-    """How a robot stands."""
+    """Contact frames and standing posture of a robot."""
 
     robot: RobotModel  # its model with the contact frames that the URDF lacks
     contacts: tuple[FootContact, ...]  # contact of every leg, in the order of the legs
     posture: Array  # joint positions, shape (n_joints,)
     height: float  # height of the base above the ground [m]
-    open_points: tuple[str, ...]  # what could not be found out, a sentence each
+    open_points: tuple[str, ...]  # what could not be determined, a sentence each
 
 
 def find_feet(
@@ -70,8 +70,8 @@ def find_feet(
 ) -> StandingFeet:
     """Find contact frames and a standing posture.
 
-    The posture is found with the feet where they are at zero joint positions, the contacts are placed anew
-    in it, and the posture is found again.
+    A first posture is found with contacts placed at zero joint positions. The contacts are then placed again
+    in this posture, and the posture is found again with them.
 
     Raises:
         ConfigurationError: If there is not one wanted frame a leg, or it is not on the leg's last body.
@@ -106,24 +106,24 @@ def find_feet(
 
 
 def _names(legs: Sequence[Limb]) -> tuple[str, ...]:
-    """Return a name for each foot: by the sides that the URDF names, or by their places below the base."""
+    """Return a name for each foot: by left and right in the names of the URDF, else by its position."""
     sides = [side_of([leg.end, *leg.joints]) for leg in legs]
     if len(legs) == len(SIDES[2]) and set(sides) == {"left", "right"}:
         return tuple(f"{side}_foot" for side in sides)
     return SIDES.get(len(legs)) or tuple(f"foot_{k}" for k in range(1, len(legs) + 1))
 
 
-WHEELS, HANDS = "wheels and rotors", "grippers and hands"  # reasons to lock them
-CENTRED = 0.01  # distance of a wheel's centre of mass from its axis, at most [m]
-SMALL_HAND = 0.08  # of the robot's mass, up to which a branching end of a limb counts as a hand
-WRIST_DEPTH = 4  # joints from the base, at least, to the branching of a hand
+WHEELS, HANDS = "wheels and rotors", "grippers and hands"  # reasons to lock their joints
+CENTRED = 0.01  # largest distance of a wheel's centre of mass from its axis [m]
+SMALL_HAND = 0.08  # largest share of the robot's mass of a limb's branched end that counts as a hand
+WRIST_DEPTH = 4  # least number of joints from the base to the palm of a hand
 
 
 def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> dict[str, str]:
     """Return the joints to lock, with the reason of each.
 
-    Wheels roll, scanners spin and grippers slide at will, joints that follow another have no motor, the base
-    may be a joint of the URDF: none of them informs the estimates, and few are in joint_states.
+    Wheels, rotating scanners, grippers, joints that mimic another one, and joints that model a floating base
+    in the URDF do not inform the estimates, and few of them are in joint_states.
 
     Raises:
         ModelError: If no joint is left.
@@ -163,10 +163,10 @@ def joints_to_lock(urdf: str, described: Description, kept: Collection[str]) -> 
 
 
 def _behind_wrists(robot: RobotModel) -> list[str]:
-    """Return the joints of grippers and hands that another joint carries: all that begins beside a finger.
+    """Return the joints of grippers and hands: all joints behind a body (palm) that carries a finger.
 
-    A finger is named so, or is one of two that slide at one end. A robot that is all fingers has no wrist
-    before them.
+    A finger is a joint with such a name, or one of several prismatic joints at the end of one body. Fingers
+    on the base are kept: the robot is a hand by itself.
     """
     model, first = robot.model, robot.model.njoints - robot.n_joints
     parents = [int(parent) for parent in model.parents]
@@ -180,9 +180,10 @@ def _behind_wrists(robot: RobotModel) -> list[str]:
 
 
 def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
-    """Return the joints of rods beside feet, of wheels as feet, and behind the branching of a small hand.
+    """Return the joints of rods beside feet, of wheels as feet, and of hands without names of fingers.
 
-    A wheel is the one joint of a leg that turns without limits, the last, about its centre of mass.
+    A wheel is the last and only continuous joint of a leg, about an axis through its centre of mass. A hand
+    is a light body of a limb at which the limb branches.
     """
     masses, limits = subtree_masses(robot), urdf_limits(robot)
     endless = {n for n, low in zip(robot.joint_names, limits.lower, strict=True) if np.isinf(low)}
@@ -204,9 +205,9 @@ def ends_to_lock(robot: RobotModel, legs: Sequence[Limb]) -> dict[str, str]:
     return found
 
 
-LEAST_MASS = 0.002  # of the robot's mass: lighter bodies are no prior for a load
-ARM_JOINTS = 3
-WRISTED_ARM, WRIST_JOINTS = 6, 3  # joints of an arm that ends with a wrist; joints of the wrist
+LEAST_MASS = 0.002  # share of the robot's mass: lighter bodies are no usable prior for a load
+ARM_JOINTS = 3  # least number of joints of an arm
+WRISTED_ARM, WRIST_JOINTS = 6, 3  # least number of joints of an arm with a wrist; joints of the wrist
 
 
 def trunk_of(robot: RobotModel, described: Description, legs: Sequence[Limb]) -> str:
@@ -230,10 +231,10 @@ def trunk_of(robot: RobotModel, described: Description, legs: Sequence[Limb]) ->
 def links_to_estimate(robot: RobotModel, legs: Sequence[Limb], trunk: str) -> tuple[str, ...]:
     """Return the trunk and the forearms of a legged robot, or all links of an arm on a fixed base.
 
-    Loads are carried there, and the torques of an arm's joints tell a load in the hand from one on the trunk.
-    The small inertias behind a wrist are no aid to balance: their estimates would shake the wrist's joints.
-    A body without a usable inertia in the URDF is no prior; for a forearm the link before it is taken, and
-    without a trunk nothing. The errors of a link of an arm that is left out go into the others.
+    These links carry loads, and the torques of an arm's joints distinguish a load in the hand from one on the
+    trunk. Inertias behind a wrist are too small to matter for balance, and noise of their estimates would
+    excite the wrist's joints. A forearm without a usable inertia in the URDF is replaced by the link before
+    it; without that of the trunk nothing is estimated. Errors of an arm's link left out bias the others.
 
     Raises:
         ModelError: If no body that moves has a usable inertia.
@@ -267,7 +268,7 @@ NO_SENSOR = "the URDF has no force sensor in every foot"
 
 
 def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[str, str]:
-    """Return the link of the IMU, and why it is that one.
+    """Return the link of the IMU, and the reason for the choice.
 
     Raises:
         ~inertial_estimation.errors.ModelError: If there is no link of the wanted name.
@@ -288,7 +289,7 @@ def imu_frame(robot: RobotModel, described: Description, wanted: str) -> tuple[s
 def foot_sensors(
     robot: RobotModel, described: Description, contacts: Sequence[FootContact]
 ) -> list[list[str]]:
-    """Return a frame of each force sensor of each foot; frames near one another are of one sensor."""
+    """Return one frame for each force sensor of each foot; frames close together belong to one sensor."""
     sensors, found = described.force_sensors, []
     places = dict(zip(sensors, robot.frame_poses(np.zeros(robot.n_joints), sensors), strict=True))
     for body in [robot.link_body(contact.link).joint_id for contact in contacts]:
@@ -300,14 +301,14 @@ def foot_sensors(
     return found
 
 
-SAME_SENSOR = 0.02  # between frames of one force sensor [m]
-POSTURES = 200  # that are drawn to see which of them an arm holds
-HELD = 0.7  # of the effort limits, up to which they hold a posture and move it
+SAME_SENSOR = 0.02  # largest distance between frames of one force sensor [m]
+POSTURES = 200  # number of drawn postures among which an arm's start is sought
+HELD = 0.7  # share of the effort limits that may hold a posture, so that the rest can move it
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user knows better; empty fields are found out."""
+    """Choices of the user; an empty field is determined from the description."""
 
     kind: str = ""  # humanoid, quadruped or arm
     imu: str = ""  # link of the IMU
@@ -319,20 +320,20 @@ class Wishes:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Everything a parameter file is written from."""
+    """Everything that a parameter file is written from."""
 
-    described: Description  # what the URDF says
-    robot: RobotModel  # joints locked, contact frames added
+    described: Description  # the parts of the URDF that matter
+    robot: RobotModel  # the robot with joints locked and contact frames added
     decision: KindDecision  # kind and legs
-    locked: Mapping[str, str]  # reasons by locked joint
+    locked: Mapping[str, str]  # reason for each locked joint
     imu: str  # link of the IMU; empty without one
-    imu_reason: str  # why it is that link
-    posture: Array  # joint positions in which it stands, or in which an arm begins, shape (n_joints,)
-    links: tuple[str, ...]  # to estimate, the trunk first; none where its inertia is that of no body
-    open_points: tuple[str, ...]  # what could not be found out, a sentence each
-    contacts: tuple[FootContact, ...] = ()  # of every foot
-    wrench_frames: tuple[str, ...] = ()  # of the one force sensor of every foot; empty: the contact frames
-    height: float = 0.0  # of the base above the ground [m]; zero of an arm
+    imu_reason: str  # reason for this link
+    posture: Array  # positions in which it stands, or in which an arm starts [rad, m], shape (n_joints,)
+    links: tuple[str, ...]  # links to estimate, the trunk first; none if the trunk has no possible inertia
+    open_points: tuple[str, ...]  # what could not be determined, a sentence each
+    contacts: tuple[FootContact, ...] = ()  # contact of every foot
+    wrench_frames: tuple[str, ...] = ()  # force sensor of every foot if each has one; empty: contact frames
+    height: float = 0.0  # height of the base above the ground [m]; zero for an arm
     trunk: str = ""  # link of the trunk; empty for an arm
 
     @property
@@ -351,14 +352,14 @@ class Survey:
 
     @property
     def leg_height(self) -> float:
-        """Height of the base or, where they are higher, of the hips above the ground [m]; zero of an arm."""
+        """Height of base or hips above the ground, whichever is higher [m]; zero for an arm."""
         hips = [leg.bodies[0] for leg in self.decision.legs]
         poses = self.robot.frame_poses(self.posture, hips)
         return self.height + max([0.0, *(float(p[2]) for _R, p in poses)])
 
     @property
     def stance_width(self) -> float:
-        """Lateral distance of the outermost contact frames [m]; zero of an arm."""
+        """Lateral distance between the outermost contact frames [m]; zero for an arm."""
         poses = self.robot.frame_poses(self.posture, [contact.frame for contact in self.contacts])
         sides = [float(p[1]) for _R, p in poses]
         return max(sides) - min(sides) if sides else 0.0
@@ -370,10 +371,10 @@ class Survey:
 
 
 def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: Generator) -> Survey:
-    """Find out what a robot's description tells.
+    """Determine everything that a parameter file needs from a robot's description and the user's choices.
 
     Raises:
-        ~inertial_estimation.errors.ConfigurationError: If a wish does not fit the robot.
+        ~inertial_estimation.errors.ConfigurationError: If a choice of the user does not fit the robot.
         ~inertial_estimation.errors.ModelError: If the description is not that of a usable robot.
     """
     described = describe(urdf)
@@ -402,7 +403,7 @@ def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: 
 def _locked(
     urdf: str, described: Description, wishes: Wishes
 ) -> tuple[dict[str, str], RobotModel, KindDecision]:
-    """Return the locked joints, the robot without them, its base free, and what kind it is."""
+    """Return the locked joints with reasons, the floating robot without them, and its kind."""
     names = [joint.name for joint in described.joints]
     kept = [names[j] for j in matching(wishes.unlock, names, "joint", "--unlock")]
     locked = joints_to_lock(urdf, described, kept)
@@ -427,21 +428,21 @@ def _open_points(
     locked: Mapping[str, str],
     sensors: Sequence[Sequence[str]],
 ) -> list[str]:
-    """Return what could not be found out about the IMU, wheels and force sensors, a sentence each."""
-    (link, reason), said = imu, list[str]()
+    """Return what could not be determined about IMU, wheels and force sensors, a sentence each."""
+    (link, reason), found = imu, list[str]()
     pose = described.turned_imus.get(link)
     if reason == NO_IMU:
-        said.append(f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)")
+        found.append(f"imu_frame: {NO_IMU} (--imu LINK, or a frame by the parameter frames)")
     elif pose and reason != AS_ASKED:
         turned = f"the sensor is turned in '{link}' (<pose> {pose})"
-        said.append(f"imu_frame: {turned}: give it a frame (parameter frames)")
+        found.append(f"imu_frame: {turned}: give it a frame (parameter frames)")
     if wheels := [name for name, why in locked.items() if why == WHEELS]:
         rolls = "a foot on a wheel stands still only while it does not roll"
-        said.append(f"contacts: {rolls} ({listing(wheels, limit=4)})")
+        found.append(f"contacts: {rolls} ({listing(wheels, limit=4)})")
     if several := [listing(of_foot, limit=4) for of_foot in sensors if len(of_foot) > 1]:
         feet = "; ".join(several)
-        said.append(f"contacts: several force sensors in a foot ({feet}): publish the sum of their wrenches")
-    return said
+        found.append(f"contacts: several force sensors in a foot ({feet}): publish the sum of their wrenches")
+    return found
 
 
 def _arm(
@@ -466,7 +467,7 @@ def _arm(
 
 
 def _held_posture(robot: RobotModel, rng: Generator) -> Array:
-    """Return the posture nearest to zero that the efforts hold."""
+    """Return the posture nearest to the rest posture that the joints hold well within their effort limits."""
     rest, limits = rest_posture(robot, room=0.4, share=0.3), joint_limits(robot)  # with room to move [rad]
     postures = np.vstack((rest, rng.uniform(limits.lower, limits.upper, size=(POSTURES, robot.n_joints))))
     torques = np.abs(gravity_torques(robot, postures))
