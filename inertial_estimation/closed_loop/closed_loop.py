@@ -29,7 +29,7 @@ from inertial_estimation.simulation.sensors import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.tilt.pipeline import TiltPipeline
 
-HOIST_S = 3.0  # in which the estimators start and estimate the bias of the gyroscope at rest
+HOIST_S = 3.0  # time in which the estimators start and estimate the bias of the gyroscope at rest
 QUICK_HOIST_S = 0.5
 
 
@@ -45,14 +45,14 @@ class ClosedLoop:
         simulation: The robot.
         controller: The whole-body controller.
         tilt: The tilt observer; None if the controller gets the true base state.
-        inertial: The inertial filter, or None; the controller is given its inertias if there is no payload.
+        inertial: The inertial filter, or None; the controller gets its inertias if `payload` is None.
         payload: The identification of the trunk's payload, or None.
         readings: Newest readings of all sensors.
         base: Newest base estimate.
         inertias: Newest inertial estimate.
         identified: Newest estimate of the payload pipeline.
-        load_changes: Every load change it has found.
-        on_readings: Called with all readings as they arrive, on the hoist too; None: no call.
+        load_changes: All load changes that the payload pipeline has detected.
+        on_readings: Called with all readings as they arrive, also on the hoist; None: no call.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class ClosedLoop:
     ) -> None:
         """Connect the components with a robot on its hoist.
 
-        Without adaptation the estimates are kept from the controller; filter and identification run all the
-        same, and the posture and hold that the identification requests are pushed. Spectators are other
-        filters that receive the readings without affecting the loop.
+        Without adaptation the controller does not get the estimated inertias; filter and identification run
+        all the same, and the posture and hold that the identification requests go to the controller.
+        Spectators are further filters that receive the readings without affecting the loop.
         """
         self.simulation, self.controller = simulation, controller
         self.tilt, self.inertial, self.payload = tilt, inertial, payload
@@ -90,7 +90,7 @@ class ClosedLoop:
         return 0.0 if self._released_ns is None else seconds(self.simulation.stamp_ns - self._released_ns)
 
     @property
-    def watched(self) -> list[InertialEstimate | None]:
+    def spectator_estimates(self) -> list[InertialEstimate | None]:
         """Newest estimate of each spectator; None before its first."""
         return list(self._spectators.values())
 
@@ -106,7 +106,7 @@ class ClosedLoop:
         begin_ns = self.simulation.stamp_ns
         while self._released_ns is None:
             on_hoist = seconds(self.simulation.stamp_ns - begin_ns)
-            command = self._tick(commanding=on_hoist >= settle_s)  # before, its integrators would wind up
+            command = self._tick(commanding=on_hoist >= settle_s)  # earlier, integrators would wind up
             if command is not None:
                 self._released_ns = self.simulation.stamp_ns
                 self.simulation.apply(command.tau)
@@ -142,10 +142,10 @@ class ClosedLoop:
         Args:
             duration_s: Simulated time [s].
             look: Called after every tick; may push references. Returns numbers by name, always the same
-                names; none leaves the tick out.
+                names, or nothing to leave the tick out.
 
         Returns:
-            Columns by name, shape (n,) each, the ``time`` since the release first [s].
+            Columns by name, shape (n,) each; the first is the ``time`` since the release [s].
         """
         rows: list[dict[str, float]] = []
 
@@ -159,7 +159,7 @@ class ClosedLoop:
     def _tick(self, *, commanding: bool = True) -> TorqueCommand | None:
         """Advance by one sensor period and return the command that answers it.
 
-        Unless `commanding`, the controller gets neither joints nor base state, without which it gives none.
+        Unless `commanding`, the controller gets neither joints nor base state, so that it gives no command.
         """
         for readings in self.simulation.advance(self.simulation.period_ns):
             self._push(readings, commanding=commanding)
@@ -185,7 +185,7 @@ class ClosedLoop:
                 pipeline.push_wrench(contact, wrench)
 
     def _base_states(self, now_ns: int) -> list[BaseState]:
-        """Tick the tilt observer; without one, the base state is the true one."""
+        """Tick the tilt observer and return its base states; without an observer, the true base state."""
         if self.tilt is None:
             return [self.simulation.truth().base] if self.simulation.robot.floating_base else []
         estimates = self.tilt.tick(now_ns)
@@ -193,8 +193,8 @@ class ClosedLoop:
         return [estimate.state for estimate in estimates]
 
     def _push_base(self, state: BaseState, *, commanding: bool) -> None:
-        takers = (self.controller if commanding else None, self.inertial, self.payload, *self._spectators)
-        for pipeline in takers:
+        users = (self.controller if commanding else None, self.inertial, self.payload, *self._spectators)
+        for pipeline in users:
             if pipeline is not None:
                 pipeline.push_base_state(state)
 

@@ -1,4 +1,4 @@
-"""How a closed loop goes: errors of its estimates, true inertias, torques at their limits, its readings."""
+"""Observation of a closed loop: errors of its estimates, true inertias, torques at their limits, readings."""
 
 import math
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from inertial_estimation.synthetic.synthetic_sensors import (
     wrench_topic,
 )
 
-LOOKS = 20  # at a robot that is tried for a second
+LOOKS = 20  # samples of the watch in the second for which a robot is tried
 
 
 class LoopWatch:
-    """Looks at the estimates and the true state of a loop now and then.
+    """Samples the estimates and the true state of a loop whenever `look` is called.
 
     Attributes:
         loop: The loop.
@@ -40,13 +40,13 @@ class LoopWatch:
         limits = np.array(robot.model.effortLimit[robot.n_base :])
         self._limits = np.where(limits > 0.0, limits, np.inf)
         self._tilts: list[float] = []
-        self._limited: dict[str, float] = {}  # time at which a joint's torque was at its limit first [s]
+        self._limited: dict[str, float] = {}  # time at which a joint's torque first was at its limit [s]
         self._changes: list[tuple[int, LinkInertia]] = []
         self._last: dict[str, LinkInertia] = {}
         self._take_inertias()
 
     def look(self) -> None:
-        """Look at the robot now."""
+        """Sample estimates and true state now."""
         self._take_inertias()
         if self.loop.simulation.fallen:
             return
@@ -88,20 +88,20 @@ class LoopWatch:
         return [line for line in (tilt, *masses) if line]
 
     def limit(self, joint: str) -> float:
-        """Return the effort limit of a joint at which its torque was [Nm or N]; NaN where it never was."""
+        """Return the effort limit of a joint whose torque reached it [Nm or N]; NaN if it never did."""
         index = self.loop.simulation.robot.joint_index(joint)
         return float(self._limits[index]) if joint in self._limited else math.nan
 
     def fall(self) -> str:
-        """Say when the robot fell, and which torques were at their limits before."""
-        said = [f"{name} (first at {time_s:.1f} s)" for name, time_s in self._limited.items()]
-        why = f"torques at the effort limit before: {listing(said, limit=4)}"
-        if not said:
+        """Return in words when the robot fell, and which torques were at their limits before."""
+        limited = [f"{name} (first at {time_s:.1f} s)" for name, time_s in self._limited.items()]
+        why = f"torques at the effort limit before: {listing(limited, limit=4)}"
+        if not limited:
             why = "no torque was at its effort limit before, so the controller let it fall"
         return f"the robot fell after {self.loop.time_s:.1f} s; {why}"
 
     def inertias(self, start_ns: int) -> list[InertiaStep]:
-        """Return the true inertias and their changes, from the start of a recording on [ns]."""
+        """Return the true inertias and their changes, with times since the start of a recording [ns]."""
         times = [max(seconds(stamp_ns - start_ns), 0.0) for stamp_ns, _inertia in self._changes]
         return [InertiaStep(time, inertia) for time, (_ns, inertia) in zip(times, self._changes, strict=True)]
 
@@ -119,13 +119,13 @@ def _same(a: LinkInertia, b: LinkInertia) -> bool:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """How a short run ended."""
+    """Result of a short run."""
 
     fallen: bool  # whether the robot fell
     drift: float  # largest distance of a joint from the stance at the end [rad or m]
-    joint: str  # that joint
+    joint: str  # the joint with the largest distance
     tilt_rms: float  # tilt error [rad]; NaN without a tilt observer
-    limit: float  # effort limit of that joint at which its torque was [Nm or N]; NaN where it was not
+    limit: float  # effort limit of that joint, if its torque reached it [Nm or N]; else NaN
 
 
 def try_robot(file: str, *, adaptation: bool = True) -> TrialRun:
@@ -163,7 +163,7 @@ class LoopRecording:
     """
 
     def __init__(self, loop: ClosedLoop) -> None:
-        """Start recording; it replaces another listener of the loop."""
+        """Start recording, in place of any other listener of the loop's readings."""
         self.loop = loop
         self._samples: list[tuple[str, Sample]] = []
         loop.on_readings = self._take

@@ -45,11 +45,11 @@ class RobotLoop:
         """Read the parameter file.
 
         Args:
-            robot: Path of a parameter file, or the name of one that comes with the package; several are read
-                one over the other (offsets, friction).
-            overrides: Values by node, then by dotted name, over the file's.
-            noise: Imperfections of the sensors; None: those of the file and, where it says nothing of one,
-                the realistic ones of a large robot.
+            robot: Path of a parameter file, or the name of one that comes with the package; of several, later
+                ones override earlier ones (offsets, friction).
+            overrides: Values by node, then by dotted name, which override those of the file.
+            noise: Imperfections of the sensors; None: those of the file and, where it does not state one,
+                the realistic one of a large robot.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the file or a parameter is wrong.
@@ -65,7 +65,7 @@ class RobotLoop:
         self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
         self._true_urdf = self.urdf
 
-    def believing(self, urdf: str) -> "RobotLoop":
+    def with_description(self, urdf: str) -> "RobotLoop":
         """Return a builder whose estimators and controller use another robot description."""
         other = copy.copy(self)
         other.urdf, other._true_urdf = urdf, self._true_urdf
@@ -106,14 +106,14 @@ class RobotLoop:
 
         Args:
             overrides: Values by node that override those of the file, only for this loop.
-            disturbances: What happens to the robot; times count from the release.
-            seed: Of the sensor noise.
-            adaptation: Whether the controller is given the estimated inertias.
+            disturbances: Disturbances of the robot; their times count from the release.
+            seed: Seed of the sensor noise.
+            adaptation: Whether the controller gets the estimated inertias.
             payload: Whether the trunk's payload is identified, by section `trunk_payload` of the file; the
-                inertial filter then only watches.
-            inertial: False leaves the inertial filter away.
+                controller then does not get the estimates of the inertial filter.
+            inertial: Whether the loop has an inertial filter.
             true_urdf: Description of the simulated robot if it differs from that of the estimators.
-            spectators: Other filters that see the same readings.
+            spectators: Further filters that receive the same readings.
         """
         replaced = dict(overrides or {})
         replaced[SIMULATOR_NODE] = {"seed": seed, **replaced.get(SIMULATOR_NODE, {})}

@@ -17,12 +17,12 @@ LIMIT_SHARE = 0.8  # of the way to a position limit that a joint uses
 class ScheduledSwing:
     """Smooth motions of all joints, as references of the controller.
 
-    The targets are pushed at the rate at which `command` is called: at every tick, since steps of a slower
-    one shake the arm.
+    Each call of `command` pushes one target: it is to be called at every tick, since the steps of a lower
+    rate shake the arm.
     """
 
     def __init__(self, loop: ClosedLoop, reach: float, rng: Generator) -> None:
-        """Draw a motion about the posture the robot has now.
+        """Draw a random motion about the present posture of the robot.
 
         Args:
             loop: The loop, before its release.
@@ -41,7 +41,7 @@ class ScheduledSwing:
         self._motion = random_sines(centre, np.clip(room, 0.0, reach), rng, band_hz=BAND_HZ)
 
     def command(self, loop: ClosedLoop) -> None:
-        """Send the targets of this time to the controller."""
+        """Send the present targets to the controller."""
         q, _v, _a = self._motion.at(loop.time_s)
         loop.controller.push_joint_reference(JointReading(loop.simulation.stamp_ns, self._names, q))
 
@@ -54,7 +54,7 @@ class ScheduledWalk:
     """
 
     def __init__(self, walk: WalkCommand, begin_s: float, duration_s: float) -> None:
-        """Set what is commanded, and when.
+        """Set the walk and its time.
 
         Args:
             walk: Number and length of the steps.
@@ -66,7 +66,7 @@ class ScheduledWalk:
         self._commanded = False
 
     def command(self, loop: ClosedLoop) -> None:
-        """Command all the steps when the time has come; to be called again and again."""
+        """Command the walk once its time has come; to be called at every tick."""
         if not self._commanded and loop.time_s >= self._begin_s:
             loop.controller.push_walk_command(self._walk)
             self._commanded = True

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from inertial_estimation.comparison.results import RunResult, Value
 from inertial_estimation.errors import listing
 
-SMALLEST_CHANGE = 5e-4  # relative, below which a value is called the same
+SMALLEST_CHANGE = 5e-4  # relative change below which values count as equal
 GROUPS = {  # parts of a provenance that are compared
     "version": "version",
     "bags": "recording",
@@ -18,19 +18,19 @@ GROUPS = {  # parts of a provenance that are compared
     "machine": "machine",
 }
 NOT_COMPARED = ("path", "bytes")  # of a file, which its hash identifies
-COUNTED_OPTIONS = ("start", "hold_out", "settle", "reference", "trusted", "split")  # which data count
+COUNTED_OPTIONS = ("start", "hold_out", "settle", "reference", "trusted", "split")  # select the data
 
 
 class Row(NamedTuple):
-    """A value of every result."""
+    """One quantity in every result."""
 
-    name: str  # what it is
-    unit: str  # its unit
-    values: tuple[Value | None, ...]  # of each result, None where it has none
-    best: tuple[int, ...]  # places of the best results; empty where there is no better or worse
+    name: str  # name of the quantity
+    unit: str  # unit of the quantity
+    values: tuple[Value | None, ...]  # value in each result, None where it has none
+    best: tuple[int, ...]  # indices of the best results; empty where the values have no order of merit
 
     def change(self, place: int) -> float | None:
-        """Return the relative change from the first result, of errors in magnitude; None for none."""
+        """Return the relative change (of errors: of magnitudes) from the first result; None for none."""
         first, value = self.values[0], self.values[place]
         if place == 0 or first is None or value is None:
             return None
@@ -44,9 +44,9 @@ class Row(NamedTuple):
 class Difference(NamedTuple):
     """A setting, file or version that is not the same in all results."""
 
-    group: str  # what it belongs to: one of `GROUPS`, or an estimator that did not run everywhere
-    name: str  # what it is
-    values: tuple[str, ...]  # of each result, as text; empty where it has none
+    group: str  # one of `GROUPS`, or "estimator" for one that did not run in all results
+    name: str  # name of the setting, file or version
+    values: tuple[str, ...]  # value in each result, as text; empty where it has none
 
 
 class Comparison(NamedTuple):
@@ -54,8 +54,8 @@ class Comparison(NamedTuple):
 
     results: tuple[RunResult, ...]  # the results
     rows: tuple[Row, ...]  # their values
-    differences: tuple[Difference, ...]  # what differs in where they come from
-    warnings: tuple[str, ...]  # why their values may not be comparable, a sentence each
+    differences: tuple[Difference, ...]  # differences between their provenances
+    warnings: tuple[str, ...]  # reasons why their values may not be comparable, a sentence each
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 def compare(results: Sequence[RunResult]) -> Comparison:
-    """Compare results; the first one is what the others are compared with."""
+    """Compare results with the first one of them."""
     differences = tuple(_differences(results))
     names = dict.fromkeys(name for result in results for name in result.values)
     rows = tuple(_row(name, [result.values.get(name) for result in results]) for name in names)
@@ -86,7 +86,7 @@ def _row(name: str, values: Sequence[Value | None]) -> Row:
 
 
 def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
-    """Yield what differs in the provenances; of an estimator that did not run everywhere only that."""
+    """Yield the differences of the provenances; parameters only of estimators that ran in all results."""
     nodes = [set(result.provenance.get("parameters", {})) for result in results]
     for node in sorted(set.union(*nodes) - set.intersection(*nodes)):
         yield Difference("estimator", node, tuple("run" if node in own else "" for own in nodes))
@@ -100,8 +100,8 @@ def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
     for group, name in dict.fromkeys(key for one in described for key in one):
         values = tuple(one.get((group, name), "") for one in described)
         if len(set(values)) > 1:
-            shown = name if group in ("recording", "file") else name.partition(".")[2]
-            yield Difference(group, shown, values)
+            short = name if group in ("recording", "file") else name.partition(".")[2]
+            yield Difference(group, short, values)
 
 
 def _flat(tree: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -124,8 +124,8 @@ def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -
         yield "the results are of different recordings: their errors are not comparable"
     options = [d.name for d in differences if d.group == "option" and d.name in COUNTED_OPTIONS]
     if options:
-        shown = listing(f"--{name.replace('_', '-')}" for name in options)
-        yield f"errors are over different parts of the data, or against different references ({shown})"
+        flags = listing(f"--{name.replace('_', '-')}" for name in options)
+        yield f"errors are over different parts of the data, or against different references ({flags})"
 
 
 def _text(value: Any) -> str:

@@ -24,8 +24,8 @@ class Value(NamedTuple):
     """A value of a result."""
 
     value: float | str  # the number, or a word
-    unit: str = ""  # its unit
-    sigma: float | None = None  # its standard deviation, None where there is none
+    unit: str = ""  # unit of the value
+    sigma: float | None = None  # standard deviation of the value, None where there is none
     smaller_is_better: bool = False  # whether a smaller magnitude is a better result
 
 
@@ -40,11 +40,11 @@ def value_text(value: Value | None) -> str:
 class RunResult:
     """A result folder."""
 
-    name: str  # what to call it
+    name: str  # name of the result in the comparison
     folder: Path  # the folder
     kind: str  # command that wrote it: ``replay`` or ``identify``
-    values: Mapping[str, Value]  # what is compared, by name
-    provenance: Mapping[str, Any]  # where it came from
+    values: Mapping[str, Value]  # the compared values by name
+    provenance: Mapping[str, Any]  # recordings, files, options and versions that it comes from
 
     def table(self, file: str) -> dict[str, Array]:
         """Return a table of numbers by the names of its columns.
@@ -70,14 +70,14 @@ class RunResult:
 
 
 def read_results(folders: Sequence[Path]) -> list[RunResult]:
-    """Read result folders of replay or identify; each gets a name of its own.
+    """Read result folders of replay or identify; each gets a unique name.
 
     Raises:
         RecordingError: If a folder holds no result.
     """
     parts = [folder.resolve().parts for folder in folders]
     names = [str(folder) for folder in folders]
-    for count in range(max(map(len, parts), default=0), 0, -1):  # as many of the last parts as it takes
+    for count in range(max(map(len, parts), default=0), 0, -1):  # the fewest last parts that are unique
         shorter = ["/".join(part[-count:]) for part in parts]
         names = shorter if len(set(shorter)) == len(shorter) else names
     return [_read(folder, name) for folder, name in zip(folders, names, strict=True)]

@@ -2,16 +2,16 @@
 
 import sys
 
-# They add up in another order where an array is not aligned to their vectors, which depends on the heap.
+# Their sums have another order where an array is not aligned to their vectors, which depends on the heap.
 VECTORISED = ("proxsuite.proxsuite_pywrap_avx512", "proxsuite.proxsuite_pywrap_avx2")
 
 
 def prefer_repeatable_solver() -> None:
-    """Have ProxSuite load its build without wide vectors, where it is not loaded yet.
+    """Make ProxSuite load its build without wide vectors, unless it is loaded already.
 
-    ProxSuite takes the fastest build that the processor supports and that can be imported. Its builds for
-    AVX give one of two solutions of the same program, 1e-9 apart, by what else is on the heap; that for SSE2
-    gives one, and takes 1.4 to 1.5 times as long. A closed loop whose seed decides everything needs it.
+    ProxSuite loads the fastest build that the processor supports and that can be imported. Its builds for
+    AVX give one of two solutions of the same program, 1e-9 apart, depending on the heap; that for SSE2 gives
+    one, and takes 1.4 to 1.5 times as long. Results that depend on the seed alone need the latter.
     """
     if "proxsuite" not in sys.modules:
         for name in VECTORISED:

@@ -1,14 +1,14 @@
-"""TALOS balanced by the tilt observer in the loop: leans its chest, walks forward (Benallegue et al., V-B).
+"""TALOS, balanced with the tilt observer in the loop, leans its chest and walks (Benallegue et al., V-B).
 
 The controller knows orientation and velocity of the base only from the observer, whose sensors have noise
 and a biased gyroscope. Paper: the chest leans by 25 deg and comes back, all in 2 s; a walk forward; both
-succeeded on two robots, no numbers. Here each is a run of its own, for every seed of the noise. For
+succeeded on two robots, without numbers. Here each motion is a separate run, for every seed of the noise. For
 comparison the first seed is run again with the true base state, with estimated inertias in the loop as well,
 on rough ground and with longer steps.
 
-What is tracked is judged by the truth. The reference of the DCM is fixed to the feet as the controller
-believes it to lie relative to the base; it is carried into the world by the true pose of the base, turned by
-the error of the estimated orientation: so that a wrong tilt counts as an error of the DCM.
+Tracking errors are against the true state. The reference of the DCM is known to the controller relative to
+the estimated base; it is transformed to the world by the true pose of the base and the error of the estimated
+orientation, so that a wrong tilt counts as an error of the DCM.
 """
 
 import math
@@ -37,22 +37,22 @@ from inertial_estimation.spatial.rotations import (
 )
 
 WAIST = "torso_2_joint"  # about y, between base and chest
-FORCE = "force "  # begins the names of the columns with the feet's forces
+FORCE = "force "  # prefix of the names of the columns with the feet's forces
 
 
 class _Plan(NamedTuple):
     """The commanded motions, with times from the release on [s]."""
 
     begin_s: float = 1.0
-    lean_deg: float = 25.0  # of the chest, by the pitch of the base: minimum jerk, half of the time each
-    lean_s: float = 2.0  # there and back
+    lean_deg: float = 25.0  # lean of the chest, by the pitch of the base: minimum jerk there and back [deg]
+    lean_s: float = 2.0  # duration of the lean, half of it there, half of it back [s]
     lean_run_s: float = 5.0
     steps: int = 10
     walk_run_s: float = 15.0
-    back_deg: float = 2.5  # what counts as back: a tenth of the lean
+    back_deg: float = 2.5  # lean from which on the chest counts as back: a tenth of `lean_deg` [deg]
 
     def lean(self, loop: ClosedLoop) -> None:
-        """Ask for the pitch of now; the height stays."""
+        """Request the present pitch of the lean; the height is kept."""
         last = loop.controller.last
         if last is None or loop.time_s < self.begin_s:
             return
@@ -69,7 +69,7 @@ QUICK = _Plan(0.3, lean_s=1.2, lean_run_s=1.8, steps=2, walk_run_s=3.4)
 
 
 class _Run(NamedTuple):
-    """What one run gave.
+    """Result of one run.
 
     The columns are, by name, shape (n,) each: time [s]; pitch of base and chest [rad]; x, y (horizontal parts
     of the vertical in the base, true) and x_hat, y_hat [-]; tilt (error of the estimate), pelvis (angle
@@ -78,9 +78,9 @@ class _Run(NamedTuple):
     the vertical force of each foot [N].
     """
 
-    fallen: bool  # the run ends there
-    damped: int  # ticks for which the controller had no solution
-    steps: int  # feet that have landed
+    fallen: bool  # whether the robot fell, which ends the run
+    damped: int  # number of ticks for which the controller had no solution
+    steps: int  # number of landed swings
     columns: dict[str, Array]
 
 
@@ -135,13 +135,13 @@ def _angle(a: Array, b: Array) -> float:
 
 
 class _Case(NamedTuple):
-    """How a run differs from the one that is judged."""
+    """Differences of a run from the one that the bounds apply to."""
 
-    truth: bool = False  # the controller is given the true base state
-    inertias: bool = False  # the inertial filter is in the loop, too
+    truth: bool = False  # whether the controller gets the true base state
+    inertias: bool = False  # whether the inertial filter is in the loop, too
     overrides: Overrides | None = None
     step_m: float = 0.15
-    leans: bool = True  # the lean is run, too
+    leans: bool = True  # whether the lean is run, too
 
 
 JUDGED, TRUE_STATE = "observer in the loop", "true base state"

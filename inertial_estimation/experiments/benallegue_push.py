@@ -3,18 +3,18 @@
 Definitions, fixed before the first run. Error: angle between estimated and true vertical. Phases:
 convergence (0 to the first push), first push (to the second), fall (to the end: the top of the trunk
 reaches the ground). Convergence time: when the error goes below 1 deg for the last time before the first
-push; single crossings mean nothing under noise. Who is still above then counts with the time of the push,
-which favours it. A bound compares means over the seeds: the two-stage observer as the package has it against
-R3 x S2 and Hua with the paper's gains, and VQF.
+push; single crossings mean nothing under noise. An observer that is still above 1 deg then gets the time of
+the push, which favours it. A bound compares means over the seeds: the two-stage observer with the package's
+gains against R3 x S2 and Hua with the paper's gains, and VQF.
 
-Added after the first run, outside the bounds: R3 x S2 with the gains of our first stage, since observers with
-different gains compare gains as much as observers; and other readings of the paper's gains and initial state.
+Added after the first run, outside the bounds: R3 x S2 with the gains of our first stage, since different
+gains would make it a comparison of gains, too; and other readings of the paper's gains and initial state.
 Where one of these beats ours the verdict says so.
 
 The paper's gains can be read in two ways. Literally, alpha2 = k1r = 20 1/s^2 is divided by g0 (B 17). In the
 authors' published code (state-observation, `TiltEstimator`; also the version of 2018, which is R3 x S2) the
 gain on the vertical is called beta and is not divided: then "20" is alpha2/g0 = beta = 20 1/(m s), alpha2 =
-196 1/s^2. Their component for the robot begins with the intermediate vertical at zero, the output upright.
+196 1/s^2. Their component for the robot starts with the intermediate vertical at zero and the output along z.
 
 The observer in R3 x S2 (Benallegue et al., V-A, its reference 18), and that after Hua, Martin and Hamel
 (Automatica 63, 2016), are
@@ -54,9 +54,9 @@ from inertial_estimation.spatial.linear_algebra import rms
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 from inertial_estimation.tilt.two_stage import TwoStageConfig, TwoStageState, two_stage_step
 
-INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
-VQF_PAST = 30.0  # of rest at the wrong tilt before the record: ten of VQF's time constants [s]
-LEAST_FORCE = 1.0  # of a contact that is in use [N]
+INITIAL_ERROR = 0.2  # rotation about the x axis of the IMU [rad] (B V-A)
+VQF_PAST = 30.0  # rest at the wrong tilt before the record: ten of VQF's time constants [s]
+LEAST_FORCE = 1.0  # smallest force of a contact in use [N]
 BETA = 20.0 * STANDARD_GRAVITY  # alpha2 if the paper's 20 is beta [1/s^2]
 
 
@@ -78,15 +78,15 @@ class SingleStageState(NamedTuple):
 def single_stage_step(
     state: SingleStageState, gains: SingleStageGains, h: float, rate: Array, force: Array, velocity: Array
 ) -> SingleStageState:
-    """Advance by h seconds; the innovation is solved exactly, with the vertical of the middle.
+    """Advance by h seconds; the innovation is solved exactly, with the vertical at the middle of the step.
 
     Args:
-        state: At the begin of the step.
-        gains: Of the observer.
+        state: State at the start of the step.
+        gains: Gains of the observer.
         h: Duration of the step [s].
         rate: Mean angular rate [rad/s], shape (3,).
         force: Mean specific force [m/s^2], shape (3,).
-        velocity: y_v, of the IMU by the contacts, in its frame [m/s], shape (3,).
+        velocity: y_v, velocity of the IMU by the contacts, in its frame [m/s], shape (3,).
     """
     half = exp_so3(-0.5 * h * rate)
     x1, x2 = half @ state.velocity, half @ state.vertical
@@ -103,11 +103,11 @@ def single_stage_step(
 
 
 class Estimator(NamedTuple):
-    """How the tilt is estimated: gains of an observer, or VQF without any."""
+    """Estimator of the tilt: an observer with its gains, or VQF."""
 
-    gains: TwoStageConfig | SingleStageGains | None
-    from_zero: bool = False  # whether the intermediate vertical begins at zero
-    compared: bool = False  # whether it is one of those that the two-stage observer is compared with
+    gains: TwoStageConfig | SingleStageGains | None  # None: VQF
+    from_zero: bool = False  # whether the intermediate vertical starts at zero
+    compared: bool = False  # whether the bounds compare the two-stage observer with it
 
 
 _PACKAGE = TwoStageConfig()
@@ -169,9 +169,9 @@ def estimate_tilt(name: str, record: PushRecord, force_I: Array, rate_I: Array) 
 class SolePoints(NamedTuple):
     """Centres of pressure of flat soles, as points of the IMU's frame, over a record."""
 
-    now: Array  # of the contacts at the end of every step, shape (n, contacts, 3)
-    before: Array  # the same points of the soles at its begin, shape (n, contacts, 3)
-    shares: Array  # of the contacts in all forces, shape (n, contacts); all zero without contact
+    now: Array  # at the end of every step [m], shape (n, contacts, 3)
+    before: Array  # the same points of the soles at the start of the step [m], shape (n, contacts, 3)
+    shares: Array  # share of each contact in the sum of forces, shape (n, contacts); zero without contact
 
     def velocity(self, k: int, h: float, rate: Array) -> Array | None:
         """Return the mean velocity of the IMU over step k of h seconds, in its frame at the end [m/s].
@@ -187,7 +187,7 @@ class SolePoints(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _soles(record: PushRecord) -> SolePoints:
-    """Compute them; along each axis a point lies no farther from the origin of its frame than the sole."""
+    """Compute the points, at most as far from the origin of the contact frame as the sole's edge, by axis."""
     setup, n, extent = (
         robot_from_config(robot_config(), biped_urdf()),
         len(record.q),
@@ -202,7 +202,7 @@ def _soles(record: PushRecord) -> SolePoints:
     c = np.zeros((n, p.shape[1], 3))
     for k, i in np.ndindex(c.shape[:2]):
         f, m = record.wrench_F[k, i, :3], record.wrench_F[k, i, 3:]
-        pushed = f[2] > 0.0  # else a foot that tips still stands on the edge it tipped over
+        pushed = f[2] > 0.0  # without a force, the last point is kept: the edge over which the foot tipped
         c[k, i] = np.clip([-m[1] / f[2], m[0] / f[2], 0.0], -extent, extent) if pushed else c[k - 1, i]
     last = np.maximum(np.arange(n) - 1, 0)
     now, before = ((p[at] + np.einsum("nkij,nkj->nki", R[at], c)) for at in (np.arange(n), last))
@@ -213,7 +213,7 @@ def _soles(record: PushRecord) -> SolePoints:
 
 
 def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
-    """VQF with the wrong tilt as its settled state: before the record it saw rest at that tilt."""
+    """Return the vertical by VQF, which before the record has converged to the wrong tilt, at rest."""
     from vqf import VQF
 
     past = round(VQF_PAST * BIPED.rate)
@@ -240,12 +240,12 @@ def tilt_error(estimated: Array, true: Array) -> Array:
 
 
 def settling_time(time: Array, error: Array, threshold: float, until: float) -> float:
-    """Return when the error goes below the threshold for the last time; NaN where it is above at the end.
+    """Return when the error goes below the threshold for the last time; NaN if it is above at the end.
 
     Args:
-        time: [s], shape (n,).
-        error: Shape (n,).
-        threshold: In the unit of the error.
+        time: Times [s], shape (n,).
+        error: Error at these times, shape (n,).
+        threshold: Threshold, in the unit of the error.
         until: End of the evaluated time [s].
     """
     before = time < until
@@ -327,7 +327,7 @@ def _motion_facts(record: PushRecord) -> list[str]:
 
 
 def _caveat(counted: Metrics) -> str:
-    """Name those outside the bounds that beat ours in what the bounds compare, best first."""
+    """Return a text with the estimators outside the bounds that are better in a compared quantity."""
     beaten = []
     for quantity in COMPARED:
         mean = {name: float(values.mean()) for name, values in counted[quantity].items()}

@@ -25,23 +25,23 @@ from inertial_estimation.simulation.disturbances import Attachment, ball
 from inertial_estimation.simulation.simulation import GroundTruth
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
-RECORD_S = 0.01  # least time between two rows of a record
+RECORD_S = 0.01  # smallest time between two rows of a record [s]
 TrunkSource = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the estimate of the trunk; None before the first one."""
 
 
 class CrawlSchedule(NamedTuple):
-    """What happens; times from the release."""
+    """Schedule of a run; times count from the release [s]."""
 
-    trunk: str  # its link
+    trunk: str  # link of the trunk
     stride: float  # length of a foot's step [m]
-    begin_s: float  # when the walk begins
-    load_s: float  # when the load is there
-    duration_s: float  # of the run
+    begin_s: float  # start of the walk
+    load_s: float  # time at which the load is put on
+    duration_s: float  # duration of the run
 
 
 class CrawlRun(NamedTuple):
-    """What one run gave, until its end or a fall.
+    """Result of one run, until its end or a fall.
 
     The columns are, by name, shape (n,) each: time [s]; ahead (of the base against the start) [m]; roll,
     pitch (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon of the loaded
@@ -50,10 +50,10 @@ class CrawlRun(NamedTuple):
     found); hold (0 or 1: whether the robot is asked to stand).
     """
 
-    load_s: float  # when the load came, from the release [s]
-    ended_s: float  # when the run ended, from the release [s]
-    fallen: bool
-    refusals: tuple[str, ...]  # why identifications were given up
+    load_s: float  # time at which the load was put on, from the release [s]
+    ended_s: float  # time of the end of the run, from the release [s]
+    fallen: bool  # whether the robot fell
+    refusals: tuple[str, ...]  # reasons why identifications were given up
     columns: Mapping[str, Array]
 
     def error_xy(self, kind: str = "hat") -> Array:
@@ -65,27 +65,27 @@ class CrawlRun(NamedTuple):
 def load_on_trunk(
     robot: RobotModel, trunk: str, force: float, point_B: Sequence[float], start_s: float
 ) -> Attachment:
-    """Return a weight [N] at a point of the base frame [m], put on the trunk at a time from the release."""
+    """Return a load of a weight [N] at a point of the base frame [m], attached at a time from the release."""
     T_TB = robot.fixed_transform(trunk, robot.base_link)
     return Attachment(ball(trunk, force / STANDARD_GRAVITY, tuple(T_TB.act(np.array(point_B)))), start_s)
 
 
 def identified_trunk(loop: ClosedLoop) -> LinkInertia | None:
-    """Return the trunk as it is identified; None before the first identification."""
+    """Return the published trunk of the identification; None before its first estimate."""
     return None if loop.identified is None else loop.identified.trunk
 
 
 def perturbed_masses(urdf: str, rng: Generator) -> str:
-    """Return a robot whose masses are off by 3 % and whose centres of mass by 3 mm, all normal."""
+    """Return a URDF with normal errors of masses (sigma 3 %) and of centres of mass (sigma 3 mm)."""
     return perturbed_urdf(urdf, rng, mass_sigma=0.03, com_sigma=0.003)
 
 
 def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
     """Return a robot that differs from the model of estimators and controller, as a real robot does.
 
-    Masses and centres of mass of all links are off (the trunk's too), torques of all joints by 1 Nm, sensed
-    at the motor, the accelerometer is biased by 0.05 m/s^2 an axis; all normal. The result is the URDF of the
-    true robot, and what the simulation differs in.
+    All errors are normal: those of masses and centres of mass of all links including the trunk, of the torque
+    of every joint (sigma 1 Nm, sensed at the motor), and of the accelerometer (sigma 0.05 m/s^2 an axis). The
+    result is the URDF of the true robot, and the overrides of the simulation.
     """
     rng = default_rng([seed, 1])
     urdf, names = perturbed_masses(robot.urdf, rng), robot.inertial().robot.joint_names
@@ -111,8 +111,8 @@ def crawl_run(
 ) -> CrawlRun:
     """Release the robot after a time on its hoist, let it crawl, record until the end or a fall.
 
-    The disturbances of the loop bring the load at `plan.load_s`. The trunk is recorded as it is estimated and
-    as the controller uses it.
+    The load, at `plan.load_s`, is a disturbance of the loop. The trunk is recorded as it is estimated and as
+    the controller uses it.
     """
     loop.release(hoist_s)
     start, refusals = loop.simulation.truth().base.p_WB, dict[str, None]()
@@ -166,17 +166,17 @@ def _margin(truth: GroundTruth) -> float:
 
 
 class WalkOutcome(NamedTuple):
-    """Numbers of one run, times from the coming of the load [s]; NaN for what did not happen."""
+    """Numbers of one run, times since the load was put on [s]; NaN for events that did not occur."""
 
-    fell: float
-    walked: float  # how long the run went on
-    swings: float  # feet that landed
-    detected: float  # when the load change was found
-    stood: float  # how long it stood to identify
-    error: float  # of the published centre of mass in x and y while walking on, median [mm]
-    mass_error: float  # of the published trunk mass while walking on, median [%]
-    margin: float  # least distance of the true centre of mass from the edge of the support meanwhile [mm]
-    speed: float  # mean while walking on [m/s]
+    fell: float  # time of the fall
+    walked: float  # time until the end of the run
+    swings: float  # number of feet that landed
+    detected: float  # time at which the load change was detected
+    stood: float  # duration of the stand for the identification
+    error: float  # median error of the centre of mass in x and y after the stand [mm]
+    mass_error: float  # median error of the trunk's mass after the stand [%]
+    margin: float  # least distance of the true centre of mass from the support's edge after the stand [mm]
+    speed: float  # mean speed after the stand [m/s]
 
 
 def walk_outcome(run: CrawlRun) -> WalkOutcome:
@@ -197,7 +197,7 @@ def walk_outcome(run: CrawlRun) -> WalkOutcome:
 
 
 def _first(times: Array, which: NDArray[np.bool_]) -> float:
-    """Return the first of the times that count; NaN where none does."""
+    """Return the first of the selected times; NaN if none is."""
     return float(times[which.argmax()]) if which.any() else np.nan
 
 
@@ -214,9 +214,9 @@ def trunk_panels(
 
     Args:
         c: Columns of a run.
-        estimates: By label, which columns they are in ("hat", "used"), and their style.
-        spans: Shaded times.
-        seed: Of the run.
+        estimates: Suffix of the columns ("hat", "used") and style of each curve, by label.
+        spans: Shaded intervals.
+        seed: Seed of the run.
     """
     t, com = c["time"], list[tuple[object, ...]]()
     for i, axis in enumerate("xy"):

@@ -1,11 +1,11 @@
 """Foster et al., the arm of TALOS: an elbow holds its pose (Fig. 5), curls with 12 lb (Fig. 6 and 7).
 
-Elbow: the forearm weighs 4.5 kg +- 3 kg at 1 Hz, by a sine, from 8 s on by a square wave; the controller
-has the URDF, with and without the estimates, with the same compliant gains.
+Elbow: the mass of the forearm is 4.5 kg +- 3 kg, a sine of 1 Hz, from 8 s on a square wave; the controller
+uses the URDF, with and without the estimates, with the same compliant gains.
 
 Curl: the simulated robot differs from its description. At rest the mean residual becomes a bias (the startup
 calibration); then 12 lb are fixed to the forearm, the filter is switched on, its estimate is handed over at
-3 kg/s, and the elbow is commanded a sine. The same robots go without calibration, for comparison.
+3 kg/s, and the elbow follows a sine. The same robots run without calibration, for comparison.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ Columns = dict[str, Array]
 
 
 def _overrides(stiffness: float, filter_parameters: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """Return overrides for a forearm too heavy for TALOS, whose elbow has 17.9 Nm: twice that here.
+    """Return overrides with twice the torque limits: the elbow's 17.9 Nm cannot carry the heavy forearm.
 
     The stiffness is that of the elbow's posture [1/s^2].
     """
@@ -68,11 +68,11 @@ def elbow_run(
 ) -> Columns:
     """Hold the elbow while the mass of the forearm varies (Table I).
 
-    The seed is that of the sensor noise. With adaptation the controller is given the estimates. A true URDF
+    The seed is that of the sensor noise. With adaptation the controller gets the estimates. A true URDF
     describes the simulated robot; empty: that of estimators and controller.
 
     Returns:
-        Columns time, error (of the elbow [rad]), mass (true [kg]), estimate, published.
+        Columns time [s], error of the elbow [rad], and masses [kg]: mass (true), estimate, published.
     """
     mass = {"offset": 4.5, "amplitude": 3.0, "frequency": 1.0}  # [kg], [Hz]
     waves = [
@@ -134,17 +134,17 @@ def elbow(trials: Trials) -> ExperimentResult:
 
 
 class Curl(NamedTuple):
-    """What happens; times from the release [s] (F IV-B)."""
+    """Schedule and motion of a run; times count from the release [s] (F IV-B)."""
 
-    calibrate_s: float = 1.0
-    attach_s: float = 5.0  # the weight
-    on_s: float = 6.0  # the filter
-    curl_s: float = 9.0  # begin of the sine
-    end_s: float = 21.0
-    steady_s: float = 10.5  # from which on errors count
-    amplitude: float = 0.7  # of the sine [rad] (F IV-B)
-    frequency: float = 0.333  # [Hz] (F IV-B)
-    centre: float = -1.0  # [rad]
+    calibrate_s: float = 1.0  # start of the calibration
+    attach_s: float = 5.0  # the weight is attached
+    on_s: float = 6.0  # the filter is switched on
+    curl_s: float = 9.0  # start of the sine
+    end_s: float = 21.0  # end of the run
+    steady_s: float = 10.5  # time from which on errors count
+    amplitude: float = 0.7  # amplitude of the sine [rad] (F IV-B)
+    frequency: float = 0.333  # frequency of the sine [Hz] (F IV-B)
+    centre: float = -1.0  # mean of the sine [rad]
 
     def reference(self, time_s: float) -> tuple[float, float]:
         """Return the elbow's angle and rate; the sine begins at its lower end, at rest."""

@@ -7,9 +7,9 @@ URDF, 17.6 kg, and with one that already weighs the mean of 30 kg, so that only 
 Consistency: both filters receive the readings of one walk, with equal priors and noise; neither moves the
 robot. A sample is inconsistent if an eigenvalue of the pseudo-inertia is not positive.
 
-Gating: one robot steps in place; two filters watch it, one with a gate. What shocks them is set up
-as on hardware (docs/experiments.md). A second run changes the torso's mass by a square wave: the gate must
-not mistake a load for a shock.
+Gating: one robot steps in place; two filters receive its readings, one with a gate. Ground, step, delay and
+touchdown speed cause shocks as on hardware (docs/experiments.md). A second run changes the torso's mass by a
+square wave: the gate must not mistake a load for a shock.
 """
 
 from collections.abc import Mapping
@@ -36,9 +36,9 @@ from inertial_estimation.spatial.linear_algebra import rms
 
 TORSO = "torso_2_link"
 Columns = dict[str, Array]
-FOLLOWING = {"links": [TORSO], "window": 0.03}  # of a filter that follows a load
-UNKNOWN = {"prior.mass": 1.0, "prior.com": 0.1, "prior.radii": 0.5}  # of a body of which little is known
-MEAN_KG = 30.0  # of the torso (Table I)
+FOLLOWING = {"links": [TORSO], "window": 0.03}  # parameters of a filter that follows a load
+UNKNOWN = {"prior.mass": 1.0, "prior.com": 0.1, "prior.radii": 0.5}  # a wide prior
+MEAN_KG = 30.0  # mean mass of the torso (Table I)
 PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"ground.terrain": "rough", "ground.roughness": 0.01, "ground.cell": 0.25},
     CONTROLLER_NODE: {
@@ -64,12 +64,12 @@ def pelvis_run(
 ) -> tuple[Columns, bool]:
     """Walk over rough ground while the mass of the torso varies (Table I).
 
-    The seed is that of ground and sensor noise. With adaptation the controller is given the estimates. A true
+    The seed is that of ground and sensor noise. With adaptation the controller gets the estimates. A true
     URDF describes the simulated robot; empty: that of estimators and controller.
 
     Returns:
-        Columns time, height (of the base above the soles, weighted by the force on each) and reference [m],
-        mass, published [kg], x [m]; whether it fell.
+        Columns time [s], height (of the base above the soles, weighted by the force on each) and reference
+        [m], mass and published [kg], x [m]; whether the robot fell.
     """
     wave = MassWaveform(TORSO, "square", MEAN_KG, amplitude=5.0, frequency=0.2)
     loop = robot.build(disturbances=[wave], seed=seed, adaptation=adaptation, true_urdf=true_urdf)
@@ -101,7 +101,7 @@ def pelvis(trials: Trials) -> ExperimentResult:
     torso = BodyReference.of_link(described, TORSO)
     scaled = torso.to_link @ torso.nominal_C * (MEAN_KG / torso.nominal_J.mass)
     heavier = urdf_with_bodies(robot.urdf, described, [torso], [scaled])
-    models = {"URDF": robot, "30 kg": robot.believing(heavier)}
+    models = {"URDF": robot, "30 kg": robot.with_description(heavier)}
     duration_s, hoist_s = 0.2 if trials.quick else 20.0, hoist_time(quick=trials.quick)
     run = partial(pelvis_run, duration_s=duration_s, hoist_s=hoist_s)
     runs = trials.by_case(
@@ -163,7 +163,7 @@ def _parameters(link: LinkInertia) -> dict[str, float]:
 
 
 def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> Columns:
-    """Return what both filters estimate during a walk, ``ekf/mass`` etc., and x of the base [m]."""
+    """Return the estimates of both filters during a walk, ``ekf/mass`` etc., and x of the base [m]."""
     spectators = [
         robot.inertial({INERTIAL_NODE: {**FOLLOWING, **UNKNOWN, "filter": kind}}) for kind in KINDS.values()
     ]
@@ -174,7 +174,7 @@ def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> Columns:
     def look(loop: ClosedLoop) -> dict[str, float]:
         walk.command(loop)
         found = {"x": float(loop.simulation.truth().base.p_WB[0])}
-        for name, estimate in zip(KINDS, loop.watched, strict=True):
+        for name, estimate in zip(KINDS, loop.spectator_estimates, strict=True):
             if estimate is None:
                 return {}
             values = _parameters(estimate.links[0].estimate)
@@ -186,7 +186,7 @@ def _watched_walk(robot: RobotLoop, quick: bool, seed: int) -> Columns:
 
 
 def consistency(trials: Trials) -> ExperimentResult:
-    """Walk once for every seed; both filters watch."""
+    """Walk once for every seed, with both filters as spectators."""
     robot = RobotLoop("talos")
     walks = trials.by_seed(partial(_watched_walk, robot, trials.quick))
     body = robot.inertial({INERTIAL_NODE: FOLLOWING}).robot.link_body(TORSO)
@@ -221,18 +221,18 @@ def consistency(trials: Trials) -> ExperimentResult:
 
 
 class Gating(NamedTuple):
-    """How long it is stepped in place, and how touchdowns and jumps of the mass are judged."""
+    """Schedule of the steps in place, and evaluation of touchdowns and of jumps of the mass."""
 
-    duration_s: float = 20.0
+    duration_s: float = 20.0  # duration of the run with constant mass
     loaded_s: float = 20.0  # duration of the run with the square wave
-    begin_s: float = 0.5  # of the steps
-    settled_s: float = 4.0  # from which on touchdowns count
-    load_kg: float = 5.0  # of the square wave: the nominal mass plus and minus half of it
-    contact_N: float = 50.0  # vertical force of a touchdown
-    before_s: float = 0.05  # window around a touchdown in which its shock is searched
-    after_s: float = 0.25
-    follow_s: float = 0.5  # in which a jump of the mass is to be followed
-    mean_s: float = 0.1  # at the end of that time, over which the estimate is averaged
+    begin_s: float = 0.5  # start of the steps
+    settled_s: float = 4.0  # time from which on touchdowns count
+    load_kg: float = 5.0  # height of the square wave: the nominal mass plus and minus half of it
+    contact_N: float = 50.0  # vertical force from which on a foot has touched down
+    before_s: float = 0.05  # start of the window around a touchdown in which its shock is searched
+    after_s: float = 0.25  # end of that window
+    follow_s: float = 0.5  # time in which the estimate is to follow a jump of the mass
+    mean_s: float = 0.1  # part at the end of that time over which the estimate is averaged
 
 
 FULL = Gating()
@@ -246,12 +246,12 @@ HARDWARE: Mapping[str, Mapping[str, Any]] = {
 
 
 def touchdown_deviations(c: Columns, names: tuple[str, ...], plan: Gating) -> tuple[list[float], int]:
-    """Return the largest deviation of each estimate [kg] around any touchdown, and the number of those.
+    """Return the largest deviation of each estimate [kg] around touchdowns, and the number of touchdowns.
 
     Args:
-        c: Columns time, mass (true), the estimates of some names, and the vertical force of each foot.
-        names: Of the estimates.
-        plan: Which touchdowns count, and the window around them.
+        c: Columns time, mass (true), the named estimates, and the vertical force of each foot.
+        names: Names of the estimates.
+        plan: Touchdowns that count, and the window around them.
     """
     c = {name: column[c["time"] > plan.settled_s] for name, column in c.items()}
     t, near, count = c["time"], np.zeros(len(c["time"]), dtype=bool), 0
@@ -267,7 +267,7 @@ def touchdown_deviations(c: Columns, names: tuple[str, ...], plan: Gating) -> tu
 def followed_share(times: Array, mass: Array, truth: Array, plan: Gating) -> Array:
     """Return the share of each jump of the true mass that the estimate has followed in time.
 
-    It is one minus what is missing or too much, relative to the jump, shape (jumps,).
+    It is one minus the magnitude of the error of the estimate, relative to the jump, shape (jumps,).
     """
     jumps = np.flatnonzero(np.abs(np.diff(truth)) > 1.0) + 1
     shares = []
@@ -295,7 +295,7 @@ def _step_in_place(robot: RobotLoop, load: bool, quick: bool, seed: int) -> Colu
 
     def look(loop: ClosedLoop) -> dict[str, float]:
         walk.command(loop)
-        masses = [e.links[0].estimate.mass for e in loop.watched if e is not None]
+        masses = [e.links[0].estimate.mass for e in loop.spectator_estimates if e is not None]
         if len(masses) < len(FILTERS):
             return {}
         truth = loop.simulation.truth((TORSO,))
@@ -307,7 +307,7 @@ def _step_in_place(robot: RobotLoop, load: bool, quick: bool, seed: int) -> Colu
 
 
 def gating(trials: Trials) -> ExperimentResult:
-    """Step in place with constant and with varying mass for every seed; two filters watch."""
+    """Step in place with constant and with varying mass for every seed, with two filters as spectators."""
     robot, plan = RobotLoop("talos", HARDWARE), QUICK if trials.quick else FULL
     runs = trials.by_case(
         {load: partial(_step_in_place, robot, load, trials.quick) for load in (False, True)}

@@ -31,26 +31,26 @@ Pushes = tuple[tuple[float, float], ...]
 
 
 class Biped(NamedTuple):
-    """Shape and control of the biped, what its sensors read, and what happens to it."""
+    """Shape, control, sensors and pushes of the biped."""
 
     sole: tuple[float, ...] = (-0.1, 0.1, -0.06, 0.06)  # x_min, x_max, y_min, y_max of a foot's sole [m]
-    hip_y: float = 0.1  # of the hip joints from the middle [m]
-    imu_height: float = 0.3  # of the IMU above the hip joints [m]
-    head: float = 0.54  # top of the trunk above the hip joints [m]
-    sole_drop: float = 0.06  # of the sole below the ankle [m]
-    kp: float = 1000.0  # of every joint [Nm/rad]
-    kd: float = 30.0  # of every joint [Nms/rad]
-    armature: float = 0.1  # rotor inertia as seen at each joint [kg m^2]
-    rate: float = 500.0  # of all sensors and of the PD controller [Hz]
-    step: float = 0.0005  # of the simulation [s]
-    stiffness: float = 1e5  # of each of the four corners of a foot [N/m] (B V-A)
-    damping: float = 1e3  # of each of them [Ns/m] (B V-A)
+    hip_y: float = 0.1  # distance of the hip joints from the middle [m]
+    imu_height: float = 0.3  # height of the IMU above the hip joints [m]
+    head: float = 0.54  # height of the top of the trunk above the hip joints [m]
+    sole_drop: float = 0.06  # distance of the sole below the ankle [m]
+    kp: float = 1000.0  # stiffness of every joint [Nm/rad]
+    kd: float = 30.0  # damping of every joint [Nms/rad]
+    armature: float = 0.1  # rotor inertia reflected to each joint [kg m^2]
+    rate: float = 500.0  # rate of all sensors and of the PD controller [Hz]
+    step: float = 0.0005  # step of the simulation [s]
+    stiffness: float = 1e5  # of the ground at each of the four corners of a foot [N/m] (B V-A)
+    damping: float = 1e3  # of the ground at each of these corners [Ns/m] (B V-A)
     gyro_noise: float = 0.02  # standard deviation per sample [rad/s] (B V-A)
     force_noise: float = 0.5  # standard deviation per sample [m/s^2] (B V-A)
-    push_duration: float = 0.1  # [s] (B V-A)
-    push_point: tuple[float, ...] = (0.0, 0.0, 0.26)  # in the trunk: its centre of mass [m]
+    push_duration: float = 0.1  # duration of a push [s] (B V-A)
+    push_point: tuple[float, ...] = (0.0, 0.0, 0.26)  # point of attack: the trunk's centre of mass [m]
     pushes: Pushes = ((4.0, 100.0), (14.0, 300.0))  # time [s] and force [N] (B V-A)
-    longest_run: float = 20.0  # it must have fallen by then [s]
+    longest_run: float = 20.0  # time by which the biped must have fallen [s]
 
 
 BIPED = Biped()
@@ -58,12 +58,12 @@ QUICK_PUSHES: Pushes = tuple((time / 2, force) for time, force in BIPED.pushes)
 
 
 class _Part(NamedTuple):
-    """A box of even density, hung from the part before it by one joint of the same name."""
+    """A box of uniform density, attached to the part before it by one joint of the same name."""
 
     name: str
-    axis: str  # of its joint
-    drop: float  # how far its joint is below that of the part before it [m]
-    mass: float  # [kg]
+    axis: str  # axis of its joint
+    drop: float  # distance of its joint below that of the part before it [m]
+    mass: float  # mass [kg]
     size: tuple[float, float, float]  # edges along x, y, z [m]
     com_z: float  # height of the middle of the box above the joint [m]
 
@@ -93,25 +93,25 @@ PARTS = [  # trunk, then a leg: two hip joints, thigh, shin, ankle, foot
 
 
 def biped_urdf() -> str:
-    """Return the URDF of the biped, with fixed frames `IMU` in the trunk and `CONTACTS` amid the soles."""
+    """Return the URDF of the biped, with fixed frames `IMU` in the trunk and `CONTACTS` in the soles."""
     trunk, *leg = PARTS
-    elements = [f'<link name="trunk">{trunk.link}</link>', *_hung(IMU, "trunk", z=BIPED.imu_height)]
+    elements = [f'<link name="trunk">{trunk.link}</link>', *_attached(IMU, "trunk", z=BIPED.imu_height)]
     for side, y, sole in zip(("left", "right"), (BIPED.hip_y, -BIPED.hip_y), CONTACTS, strict=True):
         parent, shift = "trunk", y
         for part in leg:
             name = f"{side}_{part.name}"
-            elements += _hung(f"{name}_link", parent, name, part, y=shift, z=-part.drop)
+            elements += _attached(f"{name}_link", parent, name, part, y=shift, z=-part.drop)
             parent, shift = f"{name}_link", 0.0
-        elements += _hung(sole, parent, z=-BIPED.sole_drop)
+        elements += _attached(sole, parent, z=-BIPED.sole_drop)
     return '<?xml version="1.0"?>\n<robot name="biped">\n' + "\n".join(elements) + "\n</robot>\n"
 
 
-def _hung(
+def _attached(
     link: str, parent: str, joint: str = "", part: _Part | None = None, *, y: float = 0.0, z: float
 ) -> list[str]:
-    """Return a link and the joint that hangs it from its parent, fixed where it is no part."""
+    """Return a link and the joint that attaches it to its parent, a fixed one if `part` is None."""
     kind, more = "fixed", ""
-    if part is not None:  # its limits are not reached
+    if part is not None:  # the motion does not reach these limits
         limit = '<limit lower="-2.5" upper="2.5" effort="400" velocity="30"/>'
         kind, more = "revolute", f'<axis xyz="{part.axis}"/>{limit}'
     return [
@@ -123,15 +123,15 @@ def _hung(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PushRecord:
-    """What the sensors would read without noise, and the truth, at one rate."""
+    """Readings of the sensors without noise, and the truth, at one rate."""
 
     pushes: Pushes
-    time_s: Array  # since the robot was let go, shape (n,)
+    time_s: Array  # time since the release [s], shape (n,)
     force_I: Array  # specific force of the IMU [m/s^2], shape (n, 3)
     rate_I: Array  # angular velocity of the IMU [rad/s], shape (n, 3)
     q: Array  # joint positions [rad], shape (n, 12)
     v: Array  # joint velocities [rad/s], shape (n, 12)
-    wrench_F: Array  # at each contact in its frame [N, Nm], shape (n, 2, 6)
+    wrench_F: Array  # wrench at each contact, in its frame [N, Nm], shape (n, 2, 6)
     tilt_I: Array  # true vertical in the IMU frame, shape (n, 3)
 
     def noisy_imu(self, rng: Generator) -> tuple[Array, Array]:

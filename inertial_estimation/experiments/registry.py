@@ -14,13 +14,13 @@ ALL = "all"  # in place of a name: every experiment
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One table or figure of a paper; its module, and what that needs, are imported only to run it."""
+    """One table or figure of a paper; its module is imported only when the experiment is run."""
 
-    name: str  # on the command line
-    source: str  # "Foster et al., Fig. 3"
-    summary: str  # what it does, in one line
+    name: str  # name on the command line
+    source: str  # table or figure, such as "Foster et al., Fig. 3"
+    summary: str  # description in one line
     implementation: str  # "module:function"; takes `Trials`, returns an `ExperimentResult`
-    seeds: int = 1  # their number by default
+    seeds: int = 1  # default number of seeds
 
     def load(self) -> Callable[[Trials], ExperimentResult]:
         """Import the module and return the function."""
@@ -36,11 +36,11 @@ class Experiment:
         quick: bool = False,
         workers: Workers | None = None,
     ) -> ExperimentResult:
-        """Run it on `Trials` of these arguments.
+        """Run the experiment on `Trials` of these arguments.
 
         Raises:
             ConfigurationError: If there is no seed.
-            MissingDependencyError: If a package is not installed; says how to get it.
+            MissingDependencyError: If a package is not installed; the message tells how to install it.
         """
         trials = Trials(seeds, quick=quick, workers=workers, progress=progress)
         try:
@@ -105,7 +105,7 @@ def find_experiment(name: str) -> Experiment:
     """Return an experiment by its name.
 
     Raises:
-        ConfigurationError: If there is none; lists those that exist.
+        ConfigurationError: If there is no such experiment; the message lists those that exist.
     """
     for experiment in EXPERIMENTS:
         if experiment.name == name:

@@ -1,6 +1,6 @@
 """Trials of an experiment, and its result: a table with the paper's values and bounds, facts, panels.
 
-It is printed as text and written as a JSON document, in which what is not finite becomes null.
+The result is printed as text and written as a JSON document, in which numbers that are not finite are null.
 """
 
 import math
@@ -18,7 +18,7 @@ from inertial_estimation.figures import Panel, thinned
 from inertial_estimation.parallel import Call, Workers
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of the experiment that is done, 0 to 1."""
+"""Called with a text on the work in progress and the completed share of the experiment, 0 to 1."""
 
 ResultT = TypeVar("ResultT")
 CaseT = TypeVar("CaseT", bound=Hashable)
@@ -32,7 +32,7 @@ def over_time(title: str, y_label: str, *curves: tuple[Any, ...], **more: Any) -
     """Return a panel of curves over the time, each as the arguments of `thinned`.
 
     Args:
-        title: Its title.
+        title: Title of the panel.
         y_label: Label of the ordinate, with the unit.
         curves: Label, times, values, style and colour; the last two may be missing.
         more: Further fields of the panel.
@@ -41,12 +41,12 @@ def over_time(title: str, y_label: str, *curves: tuple[Any, ...], **more: Any) -
 
 
 class Trials:
-    """Runs the trials of an experiment, on other processes or machines where there are some.
+    """Runs the trials of an experiment, in several processes if the workers have them.
 
     Attributes:
         seeds: Seeds of the random numbers.
         quick: Whether this is a shortened run, which exercises all code but has no significant results.
-        progress: Called with what is being done and the share of the experiment that is done.
+        progress: Called with a text on the work in progress and the completed share of the experiment.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Trials:
         workers: Workers | None = None,
         progress: Progress = silent,
     ) -> None:
-        """Choose seeds, of which a quick run takes the first alone, and workers; None is this process.
+        """Set the seeds, of which a quick run uses only the first, and the workers (None: this process).
 
         Raises:
             ConfigurationError: If there is no seed.
@@ -70,7 +70,7 @@ class Trials:
         self._workers = workers or Workers()
 
     def results(self, calls: Sequence[Call[ResultT]]) -> list[ResultT]:
-        """Return what independent trials return, in their order; they share nothing that one changes."""
+        """Run independent trials, which share no mutable state; return their results in order."""
 
         def done(count: int) -> None:
             self.progress(f"{count} of {len(calls)} runs", count / len(calls))
@@ -79,7 +79,7 @@ class Trials:
         return self._workers.results(calls, done)
 
     def by_seed(self, function: Callable[[int], ResultT]) -> list[ResultT]:
-        """Return what a function returns for every seed."""
+        """Return the results of a function for every seed."""
         return self.results([partial(function, seed) for seed in self.seeds])
 
     def by_case(
@@ -88,7 +88,7 @@ class Trials:
         """Call the function of every case with every seed, or of some cases with the first seed only.
 
         Returns:
-            What they return, for each case in the order of the seeds.
+            Results of each case, in the order of the seeds.
         """
         calls = [
             (case, partial(function, seed))
@@ -120,7 +120,7 @@ HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
 
 
 def keeps(value: float, bound: str) -> bool | None:
-    """Say whether a value keeps a bound such as "<= 5"; NaN keeps none; None where there is no bound."""
+    """Return whether a value meets a bound such as "<= 5"; NaN meets none; None where there is no bound."""
     relation, _, limit = bound.partition(" ")
     return RELATIONS[relation](value, float(limit)) if bound else None
 
@@ -129,14 +129,14 @@ def keeps(value: float, bound: str) -> bool | None:
 class TableRow:
     """One quantity of an experiment."""
 
-    quantity: str  # what it is, in words
-    unit: str  # empty for a pure number
-    ours: float  # what was measured here
+    quantity: str  # the quantity in words
+    unit: str  # its unit, empty for a pure number
+    ours: float  # the value measured here
     spread: float | None = None  # standard deviation of the values if `ours` is their mean or median
-    paper: float | None = None  # what the paper reports
+    paper: float | None = None  # the value reported by the paper
     bound: str = ""  # required range of the value in its unit, such as "<= 5"; empty where there is none
-    aim: str = ""  # what it should be, stricter than the bound
-    values: tuple[float, ...] = ()  # what `ours` summarises, usually one for each seed
+    aim: str = ""  # desired range of the value, stricter than the bound
+    values: tuple[float, ...] = ()  # the values that `ours` summarises, usually one for each seed
 
     @property
     def bound_met(self) -> bool | None:
@@ -161,12 +161,12 @@ def row(
     """Build a row from a number, or from one value for each seed (or trial).
 
     Args:
-        quantity: As `unit` and `paper` that of the row.
-        unit: Empty for a pure number.
-        values: A number, or shape (n,); the summary of no values is NaN.
-        summary: One of `SUMMARIES`: what is compared with the bound.
-        paper: None where the paper gives no number.
-        bound: What it must and should be: "<= 5, aim <= 2", or one of both.
+        quantity: The quantity in words.
+        unit: Unit of the values; empty for a pure number.
+        values: A number, or values of shape (n,); the summary of no values is NaN.
+        summary: One of `SUMMARIES`, by which the values become the number that is compared with the bound.
+        paper: Value reported by the paper; None where it gives no number.
+        bound: Required and desired range, "<= 5, aim <= 2", or one of the two.
     """
     array = np.asarray(values, dtype=np.float64)
     ours = float(SUMMARIES[summary](array)) if array.size else math.nan
@@ -184,12 +184,12 @@ def metric_rows(
     trials: Sequence[Mapping[tuple[str, str], float]],
     rules: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> list[TableRow]:
-    """Return the rows of what trials measured, as their mean over the trials where no rule says otherwise.
+    """Return rows of the metrics of trials, of their mean over the trials where no rule says otherwise.
 
     Args:
-        name: Begins the quantities.
-        trials: By quantity and unit, what each trial measured.
-        rules: By quantity, arguments of `row` for each row of it.
+        name: Prefix of the quantities.
+        trials: Values of each trial by quantity and unit.
+        rules: Arguments of `row` for each row of a quantity, by quantity.
     """
     return [
         row(
@@ -205,14 +205,14 @@ def metric_rows(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExperimentResult:
-    """What one run of an experiment gives."""
+    """Result of one run of an experiment."""
 
     seeds: tuple[int, ...]
     rows: Sequence[TableRow]
     facts: Sequence[str] = ()  # needed to interpret the table, one sentence each, also unfavourable ones
     caveat: str = ""  # main reservation about the verdict on the bounds, in one line
-    panels: Sequence[Panel] = ()  # of the figure, row by row
-    columns: int = 1  # of panels
+    panels: Sequence[Panel] = ()  # panels of the figure, row by row
+    columns: int = 1  # number of columns of panels
 
     @property
     def missed(self) -> tuple[TableRow, ...]:
@@ -221,13 +221,13 @@ class ExperimentResult:
 
     @property
     def verdict(self) -> str:
-        """Which bounds are met, the missed ones by name, and what they do not count, in one line."""
+        """Number of bounds met, names of the missed ones, and the caveat, in one line."""
         count = sum(bool(row.bound) for row in self.rows)
-        said = f"all {count} bounds met" if count else "no bounds"
+        verdict = f"all {count} bounds met" if count else "no bounds"
         if self.missed:
             names = "; ".join(row.quantity for row in self.missed)
-            said = f"*** {len(self.missed)} of {count} bounds NOT MET: {names} ***"
-        return f"{said}; BUT {self.caveat}" if self.caveat else said
+            verdict = f"*** {len(self.missed)} of {count} bounds NOT MET: {names} ***"
+        return f"{verdict}; BUT {self.caveat}" if self.caveat else verdict
 
 
 def result_lines(title: str, source: str, result: ExperimentResult, *, quick: bool = False) -> list[str]:
@@ -274,9 +274,9 @@ def _number(value: float | None, digits: int) -> str:
 def result_document(
     name: str, source: str, result: ExperimentResult, versions: Mapping[str, str], *, quick: bool = False
 ) -> dict[str, Any]:
-    """Return what the JSON file holds: mappings, lists, strings, numbers and None only.
+    """Return the content of the JSON file: mappings, lists, strings, numbers and None only.
 
-    The name is that of the experiment; versions are those of the packages by name.
+    `name` is the name of the experiment, `versions` holds the versions of packages by name.
     """
     return {
         "experiment": name,

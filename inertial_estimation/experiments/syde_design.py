@@ -1,8 +1,8 @@
-"""SYDE 652: which poses and motions identify a humanoid's arm, and what noise and delay do to the result.
+"""SYDE 652: poses and motions that identify a humanoid's arm, and effects of noise and delay on the result.
 
-The left arm of TALOS, its trunk held, all else locked: seven joints, torques measured in each, as on the
+The left arm of TALOS, its trunk fixed, all other joints locked: seven joints with measured torques, as on the
 humanoid's arm of the source. The measured torques are those of the URDF's own parameters, with white noise or
-late against the positions; all base parameters are identified by least squares.
+delayed against the positions; all base parameters are identified by least squares.
 """
 
 from collections.abc import Sequence
@@ -34,15 +34,15 @@ URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
 
 
 class Study(NamedTuple):
-    """What is designed and how it is judged."""
+    """Settings of the designs and of their evaluation."""
 
     design: dict[str, Any]  # parameters of the design
     compared: int  # random motions, all but the last of which are compared
-    noises: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
-    delays_s: tuple[float, ...] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
-    noise: float = 0.1  # typical one, of the table [Nm]
-    delay_s: float = 0.01  # the same
-    identified: int = 10  # random motions from which an identification is made
+    noises: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)  # standard deviations of the torques [Nm]
+    delays_s: tuple[float, ...] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)  # delays of the torques [s]
+    noise: float = 0.1  # typical noise, of the table [Nm]
+    delay_s: float = 0.01  # typical delay, of the table [s]
+    identified: int = 10  # random motions from each of which the parameters are identified
 
 
 DESIGN = {"objective": "max-variance", "torque_noise": 0.1, "iterations": 60, "acceleration_limit": 3.0}
@@ -51,14 +51,14 @@ QUICK = Study({**DESIGN, "iterations": 1, "starts": 2, "duration": 10.0, "poses"
 
 
 class Identified(NamedTuple):
-    """What one data set gives."""
+    """Errors of the identification from one data set."""
 
     torque_error: float  # rms of the torque error on another motion, over the rms of its torques
     deviations: float  # rms of the errors of the base parameters, in their expected standard deviations
 
 
 class SeedResult(NamedTuple):
-    """What one seed gives: designs, and errors by noise and by delay, designed and median of random."""
+    """Results of one seed: designs, and errors by noise and by delay, designed and median of random."""
 
     trajectory: ExcitationDesign
     poses: ExcitationDesign
@@ -119,11 +119,11 @@ def identified(
 
     Args:
         rows: Rows of the robot.
-        motion: What it does; its precision gives the expected standard deviations.
+        motion: Motion of the robot; its precision gives the expected standard deviations.
         held_out: States of another motion.
         noise: Standard deviation of the torques [Nm].
-        delay_s: How much later than the positions they are [s].
-        rng: Source of the noise.
+        delay_s: Delay of the torques against the positions [s].
+        rng: Random generator of the noise.
     """
     base = rows.base
     truth = base.coupling @ linear_algebra.lstsq(rows.parameters.E, rows.parameters.nominal)
@@ -134,7 +134,7 @@ def identified(
     found = linear_algebra.lstsq(A.reshape(-1, base.rank), measured.ravel())
     other = rows.rows(*held_out)[:, :, base.columns].reshape(-1, base.rank)
     error, size = other @ (found - truth), other @ truth
-    samples = motion.precision.samples / len(torques)  # a state stands for so many samples of the promised
+    samples = motion.precision.samples / len(torques)  # samples of the stated precision for each state here
     sigma = np.sqrt(samples) * np.array([deviation.sigma for deviation in motion.precision.base_parameters])
     if noise > 0.0:
         sigma = sigma * noise / FULL.noise
@@ -145,7 +145,7 @@ def identified(
 
 
 def delayed(values: Array, steps: float) -> Array:
-    """Return samples, shape (n, m), as they were some steps ago, not necessarily whole ones."""
+    """Return samples delayed by a number of steps that need not be whole, shape (n, m)."""
     if steps == 0.0:
         return values
     times = np.arange(len(values), dtype=np.float64)

@@ -1,11 +1,11 @@
 """Tournois et al., IV-A: the parameters of HyQ's right hind leg, trunk held, from 180 s of random sines.
 
-The leg is the description's with noise on centres of mass and moments of inertia; the description is what
-identification starts from. Least squares determines what the data do, the rest is the description's (T 5).
+The true leg is that of the description with noise on centres of mass and moments of inertia; identification
+starts from the description. Least squares determines the parameters that the data determine, the others keep
+the values of the description (T 5).
 
-The sensors are ideal ones with noise on top (`synthetic/ideal_robots.IdealSensors`): that noise of the
-parameters makes bodies that no mass distribution has, and physics cannot simulate those, while inverse
-dynamics can.
+The sensors are ideal ones with added noise (`synthetic/ideal_robots.IdealSensors`): the noise of the
+parameters gives physically inconsistent bodies, which physics cannot simulate, but inverse dynamics can.
 """
 
 from collections.abc import Sequence
@@ -40,17 +40,17 @@ LEADING = ("mcx", "mcy", "Ixx", "Ixy", "Ixz", "Iyz", "Izz", "Iyy", "mcz", "m")
 
 
 class Study(NamedTuple):
-    """How the leg differs from its description, and how it moves."""
+    """Errors of the description of the leg, and motion of the leg."""
 
     training_s: float = 180.0
     validation_s: float = 60.0
-    shown_s: tuple[float, float] = (10.0, 45.0)  # of the validation
-    com_sigma: float = 0.02  # of the parameter noise (T IV-A) [m]
-    moment_sigma: float = 0.02  # the same of moments of inertia [kg m^2]
+    plotted_s: tuple[float, float] = (10.0, 45.0)  # part of the validation in the figure
+    com_sigma: float = 0.02  # standard deviation of centres of mass (T IV-A) [m]
+    moment_sigma: float = 0.02  # standard deviation of moments of inertia [kg m^2]
     amplitudes: tuple[float, ...] = (0.25, 0.20, 0.40)  # of the sines [rad] (T IV-A)
-    band_hz: tuple[float, float] = (0.3, 0.9)  # of the sines (T IV-A)
+    band_hz: tuple[float, float] = (0.3, 0.9)  # frequencies of the sines (T IV-A)
     margin: float = 0.05  # smallest distance from the joint limits [rad]
-    shift_hz: tuple[float, float] = (0.01, 0.05)  # of slow sines, which shift the origin of the fast ones
+    shift_hz: tuple[float, float] = (0.01, 0.05)  # of slow sines, which shift the centre of the fast ones
     shifts: int = 2  # number of slow sines of each joint
     fade_s: float = 1.0
     rate_hz: float = 500.0
@@ -70,7 +70,7 @@ class DisturbedLeg(NamedTuple):
 
 
 def disturbed_leg(urdf: str, rng: Generator) -> DisturbedLeg:
-    """Add noise to centres of mass and moments of inertia (T IV-A); masses stay, bodies may be impossible."""
+    """Add noise to centres of mass and moments of inertia (T IV-A); bodies may become inconsistent."""
     nominal = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=OTHER_LEGS)
     bodies = estimated_bodies(nominal, LINKS)
     parameters = np.array([body.to_link @ body.nominal_C for body in bodies])
@@ -85,9 +85,9 @@ def disturbed_leg(urdf: str, rng: Generator) -> DisturbedLeg:
 
 
 def swing(robot: RobotModel, rng: Generator) -> SineMotion:
-    """Draw a motion within the joint limits: one sine a joint, about an origin that slow sines shift.
+    """Draw a motion within the joint limits: one sine per joint about a centre that slow sines shift.
 
-    The slow ones use what the joint limits leave.
+    The slow sines use the range that the fast ones leave of the joint limits.
     """
     limits, n, study = joint_limits(robot), robot.n_joints, FULL
     half = 0.5 * (limits.upper - limits.lower) - study.margin
@@ -103,7 +103,7 @@ def swing(robot: RobotModel, rng: Generator) -> SineMotion:
 def record_swing(
     robot: RobotModel, motion: SineMotion, duration_s: float, noise: SensorNoise, rng: Generator
 ) -> SignalBlock:
-    """Compute positions, velocities and torques that the sensors of a leg read."""
+    """Compute measured positions, velocities and torques of a leg."""
     sensors = IdealSensors(robot)
     q, v, a = motion.at(np.arange(round(duration_s * FULL.rate_hz)) / FULL.rate_hz)
     tau = np.array([sensors.read(MotionState(*state)).tau for state in zip(q, v, a, strict=True)])
@@ -117,15 +117,15 @@ def record_swing(
 
 
 class LegTrial(NamedTuple):
-    """One leg, identified."""
+    """Identification of one leg."""
 
     report: IdentificationReport
-    base_errors: dict[str, float]  # of each base parameter by the name of its leader
+    base_errors: dict[str, float]  # error of each base parameter, by the name of its leading parameter
     rows: tuple[Array, Array, Array, Array]  # stamps [s], torques: measured, identified, nominal, (k, 3) each
 
     @property
     def result(self) -> MethodResult:
-        """What the method found."""
+        """Result of the method."""
         return self.report.methods[METHOD]
 
     @property
@@ -135,7 +135,7 @@ class LegTrial(NamedTuple):
 
     @property
     def first_moments_mm(self) -> Array:
-        """Errors of the base parameters led by a first moment, over the link's mass."""
+        """Errors of the base parameters led by a first moment, over the link's mass [mm]."""
         led = ((name.split("/"), error) for name, error in self.base_errors.items())
         return np.array(
             [1e3 * error / self.masses[link] for (link, which), error in led if which[:2] == "mc"]
@@ -143,7 +143,7 @@ class LegTrial(NamedTuple):
 
     @property
     def expected_mm(self) -> float:
-        """Largest standard deviation of first moments identifiable individually, over the mass."""
+        """Largest standard deviation of individually identifiable first moments, over the mass [mm]."""
         return max(
             1e3 * parameter.sigma / self.masses[parameter.name.split("/")[0]]
             for parameter in self.result.parameters
@@ -152,9 +152,9 @@ class LegTrial(NamedTuple):
 
 
 def leg_trial(urdf: str, study: Study, noise: SensorNoise, seed: int) -> LegTrial:
-    """Draw a leg unlike its nominal description, move it and identify it.
+    """Draw a leg that differs from its nominal description, move it and identify it.
 
-    The seed is that of the leg, its two motions, of which the first is fitted, and the noise.
+    The seed determines the leg, its two motions, of which the first is fitted, and the noise.
     """
     draws = default_rng(seed)
     leg = disturbed_leg(urdf, draws)
@@ -180,9 +180,9 @@ def leg_trial(urdf: str, study: Study, noise: SensorNoise, seed: int) -> LegTria
     base = base_parameters(identifier.rows(training).regressor.reshape(-1, len(names)), order)
     errors = base.coupling @ (identifier.parameters.standard(x) - true)
     base_errors = {names[i]: float(error) for i, error in zip(base.columns, errors, strict=True)}
-    shown = identifier.rows(validation)
-    torques = (shown.measured, shown.predicted(x), shown.predicted(np.zeros(len(x))))
-    return LegTrial(report, base_errors, (seconds(shown.stamps_ns), *torques))
+    other = identifier.rows(validation)
+    torques = (other.measured, other.predicted(x), other.predicted(np.zeros(len(x))))
+    return LegTrial(report, base_errors, (seconds(other.stamps_ns), *torques))
 
 
 def run(trials: Trials) -> ExperimentResult:
@@ -197,20 +197,20 @@ def run(trials: Trials) -> ExperimentResult:
         "Six base parameters are judged, led by m c_x and m c_y of each link, over its nominal mass.",
         f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
     )
-    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, study.shown_s, seed))
+    return ExperimentResult(trials.seeds, rows, facts, panels=_panels(first, study.plotted_s, seed))
 
 
-def _panels(trial: LegTrial, shown_s: tuple[float, float], seed: int) -> list[Panel]:
+def _panels(trial: LegTrial, plotted_s: tuple[float, float], seed: int) -> list[Panel]:
     """Return torques of the other motion (T Fig. 4)."""
     times, measured, identified, nominal = trial.rows
-    shown = (times >= shown_s[0]) & (times <= shown_s[1])
-    t, names = times[shown], trial.report.row_names
+    part = (times >= plotted_s[0]) & (times <= plotted_s[1])
+    t, names = times[part], trial.report.row_names
     panels = []
     for k, name in enumerate(names):
         curves = (
-            ("measured (smoothed)", t, measured[shown, k], "reference"),
-            ("CAD", t, nominal[shown, k], "line", 1),
-            ("identified", t, identified[shown, k], "line", 0),
+            ("measured (smoothed)", t, measured[part, k], "reference"),
+            ("CAD", t, nominal[part, k], "line", 1),
+            ("identified", t, identified[part, k], "line", 0),
         )
         panels.append(over_time(f"{name}, other motion, seed {seed}", "torque [Nm]", *curves))
     return panels

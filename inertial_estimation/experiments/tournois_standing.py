@@ -1,20 +1,20 @@
 """Tournois et al., V-A and V-B: the trunk of a standing HyQ (Tables II, III on ramps, IV; Fig. 6).
 
-Approaches: HyQ carries no load, 50 N or 100 N at a point outside its trunk and assumes the trunk's centre of
-mass to be several centimetres from where the description has it.
+Approaches: HyQ carries no load, 50 N or 100 N at a point outside its trunk; the assumed centre of mass of the
+trunk is several centimetres from that of the description.
 
-Slopes: (c) sees a vertical line on which the centre of mass lies, not where on it. On a trunk tilted by s
-what is assumed of that shows along the trunk's x axis: with (19) what the start is wrong by along gravity, e,
-as e sin(s); with the package's rule what it is wrong by in the trunk's z, as e tan(s). On a level trunk it
-does not show.
+Slopes: (c) determines a vertical line on which the centre of mass lies, not where on it. On a trunk tilted by
+s, an error of the assumed position on that line appears along the trunk's x axis: with (19) an initial error
+e along gravity as e sin(s), with the package's rule an initial error e of the trunk's z as e tan(s). On a
+level trunk it has no effect.
 
 The robot stands under the whole-body controller on the tilt observer's estimate, with noisy sensors. Load and
 ground are present from the start; estimators and controller assume a trunk whose centre of mass is several
 centimetres off. An identification runs through the pipeline of the node and is judged by the truth.
 
-Sensitivity: torque offsets and misplaced feet against approach (c). The paper adds constant Gaussian errors
-to "the joint torque measurements and feet positions" and does not say where else they act, which decides the
-result (docs/experiments.md). So both readings of each error are run.
+Sensitivity: effects of torque offsets and misplaced feet on approaches (b) and (c). The paper adds constant
+Gaussian errors to "the joint torque measurements and feet positions" and does not say where else they act, on
+which the result depends (docs/experiments.md). So both readings of each error are run.
 """
 
 import math
@@ -43,11 +43,11 @@ from inertial_estimation.simulation.config import SimulationConfig
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 ROBOT, TRUNK = "hyq", "trunk"
-POINT_B = (-0.75, 0.4, 0.0)  # of the load, base frame [m] (T V-A)
+POINT_B = (-0.75, 0.4, 0.0)  # position of the load, base frame [m] (T V-A)
 POSES, ORIENTATION, FORCES = "static_poses", "orientation_error", "contact_forces"  # approaches (a) to (c)
-LIMIT_S = {POSES: 60.0, ORIENTATION: 60.0, FORCES: 15.0}  # of an identification
-COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass assumed at the start [m]
-STANDING_S = 1.5  # between release and request
+LIMIT_S = {POSES: 60.0, ORIENTATION: 60.0, FORCES: 15.0}  # longest duration of an identification [s]
+COM_ERROR_L = (0.04, -0.03, 0.03)  # error of the initially assumed centre of mass of the trunk [m]
+STANDING_S = 1.5  # time between release and request [s]
 Overrides = dict[str, dict[str, Any]]
 
 
@@ -55,9 +55,9 @@ class Scene(NamedTuple):
     """Ground and load of a robot."""
 
     load_N: float = 0.0
-    slope: float = 0.0  # of the ground, upwards along x [rad]
-    parallel: bool = True  # the trunk, to the slope; else it is level
-    load_s: float = 0.0  # when the load comes, from the release; then it starts the identification by itself
+    slope: float = 0.0  # inclination of the ground, upwards along x [rad]
+    parallel: bool = True  # whether the trunk is parallel to the slope; else it is level
+    load_s: float = 0.0  # time of the load from the release; unless 0, it starts the identification
 
     def overrides(self) -> Overrides:
         """Return parameters by node."""
@@ -72,14 +72,14 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentificationTrial:
-    """What one identification gave.
+    """Result of one identification.
 
     The columns are, by name, shape (n,) each: time (since the request) [s]; x, y, z, mass (of the true trunk
     with its load, trunk frame) [m, kg]; x_hat, y_hat, z_hat, mass_hat (identified); begun (whether the
     recursion on the centre of mass is under way).
     """
 
-    converged: bool  # whether it came to its end
+    converged: bool  # whether it has converged
     refusal: str  # why it was given up; empty if it was not
     columns: Mapping[str, Array]
 
@@ -101,12 +101,12 @@ class IdentificationTrial:
 
     @property
     def begins(self) -> float:
-        """When the recursion on the centre of mass begins [s]; NaN if it never did."""
+        """Start of the recursion on the centre of mass [s]; NaN if it never started."""
         begun = self.columns["begun"] > 0.0
         return float(self.columns["time"][begun.argmax()]) if begun.any() else math.nan
 
     def settled(self, tolerance: float) -> float:
-        """Return from when on x and y stay within a tolerance [m] of the truth [s]; NaN if they do not."""
+        """Return the time from which on x and y stay within a tolerance [m] of the truth [s]; NaN if none."""
         far = np.hypot(*self.error_L[:, :2].T) > tolerance
         if far[-1]:
             return math.nan
@@ -115,7 +115,7 @@ class IdentificationTrial:
 
 def perturbed(robot: RobotLoop) -> RobotLoop:
     """Return the robot with a shifted centre of mass of the trunk in its model."""
-    return robot.believing(urdf_with_moved_com(robot.urdf, TRUNK, np.array(COM_ERROR_L)))
+    return robot.with_description(urdf_with_moved_com(robot.urdf, TRUNK, np.array(COM_ERROR_L)))
 
 
 def standing_loop(
@@ -127,9 +127,9 @@ def standing_loop(
     overrides: Overrides | None = None,
     identified: RobotLoop | None = None,
 ) -> ClosedLoop:
-    """Release a robot, whose model estimators and controller have, and let it stand.
+    """Release a robot and let it stand; estimators and controller use the model of `robot`.
 
-    The seed is that of the sensor noise; the identification may have another model.
+    The seed is that of the sensor noise; the identification may use another model, `identified`.
 
     Raises:
         ConfigurationError: If the robot falls.
@@ -155,9 +155,9 @@ def standing_loop(
 
 
 def identification(loop: ClosedLoop, method: str) -> IdentificationTrial:
-    """Ask a standing robot for an identification; record it until it ends, the robot falls or time is over.
+    """Request an identification; record it until it ends, the robot falls or `LIMIT_S` has passed.
 
-    The method is an approach to the centre of mass; empty if a load change starts it instead of a request.
+    The method is an approach to the centre of mass; empty if a load change starts the identification.
     """
     assert loop.payload is not None
     limit_s = LIMIT_S[method or FORCES]
@@ -180,7 +180,7 @@ def identification(loop: ClosedLoop, method: str) -> IdentificationTrial:
 
 
 def urdf_with_moved_com(urdf: str, link: str, move_L: Array) -> str:
-    """Move the centre of mass of a body, link axes [m], shape (3,); mass and moments about it stay."""
+    """Move the centre of mass of a body, link axes [m], shape (3,); its mass and central moments are kept."""
     robot = RobotModel.from_urdf(urdf)
     body = BodyReference.of_link(robot, link)
     own = InertialParameters.from_vector(body.to_link @ body.nominal_C)
@@ -226,7 +226,7 @@ def horizontal_rows(
 
 
 def unfinished_row(trials: Sequence[IdentificationTrial], bound: str = "") -> TableRow:
-    """Return the number of identifications that did not come to their end."""
+    """Return the number of identifications that did not converge."""
     count = sum(not trial.converged for trial in trials)
     return row("identifications that did not come to their end", "", count, bound=bound)
 
@@ -234,7 +234,7 @@ def unfinished_row(trials: Sequence[IdentificationTrial], bound: str = "") -> Ta
 def _result(
     seeds: Sequence[int], rows: Sequence[TableRow], every: Sequence[IdentificationTrial], **figure: Any
 ) -> ExperimentResult:
-    """Return a result whose table ends with the mass and those that did not come to their end."""
+    """Return a result whose table ends with the mass error and the number that did not converge."""
     errors = [1e2 * trial.mass_error for trial in every]
     mass = row("mass of the trunk, error, worst of all", "%", errors, "max", bound="<= 1, aim <= 0.3")
     refused = [f"Given up: {refusal}" for refusal in sorted({t.refusal for t in every if t.refusal})]
@@ -249,17 +249,17 @@ TABLE_TWO_CM = {  # by approach and load [N]
 }
 LARGEST_N = max(TABLE_TWO_CM[FORCES])
 PAPER_Z_CM = {POSES: 2.0, ORIENTATION: 1.0}
-NEAR_M = 2e-3  # Fig. 6: within this in under 2 s
-ON_CHANGE = ""  # in place of an approach: the load starts the identification
+NEAR_M = 2e-3  # tolerance that is reached in less than 2 s in Fig. 6
+ON_CHANGE = ""  # in place of an approach: the load change starts the identification
 ByCase = Mapping[tuple[str, float], Sequence[IdentificationTrial]]
 
 
 def approaches(trials: Trials) -> ExperimentResult:
     """Identify by every approach with every load, for every seed of the sensor noise."""
     robot, quick = RobotLoop(ROBOT), trials.quick
-    unlike = perturbed(robot)
+    shifted = perturbed(robot)
     cases = [(approach, load) for approach in APPROACHES for load in TABLE_TWO_CM[approach]]
-    runs = {case: partial(_approach, unlike, *case, quick) for case in cases}
+    runs = {case: partial(_approach, shifted, *case, quick) for case in cases}
     runs[ON_CHANGE, LARGEST_N] = partial(_approach, robot, ON_CHANGE, LARGEST_N, quick)
     if quick:
         runs = {(FORCES, LARGEST_N): runs[FORCES, LARGEST_N]}
@@ -288,7 +288,7 @@ def _approach(robot: RobotLoop, approach: str, load_N: float, quick: bool, seed:
 
 
 def _time_rows(asked: Sequence[IdentificationTrial], loaded: Sequence[IdentificationTrial]) -> list[TableRow]:
-    """Return how soon (c) is near and stays there, Fig. 6."""
+    """Return the times from which on (c) stays within `NEAR_M`, Fig. 6."""
     name, begin = f"(c), {LARGEST_N:g} N, within 2 mm to stay", "from the recursion's begin, worst seed"
     rows = []
     if loaded:
@@ -382,11 +382,11 @@ def _slope(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> Identificat
 
 
 class _Kind(NamedTuple):
-    """A reading of the paper's errors, and the paper's results of it by approach [cm]."""
+    """A reading of the paper's errors, and the paper's results by approach [cm]."""
 
     name: str
-    of_torques: bool  # else of the feet's positions
-    shared: bool  # whether it acts alike on controller, (b) and (c); else it gives the paper's pattern
+    of_torques: bool  # whether the error is of torques; else of the feet's positions
+    shared: bool  # whether it acts equally on controller, (b) and (c); else it gives the paper's pattern
     paper: Mapping[str, tuple[float, ...]]
 
     @property
@@ -395,7 +395,7 @@ class _Kind(NamedTuple):
         return (0.0, 10.0, 20.0) if self.of_torques else (1.0, 2.0, 3.0)
 
     def text(self, level: float) -> str:
-        """Return what it is at a level."""
+        """Return name and size of the error at a level."""
         noise = f"mu {level:g}, sigma 1 Nm" if self.of_torques else f"sigma {level:g} cm"
         return f"{self.name}, {noise}"
 
@@ -456,7 +456,7 @@ def _identified(
     else:
         feet = robot.config(SIMULATOR_NODE, SimulationConfig).robot.contacts
         moves = {foot: 1e-2 * rng.normal(0.0, size, 3) for foot in feet}
-        identified = model.believing(urdf_with_moved_links(model.urdf, moves))
+        identified = model.with_description(urdf_with_moved_links(model.urdf, moves))
         model = identified if kind.shared else model
     loop = standing_loop(model, Scene(), seed, quick=quick, overrides=overrides, identified=identified)
     return identification(loop, approach)

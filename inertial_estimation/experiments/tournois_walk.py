@@ -1,12 +1,12 @@
 """HyQ crawls under a weight put on its trunk: it stops, identifies, walks on, or falls (Tournois V-C).
 
-The load comes at any moment of the gait, drawn for every seed. With identification the mass is watched; at a
-change the robot stands still, finds mass and centre of mass by the contact forces (approach (c)), hands them
-to controller and gait, and goes on. Without, the controller keeps the nominal trunk. For the paper's Table V
-the robot stops after the walk and is identified once more by static poses (approach (a)).
+The load is put on at a random time of the gait, drawn for every seed. With identification the mass is
+monitored; at a change the robot stands still, identifies mass and centre of mass by the contact forces
+(approach (c)), hands them to controller and gait, and walks on. Without, the controller keeps the nominal
+trunk. For the paper's Table V it is identified again after the walk, by static poses (approach (a)).
 
-Without stopping (VI, future work): the inertial filter estimates the trunk. Velocities and accelerations are
-in its equation, so nothing has to be at rest. Walk, loads and seeds are the same; the load comes unannounced.
+Without stopping (VI, future work): the inertial filter estimates the trunk. Its equation includes velocities
+and accelerations, so nothing has to be at rest. Walk, loads and seeds are the same; the load is unannounced.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,9 +43,9 @@ from inertial_estimation.figures import Level, Panel, Span, spans_of
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial.linear_algebra import rms
 
-STRIDE_M, WALKED_S = 0.3, 60.0  # length of a step; time to walk on after the load has come
+STRIDE_M, WALKED_S = 0.3, 60.0  # length of a step; duration of the walk under the load
 TABLE_V = {0.0: 0.45, 50.0: 0.20, 100.0: 0.32}  # (c) against (a) [cm], by load [N]
-SETTINGS: Overrides = {INERTIAL_NODE: {"hand_over_rate": 30.0}}  # of the filter that does not stop
+SETTINGS: Overrides = {INERTIAL_NODE: {"hand_over_rate": 30.0}}  # of the walk without stopping
 ESTIMATED: Overrides = {INERTIAL_NODE: {"sensor_errors.treatment": "estimated"}}
 
 
@@ -53,16 +53,16 @@ class _Case(NamedTuple):
     """A walk under a load."""
 
     force: float = 100.0  # weight of the load [N]
-    point: tuple[float, float, float] = POINT_B  # its place in the base frame [m]
+    point: tuple[float, float, float] = POINT_B  # position of the load in the base frame [m]
     identifies: bool = True  # whether the trunk is identified
     model_errors: bool = False  # whether the robot differs from its description
     stride: float = STRIDE_M
     filters: bool = False  # whether the inertial filter estimates the trunk
     overrides: Overrides = {}  # noqa: RUF012  # parameters that differ, by node
-    walked: float = WALKED_S  # time to walk on after the load has come [s]
+    walked: float = WALKED_S  # duration of the walk under the load [s]
 
     def built(self, robot: RobotLoop, seed: int, load_s: float) -> ClosedLoop:
-        """Build the loop of a seed, with the load at a time from the release."""
+        """Build the loop of a seed, with the load at a time from the release [s]."""
         body, overrides, true_urdf = robot.inertial().robot, self.overrides, ""
         if self.model_errors:
             true_urdf, more = perturbed_robot(robot, seed)
@@ -79,7 +79,7 @@ class _Case(NamedTuple):
 
 
 def _walk(robot: RobotLoop, case: _Case, quick: bool, seed: int) -> CrawlRun:
-    """Crawl; the load comes at a moment from 8 to 14 s that is drawn from the seed."""
+    """Crawl with a load from a random time between 8 and 14 s on, which the seed determines."""
     begin, earliest, spread, walked = (0.3, 1.0, 0.0, 2.5) if quick else (1.0, 8.0, 6.0, case.walked)
     load_s = round(earliest + spread * float(default_rng(seed).random()), 3)
     plan = CrawlSchedule(TRUNK, case.stride, begin, load_s, load_s + walked)
@@ -106,7 +106,7 @@ OTHERS = {
         f"{load}{'' if identifies else ', without'}": case._replace(identifies=identifies)
         for load, case in {
             "50 N": _Case(50.0),
-            # where the weight is on the real robot in Table V; docs/experiments.md
+            # position of the weight on the real robot in Table V; docs/experiments.md
             "100 N at the hind end": _Case(point=(-0.36, 0.07, 0.1)),
         }.items()
         for identifies in (True, False)
@@ -115,7 +115,7 @@ OTHERS = {
 
 
 def walk(trials: Trials) -> ExperimentResult:
-    """Walk under load for every seed, with and without; other loads and Table V with the first one."""
+    """Walk under load for every seed, with and without identification; other cases with the first seed."""
     robot, quick = RobotLoop(ROBOT), trials.quick
     others, poses = ({}, {}) if quick else (OTHERS, TABLE_V)
     cases: dict[object, Callable[[int], Any]] = {
@@ -214,9 +214,9 @@ EKF_CASES = {
         filters=True, walked=20.0, model_errors=True, overrides=ESTIMATED
     ),
 }
-JUDGED_AFTER_S = 5.0  # from the load on, from which on errors count
+JUDGED_AFTER_S = 5.0  # time after the load from which on errors count
 BOUND_MM, AIM_MM = 10.0, 5.0
-GAIT_CYCLE_S = 6.0  # over which the speed is averaged
+GAIT_CYCLE_S = 6.0  # time over which the speed is averaged
 
 
 def without_stopping(trials: Trials) -> ExperimentResult:
@@ -246,7 +246,7 @@ SPEED = f"speed over {GAIT_CYCLE_S:g} s after the load"
 
 
 def _walk_on_metrics(run: CrawlRun) -> dict[tuple[str, str], float]:
-    """Return what one run measured, by quantity and unit; times from the load."""
+    """Return the metrics of one run by quantity and unit; times count from the load."""
     c, t = run.columns, run.columns["time"] - run.load_s
     error, mass = 1e3 * run.error_xy(), 100.0 * np.abs(c["mass_hat"] / c["mass"] - 1.0)
     later = t >= JUDGED_AFTER_S

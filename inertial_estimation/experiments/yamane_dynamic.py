@@ -1,9 +1,9 @@
 """Yamane III-E: mass and centre of mass of every link of a humanoid that stands and moves its arms.
 
-TALOS, balanced on its own estimate, tracks three random motions of arms, torso and head; both feet stay flat.
-Controller and identification use a description with wrong masses and centres of mass. The first
-motion is fitted, the other two judge: individual links (L) and left-right symmetry (LS), least squares and
-bounded gradient, at three condition limits and without any. Unlike the paper we know the truth.
+TALOS, balanced with its own estimates, tracks three random motions of arms, torso and head; both feet remain
+flat. Controller and identification use a description with wrong masses and centres of mass. The first motion
+is fitted, the other two are for cross-validation: individual links (L) and left-right symmetry (LS), least
+squares and bounded gradient, at three condition limits and without any. Here, the truth is known.
 """
 
 import fnmatch
@@ -46,29 +46,29 @@ Case = tuple[str, float]
 
 
 class _Plan(NamedTuple):
-    """How much is done, and how the robot moves and differs from its description."""
+    """Duration and motion of a run, and errors of the robot's description."""
 
-    approach_s: float = 2.0  # on the way to where the sines begin; as long they fade in
+    approach_s: float = 2.0  # time to move to the start of the sines, and then to fade them in
     duration_s: float = 30.0
     rate_hz: float = 500.0  # of sensors and controller
     window_s: float = 0.502
     row_hz: float = 10.0  # every 100 ms (Y III-E)
-    limits: tuple[float, ...] = (math.inf, 1e6, 1e3, 1e2)  # c_max
+    limits: tuple[float, ...] = (math.inf, 1e6, 1e3, 1e2)  # values of c_max
     quick: bool = False
     moving: tuple[str, ...] = ("arm_*", "torso_*", "head_*")  # joints of TALOS
-    reach: float = 0.5  # farthest a joint goes from its centre [rad]
+    reach: float = 0.5  # largest distance of a joint from its centre [rad]
     base_reach: tuple[float, ...] = (0.02, 0.04, 0.04)  # of the pelvis: height [m], roll and pitch [rad]
-    band_hz: tuple[float, float] = (0.1, 0.6)  # of the sines
+    band_hz: tuple[float, float] = (0.1, 0.6)  # frequencies of the sines
     margin: float = 0.1  # smallest distance from every joint limit [rad]
     stiffness: float = 400.0  # of the joints' posture [1/s^2]
-    mass_sigma: float = 0.10  # by which the description is wrong: share
-    com_sigma: float = 0.010  # the same of the centres of mass [m]
+    mass_sigma: float = 0.10  # standard deviation of the description's masses, as a share
+    com_sigma: float = 0.010  # standard deviation of the description's centres of mass [m]
 
 
 FULL = _Plan()
 QUICK = _Plan(0.5, 1.0, 250.0, 0.15, limits=(math.inf, 1e2), quick=True)
 LOWEST_LIMIT = min(FULL.limits)  # the only c_max at which the paper's least squares has possible masses
-PAPER = {  # of each set: number of parameters, condition number, costs of each motion by method and limit
+PAPER = {  # by set: number of parameters, condition number, costs of each motion by method and limit
     "L": (
         *(92, 1.38e5),
         {
@@ -92,11 +92,11 @@ PAPER_NOMINAL = 2.2e7  # 2.11e7 to 2.29e7
 
 
 class Fit(NamedTuple):
-    """What one method found from the first motion."""
+    """Result of one method on the first motion."""
 
     x: Array  # deviation of the unknowns from nominal, shape (n,)
-    masses: Array  # identified, of each body [kg]
-    costs: Array  # ||dF - A x||^2 (Y 17) of each motion, fitted one first [N^2, (Nm)^2]
+    masses: Array  # identified mass of each body [kg]
+    costs: Array  # ||dF - A x||^2 (Y 17) of each motion, the fitted one first [N^2, (Nm)^2]
 
 
 class MotionRows:
@@ -119,19 +119,19 @@ class MotionRows:
 
     @property
     def condition(self) -> float:
-        """Condition number of the regressor without what is zero but for round-off."""
+        """Condition number of the regressor, without singular values that are zero up to round-off."""
         s = linear_algebra.svd(self.equation.R)[1]
         return float(s[0] / s[s > ROUND_OFF * s[0]][-1])
 
     def costs(self, x: Array | float = 0.0) -> Array:
-        """Return ||dF - A x||^2 of each motion; zero: with the nominal parameters."""
+        """Return ||dF - A x||^2 of each motion; x of zero is the nominal parameters."""
         deviation = x + np.zeros(len(self.identifier.parameters.unknowns))
         return np.array([np.sum((b.value - b.regressor @ deviation) ** 2) for b in self.blocks])
 
     def fit(self, method: str, condition_limit: float) -> Fit:
         """Solve for the first motion, with the condition limit c_max (Y 21-23).
 
-        Singular values smaller than 1 / c_max of the largest are taken for zero; infinite: none is.
+        Singular values smaller than 1 / c_max of the largest count as zero; with infinite c_max none does.
         """
         parameters = self.identifier.parameters
         equation = self.equation.truncated(condition_limit)
@@ -149,7 +149,7 @@ class SetOfFits(NamedTuple):
     true: MotionRows  # the same motions' rows about the true robot: x = 0 is the truth
 
     def ratios(self, method: str, limit: float) -> Array:
-        """Return cost / nominal of each motion; NaN where a mass is negative, as the paper's n/a."""
+        """Return cost / nominal of each motion; NaN where a mass is negative (n/a in the paper)."""
         fit = self.fits[method, limit]
         share: Array = fit.costs / self.rows.costs()
         return share if fit.masses.min() > 0.0 else np.full(len(share), math.nan)
@@ -258,8 +258,8 @@ class UpperBodyMotion(NamedTuple):
     def draw(cls, robot: RobotModel, stance: Array, rng: Generator, plan: _Plan) -> "UpperBodyMotion":
         """Draw a motion within the joints' limits.
 
-        The sines of a joint swing about a centre that is drawn too, at most half the reach away from the
-        stance, which are the joint positions at the start [rad], shape (n_joints,).
+        The sines of a joint have a random centre, at most half of `reach` from `stance`, the joint positions
+        at the start [rad], shape (n_joints,).
         """
         names = [n for n in robot.joint_names if any(fnmatch.fnmatchcase(n, p) for p in plan.moving)]
         limits = joint_limits(robot)
@@ -277,7 +277,7 @@ class UpperBodyMotion(NamedTuple):
         return cls(tuple(names), joint_sines, base_sines)
 
     def command(self, loop: ClosedLoop, height: float) -> None:
-        """Push the references of now; the height is that of the base above the soles in the stance [m]."""
+        """Push the present references; `height` is that of the base above the soles in the stance [m]."""
         q, v, _ = self.joint_sines.at(loop.time_s)
         loop.controller.push_joint_reference(JointReading(loop.simulation.stamp_ns, self.joints, q, v))
         x, x1, _ = self.base_sines.at(loop.time_s)
@@ -287,16 +287,16 @@ class UpperBodyMotion(NamedTuple):
 
 
 class Tracking(NamedTuple):
-    """What one run gave."""
+    """Result of one run."""
 
-    block: SignalBlock  # what the sensors read, from the beginning of the sines on
-    fallen: bool  # the run ends there
-    flat: float  # share of the time at which every corner of every sole touched the ground
-    error_rms: float  # of the joints that were commanded [rad]
+    block: SignalBlock  # readings of the sensors, from the start of the sines on
+    fallen: bool  # whether the robot fell, which ends the run
+    flat: float  # share of the time in which every corner of every sole touched the ground
+    error_rms: float  # tracking error of the commanded joints [rad]
 
 
 def track(loop: ClosedLoop, motion: UpperBodyMotion, plan: _Plan) -> Tracking:
-    """Let a released robot track a motion; what it reads on the way to the motion is not recorded."""
+    """Let a released robot track a motion; readings during the approach are not recorded."""
     picked = [loop.simulation.robot.joint_index(name) for name in motion.joints]
     read: list[tuple[Any, ...]] = []  # stamp, q, v, tau, f_I, w_I, wrenches
     height: list[float] = []
@@ -323,11 +323,11 @@ def track(loop: ClosedLoop, motion: UpperBodyMotion, plan: _Plan) -> Tracking:
             "error": rms(truth.q[picked] - motion.joint_sines.at(loop.time_s)[0]),
         }
 
-    looks = loop.record(plan.approach_s + plan.duration_s, look)
+    watched = loop.record(plan.approach_s + plan.duration_s, look)
     stamps, *columns = zip(*read, strict=True)
     signals = zip(("q", "v", "tau", "f_I", "w_I", "wrenches"), map(np.array, columns), strict=True)
     block = SignalBlock(start_ns=stamps[0], step_s=seconds(stamps[1] - stamps[0]), **dict(signals))
-    return Tracking(block, loop.simulation.fallen, float(np.mean(looks["flat"])), rms(looks["error"]))
+    return Tracking(block, loop.simulation.fallen, float(np.mean(watched["flat"])), rms(watched["error"]))
 
 
 class _Record(NamedTuple):
@@ -403,16 +403,16 @@ def _mirrored(urdf: str) -> str:
 
 
 def _record(loops: RobotLoop, plan: _Plan, seed: int) -> _Record:
-    """Let a robot unlike its description track three motions; left and right of both are mirror images."""
+    """Let a robot that differs from its description track three motions; both are symmetric left to right."""
     draws = default_rng(seed)
     nominal = _mirrored(loops.urdf)
     deviating = perturbed_urdf(nominal, draws, mass_sigma=plan.mass_sigma, com_sigma=plan.com_sigma)
     true = _mirrored(deviating)
-    believing = loops.believing(nominal)
+    described = loops.with_description(nominal)
     stance = loops.config(SIMULATOR_NODE, SimulationConfig).stance
     motions = []
     for i in range(len(MOTIONS)):
-        loop = believing.build(true_urdf=true, seed=len(MOTIONS) * seed + i)
+        loop = described.build(true_urdf=true, seed=len(MOTIONS) * seed + i)
         loop.inertial = None
         model = loop.simulation.robot
         motion = UpperBodyMotion.draw(model, stance_positions(stance, model), draws, plan)

@@ -2,7 +2,7 @@
 
 TALOS has 12 joints in the legs and 2 in the torso, as many as the paper calibrates, with IMUs in the pelvis
 and in the torso. It is moved slowly over both flat feet for four minutes in eight stances; offsets are up to
-10 deg. The calibration takes a frame every so often; its cost is judged on frames 0.2 s apart.
+10 deg. The calibration uses frames at various intervals; its cost is evaluated on frames 0.2 s apart.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,18 +36,18 @@ class Study(NamedTuple):
     """The motion, its measurement and the calibrations."""
 
     duration_s: float = 240.0
-    intervals_s: tuple[float, ...] = (0.6, 1.0, 1.8, 3.0, 5.0, 10.0, 20.0)  # between two frames that are used
+    intervals_s: tuple[float, ...] = (0.6, 1.0, 1.8, 3.0, 5.0, 10.0, 20.0)  # between two frames in use
     paper_s: float = 1.8  # the interval of the paper
     frame_s: float = 0.2  # between two frames
     sequences: int = 8
-    waves: int = 3  # sinusoids of each coordinate of the base
-    periods_s: tuple[float, float] = (8.0, 30.0)
-    largest_angle: float = 2.6  # of a joint [rad]
+    waves: int = 3  # number of sinusoids of each coordinate of the base
+    periods_s: tuple[float, float] = (8.0, 30.0)  # range of their periods
+    largest_angle: float = 2.6  # largest angle of a joint [rad]
     soles: tuple[float, ...] = (-0.1, 0.1, -0.06, 0.06)  # x_min, x_max, y_min, y_max [m]
-    offset_deg: float = 10.0  # largest
+    offset_deg: float = 10.0  # largest joint offset
     imu_noise_deg: float = 0.3
     joint_noise_deg: float = 0.05
-    distance: float = 0.1  # of the three points in the cost that is reported [m]
+    distance: float = 0.1  # d of the three points in the reported cost [m]
 
 
 FULL = Study()
@@ -69,9 +69,9 @@ def flat_feet_data(
     Args:
         robot: TALOS.
         frames: Frames of the two soles.
-        rng: Source of stances and motions.
-        duration_s: Length of all sequences together.
-        step_s: Time between frames.
+        rng: Random generator of stances and motions.
+        duration_s: Duration of all sequences together [s].
+        step_s: Time between frames [s].
     """
     times = step_s * np.arange(round(duration_s / step_s / FULL.sequences), dtype=np.float64)
     sequences: list[list[tuple[Array, Array]]] = []
@@ -80,7 +80,7 @@ def flat_feet_data(
         reach = np.array([0.08, 0.1, 0.1, 0.2, 0.25, 0.3])  # position [m], rotation vector [rad]
         base, torso = _waves(rng, reach), _waves(rng, np.array([0.4, 0.3]))
         found = _sequence(stance, base, torso, times)
-        if found is not None:  # else it is out of reach somewhere
+        if found is not None:  # else a pose of it is out of reach
             sequences.append(found)
         if len(sequences) == FULL.sequences:
             q, R_WB = (np.array(column) for column in zip(*chain.from_iterable(sequences), strict=True))
@@ -91,7 +91,7 @@ def flat_feet_data(
 def _sequence(
     stance: ClosedStance, base: Callable[[float], Array], torso: Callable[[float], Array], times: Array
 ) -> list[tuple[Array, Array]] | None:
-    """Return joint positions and orientations of the base in one stance; None where the feet cannot stay."""
+    """Return joint positions and base orientations in one stance; None where the feet cannot stay flat."""
     robot, frames = stance.robot, []
     columns = [robot.joint_index(name) for name in ("torso_1_joint", "torso_2_joint")]
     zero, twist = np.zeros(robot.n_joints), (np.zeros(6), np.zeros(6))
@@ -111,10 +111,10 @@ def _sequence(
 
 
 def _posture(robot: RobotModel, rng: Generator) -> dict[str, float]:
-    """Both soles flat at one height: one foot ahead of the other, apart, turned out.
+    """Return a posture with both soles flat at one height: one foot ahead of the other, apart, turned out.
 
-    Pitches of a leg sum to zero and so do rolls. Hip and ankle of the legs lean by as much to the front as to
-    the back, so both feet are as far below.
+    The pitch angles of a leg sum to zero, and so do its roll angles. One leg leans forwards by the angle by
+    which the other leans backwards, so that both feet are equally far below the base.
     """
     model = robot.model
     ids = (model.getJointId(f"leg_left_{i}_joint") for i in (4, 5))
@@ -140,11 +140,11 @@ def _waves(rng: Generator, reach: Array) -> Callable[[float], Array]:
 class KinematicTrial(NamedTuple):
     """One set of data with its truth."""
 
-    problem: FlatFeetProblem  # all frames
-    offsets: Array  # true ones [rad], shape (n,)
+    problem: FlatFeetProblem  # problem on all frames
+    offsets: Array  # true offsets [rad], shape (n,)
 
     def fit(self, interval_s: float) -> Solution:
-        """Calibrate with a frame every so often."""
+        """Calibrate with one frame in each interval [s]."""
         step = max(1, round(interval_s / FULL.frame_s))
         return solve(self.problem.subset(np.arange(0, self.problem.n_samples, step)))
 
@@ -158,7 +158,7 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
     """Return 1/2 (L_k + C_k) of (2) and (5), the mean over the samples [m^2].
 
     Args:
-        problem: Problem on the samples to judge.
+        problem: Problem on the samples of which the cost is the mean.
         x: Common unknowns.
         local: Base orientation and height of each sample.
         distance: d of the three points [m].
@@ -168,7 +168,7 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
     poses = problem.chain.poses(x)
     for i, imu in enumerate(problem.imus):
         E = local[:, :3] @ poses.R_SF[:, len(problem.soles) + i] @ np.swapaxes(imu.R_WI, 1, 2)
-        tilted = 4.0 * (1.0 - E[:, 2, 2])  # of the least turn that takes E e_z upright: the yaw fits exactly
+        tilted = 4.0 * (1.0 - E[:, 2, 2])  # of the smallest rotation of E e_z to e_z: the yaw is not used
         squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2)) if imu.use_yaw else tilted
         total += distance**2 * float(squares.mean())
     return 0.5 * total
@@ -183,7 +183,7 @@ def kinematic_trial(
 ) -> KinematicTrial:
     """Simulate the motion and its measurement, with noise of each IMU about each axis, and of each joint.
 
-    The seed is that of stances, motions, offsets and noise.
+    The seed determines stances, motions, offsets and noise.
     """
     rng = default_rng(seed)
     robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
@@ -204,7 +204,7 @@ def kinematic_trial(
 def _measured(
     kinematics: ChainKinematics, data: FlatFeetData, noise: float, rng: Generator
 ) -> list[ImuOrientations]:
-    """Orientations of the IMU links, turned by the noise; all share one world, as in the paper."""
+    """Return noisy orientations of the IMU links; all share one world frame, as in the paper."""
     poses = kinematics.poses(data.q, np.zeros(len(kinematics.joints)))
     imus = []
     for i in range(len(IMU_LINKS)):
@@ -228,8 +228,8 @@ class _Sweep(NamedTuple):
 
     by_interval: dict[float, _Calibration]
     nominal: float  # cost of zero offsets [m^2]
-    before: Array  # heights of the corners of the soles without the offsets found [m], shape (k, 8)
-    after: Array  # the same with those found with the paper's interval
+    before: Array  # heights of the corners of the soles without offsets [m], shape (k, 8)
+    after: Array  # the same with the offsets that are found with the paper's interval
 
 
 def run(trials: Trials) -> ExperimentResult:
@@ -277,7 +277,7 @@ def _panels(sweeps: Sequence[_Sweep], intervals: Sequence[float]) -> list[Panel]
 
 
 def _calibrations(study: Study, seed: int) -> _Sweep:
-    """Calibrate one robot with every interval; heights at frames that had no part too."""
+    """Calibrate one robot with every interval; heights also at frames that were not used."""
     trial = kinematic_trial(seed, duration_s=study.duration_s)
     found = {}
     for interval in study.intervals_s:
@@ -290,6 +290,6 @@ def _calibrations(study: Study, seed: int) -> _Sweep:
             zero = np.zeros_like(solution.x)
             nominal = trial.cost(zero, solution.sigma)
             every = trial.problem.subset(np.arange(0, trial.problem.n_samples, 5))
-            before = every.heights(zero, every.start_local())  # base as the IMUs say
+            before = every.heights(zero, every.start_local())  # base orientation by the IMUs
             after = every.heights(solution.x, fit_local(every, solution.x, solution.sigma)[1])
     return _Sweep(found, nominal, before, after)

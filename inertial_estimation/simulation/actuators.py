@@ -20,13 +20,13 @@ class JointActuators:
 
         tau_link = tau - offset - rotor a - d(v) v' - k (over + h v') - c v',    v' = v + h a,
 
-    d(v) = viscous + coulomb tanh(|v| / v_s) / |v|; k and c are an end stop's, felt when the joint is `over`
-    its limit of the URDF. Friction and stops take the velocity v' at the end of the step: stable, however
-    stiff. What multiplies a is the `inertia` in addition to that of the links, the rest is the `force`. A
-    brake adds to d(v).
+    d(v) = viscous + coulomb tanh(|v| / v_s) / |v|; k and c are those of an end stop, which acts when the
+    joint is `over` its limit in the URDF. Friction and stops use the velocity v' at the end of the step, so
+    that the integration is stable however stiff they are. The factor of a is `inertia`, the remainder is
+    `force`. A brake adds to d(v).
 
     Attributes:
-        tau: Torques of the motors now [Nm], shape (n_joints,).
+        tau: Present torques of the motors [Nm], shape (n_joints,).
         brake: Damping of the brakes [Nms/rad]; 0: released.
         inertia: Inertia at each joint in addition to that of the links [kg m^2], shape (n_joints,).
     """
@@ -47,11 +47,11 @@ class JointActuators:
             known.of_joints(term, robot) for term in terms
         )
         self._step, self._smoothing_speed = step, known.smoothing_speed
-        self._rubs = bool(self._viscous.any() or self._coulomb.any())
+        self._has_friction = bool(self._viscous.any() or self._coulomb.any())
         effort = config.torque_limit_scale * np.array(robot.model.effortLimit[robot.n_base :])
         self._limit = np.where(effort > 0.0, effort, np.inf)
         self._range = _position_limits(robot)
-        self._resistance, self.inertia = self._offset, self._rotor  # of friction and stops, at this velocity
+        self._resistance, self.inertia = self._offset, self._rotor  # resistance of offset, friction and stops
         self.release()
 
     def release(self) -> None:
@@ -64,7 +64,7 @@ class JointActuators:
         self._command = np.clip(tau, -self._limit, self._limit)
 
     def advance(self) -> None:
-        """Begin a step."""
+        """Start a step: the last command becomes the torque of the motors."""
         self.tau = self._command
 
     def rest(self, tau_link: Array) -> None:
@@ -75,11 +75,11 @@ class JointActuators:
         """Compute friction and end stops at joint positions [rad] and velocities [rad/s]."""
         lower, upper = self._range
         stopped = any(((q < lower) | (q > upper)).tolist())
-        if not (stopped or self._rubs or self.brake):
+        if not (stopped or self._has_friction or self.brake):
             self.inertia, self._resistance = self._rotor, self._offset
             return
         damping, stop_torque = np.full(len(v), self.brake), np.zeros(len(v))
-        if self._rubs:
+        if self._has_friction:
             ratio = np.maximum(np.abs(v) / self._smoothing_speed, np.finfo(float).tiny)
             damping += self._viscous + self._coulomb / self._smoothing_speed * np.tanh(ratio) / ratio
         if stopped:
@@ -103,7 +103,7 @@ def check_stance(robot: RobotModel, q: Array) -> None:
     """Check that a home posture is within the end stops.
 
     Raises:
-        ConfigurationError: Naming the joints that are not.
+        ConfigurationError: If a joint is beyond its limits; the message names all such joints.
     """
     lower, upper = _position_limits(robot)
     over = np.flatnonzero((q < lower - STANCE_MARGIN) | (q > upper + STANCE_MARGIN))

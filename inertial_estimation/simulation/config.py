@@ -1,4 +1,4 @@
-"""Parameters of a simulation: robot, ground, actuators, sensors, and the pace with a controller elsewhere."""
+"""Parameters of a simulation: robot, ground, actuators, sensors, and its pace with an external controller."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import NANOSECONDS
 
 FALLEN = "fallen"  # key of the driver's status: "true" or "false"
-RELEASED_AT = "released at [s]"  # the same: from the hoist, in simulated time; absent before
+RELEASED_AT = "released at [s]"  # key of the simulated time of the release from the hoist; absent before it
 
 
 def _number(default: float, lower: float, upper: float, unit: str, text: str, **more: Any) -> Any:
@@ -52,7 +52,7 @@ class GroundConfig:
 
 @dataclass(frozen=True)
 class ActuatorConfig:
-    """Actuators between a torque command and the links, apart from the friction that is known."""
+    """Actuators between a torque command and the links, apart from the nominal friction of the robot."""
 
     torque_limit_scale: float = _number(
         *(1.0, 0.0, 1e3, ""),
@@ -149,10 +149,10 @@ class SimulationConfig:
         return round(self.step * NANOSECONDS)
 
     def in_steps(self, name: str, duration_s: float) -> int:
-        """Return a duration in steps, for a parameter by its name.
+        """Return the number of steps of a duration [s]; `name` is the parameter, for the error message.
 
         Raises:
-            ConfigurationError: If it is not a whole number of them, to a millionth.
+            ConfigurationError: If it is not a whole number of steps, to a millionth.
         """
         count = round(duration_s / self.step)
         if abs(duration_s / self.step - count) > 1e-6 * max(count, 1):

@@ -5,15 +5,15 @@ A point p at depth d below the ground, the normal n outwards, feels
     f_n = max(0, K d + D d')            no adhesion, nothing above the ground,
     f_t = -K (p - anchor)_t - D v_t     while |f_t| <= mu f_n; else mu f_n along it, and the anchor follows.
 
-K and D are the same across as along, so a sticking point is an isotropic spring-damper. A step of length h
-takes the forces at its end (backward Euler), so light feet on stiff ground are stable at a step of 1 ms: with
-the points' velocities u = J v, A = J M^-1 J', the forces k of the springs at its beginning and b = D + h K
+K and D are the same along the normal and across it, so a sticking point is an isotropic spring-damper. A step
+of length h uses the forces at its end (backward Euler), so light feet on stiff ground are stable at a step of
+1 ms: with the points' velocities u = J v, A = J M^-1 J', the spring forces k at its beginning and b = D + h K
 
     f = P t,   t = k - b u',   u' = u_free + h A f,
 
 with P by mode: the identity for a sticking point, zero for one that leaves, and for a slipping one the
 projection on its normal force and Coulomb's force across it. All vectors are in ground axes (two tangents,
-then the normal). Read off at an instant, the forces are the law above.
+then the normal). The forces at an instant (ground truth, sensors) follow the law above directly.
 """
 
 from collections.abc import Sequence
@@ -137,7 +137,7 @@ class GroundContact:
         self.config = config
         self._bodies = np.array(bodies, dtype=int)
         self._points_B = np.reshape(points_B, (n, 3, 1))
-        self._axes: Array | None = None  # of the ground at the points; None: those of the world
+        self._axes: Array | None = None  # ground axes at the points, shape (n, 3, 3); None: world axes
         self.position_W, self._anchor_W, self._slip_force = np.zeros((3, n, 3))
         self.depth, self._slipping = np.zeros(n), np.zeros(n, dtype=bool)
         self.jacobian = np.zeros((3 * n, model.nv))
@@ -232,8 +232,8 @@ class ContactPatch(NamedTuple):
     """The points of one contact."""
 
     name: str
-    wrench_frame: str  # its wrench is about its origin
-    where: slice  # which of all the points are its own
+    wrench_frame: str  # frame about whose origin the wrench is
+    where: slice  # indices of its points among all points
     points_F: Array  # its points in the wrench frame [m], shape (k, 3)
 
 

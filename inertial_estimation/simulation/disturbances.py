@@ -5,7 +5,7 @@
 {kind: push, link: torso_2_link, force: [100, 0, 0], start: 4, duration: 0.1, at: [0, 0, 0.3]}
 
 All times count from the release of the robot [s]; a mass or payload that begins at zero is present before it.
-The keys of a kind are the arguments of what it builds; the point of application `point_L` is called `at`.
+The keys of a kind are the arguments of its constructor; the point of application `point_L` is called `at`.
 """
 
 import inspect
@@ -36,8 +36,8 @@ def _expect(holds: bool, otherwise: str) -> None:
 
 
 def _expect_times(link: str, start: float, stop: float) -> None:
-    said = f"a disturbance of '{link}' lasts from {start:g} to {stop:g} s, expected a stop after the start"
-    _expect(math.isfinite(start) and stop > start, said)
+    message = f"a disturbance of '{link}' lasts from {start:g} to {stop:g} s, expected a stop after the start"
+    _expect(math.isfinite(start) and stop > start, message)
 
 
 def _during(time: float, start: float, stop: float) -> bool:
@@ -50,7 +50,7 @@ class MassWaveform:
 
     m(t) = offset + amplitude s(2 pi frequency (t - start) + phase), s a sine or the sign of a sine,
     from `start` to `stop`; before and after, the nominal mass. The pseudo-inertia scales by m / m_nominal:
-    it stays physically consistent and the centre of mass where it is.
+    it remains physically consistent and the centre of mass does not move.
 
     Raises:
         ConfigurationError: If the wave is unknown, or the mass does not stay finite and above zero.
@@ -138,12 +138,12 @@ class Push:
         for name in ("force", "point_L"):
             object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
         numbers = [self.start, self.duration, *self.force, *self.point_L]
-        said = f"a push on '{self.link}'"
+        push = f"a push on '{self.link}'"
         _expect(
-            self.frame in FRAMES, f"{said} in the frame '{self.frame}', expected one of {listing(FRAMES)}"
+            self.frame in FRAMES, f"{push} in the frame '{self.frame}', expected one of {listing(FRAMES)}"
         )
-        _expect(bool(np.isfinite(numbers).all()), f"{said} is not finite: {numbers}")
-        _expect(self.duration > 0.0, f"{said} lasts {self.duration:g} s, expected more than zero")
+        _expect(bool(np.isfinite(numbers).all()), f"{push} is not finite: {numbers}")
+        _expect(self.duration > 0.0, f"{push} lasts {self.duration:g} s, expected more than zero")
 
     def force_at(self, time: float, step: float) -> Array | None:
         """Return the mean force [N] over the step that begins at a time, None without a force."""
@@ -218,7 +218,7 @@ def parse_disturbance(text: str) -> Disturbance:
 
 
 def _read(key: str, value: Any, argument: inspect.Parameter) -> Any:
-    """Return text, a number (YAML 1.1 reads 1e3 as text), or three of them, as the argument wants."""
+    """Return a text, a number (YAML 1.1 reads 1e3 as text), or three numbers, by the argument's type."""
     of_text, count = argument.annotation is str, 3 if argument.annotation is Vector else 1
     given = value if count == 3 and isinstance(value, list) else [value]
     if of_text and isinstance(value, str):

@@ -1,6 +1,6 @@
 """Runs a simulation tick by tick for a controller in another process.
 
-Nothing here reads a clock: the node passes wall time in, so that a test can as well.
+Nothing here reads a clock: the caller, a node or a test, passes the wall time.
 """
 
 from enum import Enum
@@ -23,15 +23,15 @@ class CommandInbox:
 
     Attributes:
         newest_ns: Stamp of the newest command [ns]; None before the first.
-        tau: Its torques in the model's joint order [Nm], shape (n_joints,).
+        tau: Torques of the newest command in the model's joint order [Nm], shape (n_joints,).
         refused: Number of commands refused.
-        timeouts: Ticks with braked joints for want of a command, counted by the driver.
+        timeouts: Number of ticks with braked joints because no command came, counted by the driver.
     """
 
     def __init__(self, joint_names: tuple[str, ...]) -> None:
         """Start empty, for the model's joints in its order."""
         self.refused = self.timeouts = 0
-        self._reason = ""  # of the last refusal
+        self._reason = ""  # reason of the last refusal
         self._joint_names = joint_names
         self._order: tuple[tuple[str, ...], list[int]] = ((), [])
         self._reported = (0, 0)  # time-outs and refusals of the last report
@@ -72,7 +72,7 @@ class CommandInbox:
         return Health("joint_torque_commands", level, message, values)
 
     def _problem(self, command: TorqueCommand, now_ns: int) -> str:
-        """Return why a command cannot be applied, and store its order of joints."""
+        """Return why a command cannot be applied, empty if it can; store its order of joints."""
         names, known = command.names, self._joint_names
         if names != self._order[0]:
             unknown = [name for name in names if name not in known]
@@ -91,7 +91,7 @@ class WallClockPace:
     """Schedules ticks at a real-time factor.
 
     Attributes:
-        factor: Simulated over wall time, at most; 0: as fast as possible.
+        factor: Largest ratio of simulated to wall time; 0: as fast as possible.
         tick_ns: Simulated time of a tick [ns].
     """
 
@@ -123,13 +123,13 @@ class WallClockPace:
 
 
 class DrivingPhase(Enum):
-    """What decides the torques of the next tick."""
+    """Phase of the driver: source of the torques of the next tick."""
 
     HOIST = "hoist"  # the robot hangs on the hoist; the first command after a minimum time releases it
     FREE = "free"  # the newest command, up to a maximum age in simulated time; then the brakes
     LOCKSTEP = "lockstep"  # the command that answers the readings of the tick before; the tick waits for it
-    # In lockstep none came in time. The joints are braked and time goes on, so that the sensors show a
-    # restarted controller where the robot is, until a fresh command comes.
+    # No command came in time in lockstep. Until a fresh command comes, the joints are braked and time goes
+    # on, so that a restarted controller gets readings of the present state.
     LOST = "lost"
 
 
@@ -141,12 +141,12 @@ class SimulationDriver:
     Attributes:
         simulation: The robot.
         commands: The commands that arrived.
-        pace: When ticks are due.
+        pace: Schedule of the ticks.
         unattended: Whether time runs without a controller: on the hoist, or with braked joints.
     """
 
     def __init__(self, simulation: Simulation, robot: SimulatedRobotConfig, pacing: SimulationPacing) -> None:
-        """Drive a robot on its hoist, whose IMU and contacts determine the parts of a reading."""
+        """Begin with the robot on its hoist; its IMU and contacts determine when a reading is complete."""
         self.simulation = simulation
         self.commands = CommandInbox(simulation.robot.joint_names)
         self.pace = WallClockPace(pacing.real_time_factor, simulation.period_ns)
@@ -155,13 +155,13 @@ class SimulationDriver:
 
     def _begin(self) -> None:
         """Begin on the hoist."""
-        self._failure = ""  # why the simulation stands still until a reset
+        self._failure = ""  # why the simulation is stopped until a reset
         self._released_ns: int | None = None
         self._start_ns = self.simulation.stamp_ns
         self._phase, self.unattended = DrivingPhase.HOIST, True
-        self._asked_ns: int | None = None  # stamp that a command in lockstep has to follow; None: none is due
-        self._deadline: float | None = None  # wall time at which it is lost [s]; None: not waited for yet
-        self._lost_ns = 0  # when the command was lost [ns]
+        self._await_ns: int | None = None  # stamp that the awaited command must exceed; None: none is awaited
+        self._deadline: float | None = None  # wall time of the time-out [s]; None: the wait has not begun
+        self._lost_ns = 0  # simulated time of the last time-out [ns]
 
     @property
     def wall_period(self) -> float:
@@ -180,7 +180,7 @@ class SimulationDriver:
 
         Returns:
             The readings of the sensors; empty if no tick is due. When the motion diverges the simulation
-            stands still until a reset, and health gives the reason.
+            stops until a reset, and `health` gives the reason.
         """
         period = self.wall_period
         if self._paused or self._failure or not self.pace.is_due(wall, period):
@@ -194,12 +194,12 @@ class SimulationDriver:
         except InertialEstimationError as error:
             self._failure = str(error)
             return []
-        self._asked_ns = before_ns if any(map(self._complete, readings)) else None
+        self._await_ns = before_ns if any(map(self._complete, readings)) else None
         self._deadline = None
         return readings
 
     def pause(self, paused: bool) -> None:
-        """Pause or resume the simulation; the time-out of lockstep begins again."""
+        """Pause or resume the simulation; the time-out of lockstep restarts."""
         self._paused, self._deadline = paused, None
         self.pace.restart()
 
@@ -226,9 +226,9 @@ class SimulationDriver:
                 self._command()
             return True
         if self._phase is DrivingPhase.LOCKSTEP:
-            if self._asked_ns is None:
-                return True  # the torques stay
-            if newest_ns is not None and newest_ns > self._asked_ns:
+            if self._await_ns is None:
+                return True  # the torques are kept
+            if newest_ns is not None and newest_ns > self._await_ns:
                 self._command()
                 return True
             if self._deadline is None:
@@ -252,7 +252,7 @@ class SimulationDriver:
         self.simulation.apply(self.commands.tau)
 
     def _complete(self, readings: SensorReadings) -> bool:
-        """Whether a reading is complete, since a controller answers only complete readings."""
+        """Return whether a reading has all parts: a controller answers only complete readings."""
         has_imu = readings.imu is not None or not self._robot.imu_frame
         complete = has_imu and readings.joints is not None
         return complete and len(readings.wrenches) == len(self._robot.contacts)

@@ -12,10 +12,10 @@ LATTICE_CELLS = 64  # number of cells after which the heights repeat
 
 
 class Terrain:
-    """A height field; of itself the plane z = 0.
+    """A height field; the base class is the plane z = 0.
 
     Attributes:
-        level: Whether it is that plane.
+        level: Whether the terrain is that plane.
     """
 
     level = True
@@ -58,7 +58,7 @@ class RoughGround(Terrain):
         s = xy / self._cell - corner
         weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._cell
         i, j = (k + np.array([[0], [1]]) for k in corner.astype(int).T)
-        h = self._lattice[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]  # of x, then of y
+        h = self._lattice[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]  # shape (2, 2, n): x, y, n
         h *= (i * self._cell > self._begin)[:, None]
         along_x = h[1] - h[0]
         low, high = h[0] + along_x * weight[:, 0]
@@ -82,7 +82,7 @@ def ground_axes(normals: Array) -> Array:
 
 
 def terrain_from_config(config: GroundConfig, seed: int = 0) -> Terrain:
-    """Build the terrain; the seed is that of random heights."""
+    """Build the terrain; the seed determines the random heights."""
     if config.terrain == "ramp":
         return Ramp(config.slope, config.begin)
     if config.terrain == "rough":

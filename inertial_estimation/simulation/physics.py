@@ -1,4 +1,4 @@
-"""Physics of a robot: integration of joints with actuators and contact, and its rest on the ground."""
+"""Physics of a robot: integration of joints with actuators and contact, and its equilibrium at rest."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ class RobotPhysics:
     """State of a robot and its evolution.
 
     Between two steps MuJoCo's kinematics, mass matrix and bias forces are those of the state. The motion is
-    integrated by symplectic Euler, with contact, friction and end stops as they are at the end of the step.
+    integrated by symplectic Euler; contact, friction and end stops act with their values at the step's end.
 
     Attributes:
         robot: Kinematic model.
-        built: MuJoCo model and its mapping.
+        built: MuJoCo model and its mapping to the robot.
         data: MuJoCo's state.
         actuators: The joints' actuators.
-        patches: For each contact, which of the contact points are its own.
+        patches: The contact points of each contact.
         ground: The contact points, and the forces of the ground on them.
-        tau_link: Torques on the links as of the last `accelerate` or `rest` [Nm], shape (n_joints,).
+        tau_link: Torques on the links, of the last `accelerate` or `rest` [Nm], shape (n_joints,).
     """
 
     def __init__(self, config: SimulationConfig, urdf: str) -> None:
@@ -76,7 +76,7 @@ class RobotPhysics:
 
     @property
     def acceleration(self) -> Array:
-        """Acceleration found last, in Pinocchio's coordinates: of the base in its axes, then of joints."""
+        """Last computed acceleration in Pinocchio's coordinates: of the base in its axes, then of joints."""
         data = self.data
         joints: Array = np.array(data.qacc[self.built.dof])
         if not self.robot.floating_base:
@@ -111,7 +111,7 @@ class RobotPhysics:
         self._pushes[:] = 0.0
 
     def step(self) -> None:
-        """Integrate one step with the torques commanded.
+        """Integrate one step with the commanded torques.
 
         Raises:
             InertialEstimationError: If the motion diverges.
@@ -184,7 +184,7 @@ class RobotPhysics:
 
 
 def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
-    """Reset the robot to rest in a posture, with the soles where the ground carries its weight.
+    """Reset the robot to rest in a posture, with the contact points as deep as the ground carries its weight.
 
     Args:
         physics: The robot.

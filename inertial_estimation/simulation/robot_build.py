@@ -29,8 +29,8 @@ class BuiltRobot:
 
     model: Any  # the MuJoCo model
     bodies: tuple[int, ...]  # MuJoCo body of each Pinocchio joint (0: the world)
-    qpos: NDArray[np.int64]  # where each joint's position is, in the order of `RobotModel.joint_names`
-    dof: NDArray[np.int64]  # where each joint's velocity is
+    qpos: NDArray[np.int64]  # index of each joint's position, in the order of `RobotModel.joint_names`
+    dof: NDArray[np.int64]  # index of each joint's velocity
 
 
 def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
@@ -104,7 +104,7 @@ def set_body_inertia(model: Any, body: int, inertia: InertialParameters) -> None
     model.body_ipos[body] = inertia.com_F
     model.body_iquat[body] = _wxyz(axes)
     model.body_inertia[body] = moments
-    model.body_sameframe[body] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE  # else axes of the body are taken
+    model.body_sameframe[body] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE  # else MuJoCo uses the body's axes
     while body:
         model.body_subtreemass[body] += added
         body = model.body_parentid[body]

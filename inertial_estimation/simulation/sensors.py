@@ -1,4 +1,4 @@
-"""Sensors of a simulated robot: what ideal ones read, their errors, and when readings arrive."""
+"""Sensors of a simulated robot: ideal readings, errors of the sensors, and times of arrival."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -28,30 +28,30 @@ class SensorReadings:
 
 
 class SensorErrors:
-    """Adds the errors of sensors to true values: of one instant, or of n of them along the first axis.
+    """Adds the errors of sensors to true values of one instant, or of n instants along the first axis.
 
-    The generator advances equally for any standard deviations.
+    The generator advances by the same number of samples for any standard deviations.
     """
 
     def __init__(self, noise: SensorNoise, corrections: JointCorrections, rng: Generator) -> None:
-        """Take biases and noise, the corrections that a reader has to make, and the source of the noise."""
+        """Set biases and noise, the joint corrections that undo the errors, and the random generator."""
         self._noise, self._corrections, self._rng = noise, corrections, rng
         self._bias = np.array([noise.specific_force_bias, noise.angular_rate_bias])
 
     def imu(self, f_I: Array, w_I: Array) -> tuple[Array, Array]:
-        """Return specific force [m/s^2] and angular rate [rad/s] as they are read, shape (..., 3) each."""
+        """Return measured specific force [m/s^2] and angular rate [rad/s], shape (..., 3) each."""
         f = self._white(f_I + self._bias[0], self._noise.specific_force)
         return f, self._white(w_I + self._bias[1], self._noise.angular_rate)
 
     def joints(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
-        """Return positions [rad], velocities [rad/s] and efforts [Nm] as they are read."""
+        """Return measured positions [rad], velocities [rad/s] and efforts [Nm]."""
         noise, corrections = self._noise, self._corrections
         q = self._white(q - corrections.offset, noise.position)
         v = self._white(v, noise.velocity)
         return q, v, self._white(tau / corrections.gain, noise.effort)
 
     def wrench(self, wrench: Array) -> Array:
-        """Return a wrench as it is read [N, Nm], shape (..., 6)."""
+        """Return a measured wrench [N, Nm], shape (..., 6)."""
         force = self._white(wrench[..., :3], self._noise.force)
         return np.concatenate([force, self._white(wrench[..., 3:], self._noise.torque)], axis=-1)
 
@@ -119,8 +119,8 @@ def _mounted(physics: RobotPhysics, mount: ImuMount) -> tuple[int, Array, Vector
 class SensorSuite:
     """Measures at the step to which a reading refers, and delivers it after its delay.
 
-    Readings arrive every `period` steps, all of one stamp together. One delayed by d steps was measured d
-    steps before; before the beginning the robot was at rest.
+    Readings arrive every `period` steps, all of one stamp together. A reading delayed by d steps was measured
+    d steps before its stamp; before the beginning the robot was at rest.
 
     Attributes:
         period: Steps from one reading to the next.

@@ -21,7 +21,7 @@ from inertial_estimation.simulation.robot_build import set_body_inertia
 from inertial_estimation.simulation.sensors import SensorReadings, SensorSuite, TrueReadings
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-FALLEN_HEIGHT_SHARE = 0.6  # of its height at the start: a centre of mass below it has fallen
+FALLEN_HEIGHT_SHARE = 0.6  # share of its initial height; with its centre of mass below, the robot has fallen
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,13 @@ class GroundTruth:
     M a + h = [0; tau_link] + sum of J_C' wrench_C + pushes.
     """
 
-    stamp_ns: int  # [ns]
+    stamp_ns: int  # time [ns]
     base: BaseState  # pose and twist of the base; the origin for a fixed base
     q: Array  # joint positions in the model's order [rad], shape (n_joints,)
     v: Array  # joint velocities [rad/s], shape (n_joints,)
     a: Array  # generalised acceleration in Pinocchio's coordinates, shape (nv,)
     tau_motor: Array  # motor torques, after limits [Nm], shape (n_joints,)
-    # torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,)
+    # torques on the links, after rotor inertia, friction and end stops [Nm], shape (n_joints,)
     tau_link: Array
     wrenches_C: Mapping[str, Array]  # wrench of the ground by contact, in its frame [N, Nm], shape (6,) each
     depths: Mapping[str, Array]  # depths of each contact's points [m]
@@ -67,7 +67,7 @@ class DisturbedRobot:
         self._physics, self._step = physics, step
         self._pushes: list[tuple[Push, LinkBody]] = []
         self._loads: dict[int, list[MassWaveform | Attachment]] = {}  # by joint
-        self._masses: dict[int, list[float | None]] = {}  # now, of each of them
+        self._masses: dict[int, list[float | None]] = {}  # present mass of each of these loads [kg]
         for d in disturbances:
             body = physics.robot.link_body(d.link)
             if isinstance(d, Push):
@@ -138,13 +138,13 @@ def _check_one_at_a_time(waves: Sequence[MassWaveform]) -> None:
 class Simulation:
     """A simulated robot with ground, actuators, sensors and disturbances.
 
-    Until the first `apply` the robot hangs from a hoist, its weight already on its feet: time runs, sensors
-    measure a robot at rest without motion and disturbing forces. Times of disturbances are relative to the
+    Until the first `apply` the robot hangs from a hoist with its weight already on its feet: time runs, and
+    the sensors measure a robot at rest without disturbing forces. Times of disturbances are relative to the
     release; on the hoist the robot has its inertias at the release.
 
     Attributes:
-        robot: Model the names refer to.
-        released: Whether the hoist is gone.
+        robot: Model that the names refer to.
+        released: Whether the robot has been released from the hoist.
     """
 
     def __init__(self, config: SimulationConfig, urdf: str, disturbances: Sequence[Disturbance] = ()) -> None:
@@ -172,7 +172,7 @@ class Simulation:
         self._suite = SensorSuite(self._true, robot.joint_names, config, corrections)
         self._disturbed.set_inertias(0.0)
         stand_at_rest(self._physics, self._stance)
-        self._forces_W: Array | None = None  # of the ground at this instant; None: not computed yet
+        self._forces_W: Array | None = None  # ground forces at this instant; None: not computed yet
         self._start_height = float(self._physics.data.subtree_com[0, 2])
         self._suite.begin(self._instant())
 

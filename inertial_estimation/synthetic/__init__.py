@@ -1,1 +1,1 @@
-"""Made-up robots, motions and sensor noise: recordings whose truth is known."""
+"""Synthetic motions and sensor noise of robots: recordings whose truth is known."""

@@ -64,7 +64,7 @@ class IdealSensors:
             robot: The robot without payload.
             imu: The IMU; None for a robot without one.
             contact_frames: Frames of the contacts that carry a floating base.
-            point_contacts: Those of them that transmit no torque.
+            point_contacts: The contact frames that transmit no torque.
             payloads: Bodies rigidly attached to their links.
 
         Raises:
@@ -133,23 +133,23 @@ def _frame_jacobians(model: pin.Model, data: pin.Data, q: Array, frames: Sequenc
     return np.vstack([pin.getFrameJacobian(model, data, frame, pin.LOCAL) for frame in frames])
 
 
-CLOSURE_TOLERANCE = 1e-13  # at which Newton's method ends; 1e-9 is still held [m, rad]
+CLOSURE_TOLERANCE = 1e-13  # error of the feet at which Newton's method ends; 1e-9 is accepted [m, rad]
 MAX_ITERATIONS = 30
 
 
 class ClosedStance:
-    """Closes the legs' kinematic loops: base and free joints are given, the leg joints follow.
+    """Closes the legs' kinematic loops: computes the leg joints from given base and free joints.
 
-    Each leg is the chain of joints from the base to its contact frame. With six or more joints the
-    whole pose of the foot is held, with fewer its position only (a point foot). Positions are found by
-    Newton's method; velocities and accelerations from the differentiated constraint, J v = 0 and
-    J a + J' v = 0, so all three agree exactly.
+    Each leg is the chain of joints from the base to its contact frame. With six or more joints the whole pose
+    of the foot is held in place, with fewer only its position (a point foot). Positions are found by Newton's
+    method; velocities and accelerations from the differentiated constraint, J v = 0 and J a + J' v = 0, so
+    all three agree exactly.
 
     Attributes:
         robot: The model.
         posture: Joint positions at the start [rad], shape (n_joints,).
         point_frames: Contact frames of which only the position is held.
-        leg_joints: Indices (in the model's joint order) of the joints that follow.
+        leg_joints: Indices (in the model's joint order) of the joints of the legs.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class ClosedStance:
         """Return the full motion for a given motion of the base and of the free joints.
 
         Args:
-            pose: Position of the base relative to its standing place [m], shape (3,), and quaternion
+            pose: Position of the base relative to its position in the posture [m], shape (3,), and quaternion
                 x y z w of its orientation, shape (4,).
             twist: Velocity of the base (linear and angular, base frame), shape (6,), and its
                 derivative, shape (6,).
@@ -236,6 +236,6 @@ class ClosedStance:
         return q
 
     def _jacobian(self, q: Array) -> Array:
-        """Return the Jacobian of what is held of the feet; it also places them."""
+        """Compute the kinematics; return the Jacobian of the coordinates of the feet that are held."""
         J: Array = _frame_jacobians(self._model, self._data, q, self._frames)[self._held]
         return J

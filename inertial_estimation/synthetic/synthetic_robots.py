@@ -1,4 +1,4 @@
-"""Robots made ready for synthetic recordings: two of example-robot-data, and any fixed-base arm."""
+"""Predefined robots for synthetic recordings: two of example-robot-data, and any fixed-base arm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,20 +24,20 @@ from inertial_estimation.synthetic.synthetic_truth import (
 
 @dataclass(frozen=True)
 class SyntheticRobot:
-    """How a robot is simulated."""
+    """Description, payload, sensors and motion of a predefined robot."""
 
-    urdf: str  # where its description comes from; empty: it must be given
-    floating_base: bool  # whether it stands or is bolted down
-    payload_link: str  # link a payload is attached to; empty: the last one
-    payload_com_L: tuple[float, float, float] = (0.0, 0.0, 0.0)  # where, in the link's frame [m]
-    locked_joints: tuple[str, ...] = ()  # joints frozen at zero
+    urdf: str  # source of its description; empty: the caller must give one
+    floating_base: bool  # whether its base floats or is fixed to the world
+    payload_link: str  # link that a payload is attached to; empty: the last one
+    payload_com_L: tuple[float, float, float] = (0.0, 0.0, 0.0)  # its position in the link's frame [m]
+    locked_joints: tuple[str, ...] = ()  # joints locked at zero
     imu_link: str = ""  # link of the IMU
     contacts: dict[str, str] = field(default_factory=dict)  # frame of each contact by its name
     motion: StanceMotion = field(default_factory=StanceMotion)  # how it stands and moves; not used for an arm
 
     @property
     def config(self) -> RobotConfig:
-        """Parameters of the robot; its description is not among them."""
+        """Parameters of the robot, without its description."""
         return RobotConfig(
             floating_base=self.floating_base,
             locked_joints=self.locked_joints,
@@ -83,10 +83,10 @@ SYNTHETIC_ROBOTS: dict[str, SyntheticRobot] = {
 
 
 def synthetic_robot(name: str) -> SyntheticRobot:
-    """Return a robot made ready by name.
+    """Return a predefined robot by name.
 
     Raises:
-        ConfigurationError: If there is none; lists those that exist.
+        ConfigurationError: If there is no such robot; the message lists those that exist.
     """
     if name not in SYNTHETIC_ROBOTS:
         raise ConfigurationError(
@@ -106,17 +106,17 @@ def synthetic_truth(
     payload_time_s: float | None = 5.0,
     payload_link: str = "",
 ) -> Truth:
-    """Simulate a robot made ready, handed a weight.
+    """Simulate a motion of a predefined robot to which a payload is attached.
 
     Args:
         name: Name in `SYNTHETIC_ROBOTS`.
-        timing: When things happen.
-        motion: Source of a random motion, or what a fixed-base arm follows.
+        timing: Duration, sample rate, rest and fade-in.
+        motion: Generator for a random motion, or the trajectory that a fixed-base arm follows.
         urdf: Another description of the same robot; empty: its own.
-        locked_joints: Joints frozen at zero; none: the robot's own.
-        payload_mass: Mass of the weight [kg].
-        payload_time_s: When it is handed over [s]; None: never.
-        payload_link: Link it is attached to; empty: the robot's own choice.
+        locked_joints: Joints locked at zero; none: those of the predefined robot.
+        payload_mass: Mass of the payload [kg].
+        payload_time_s: Time at which it is attached [s]; None: never.
+        payload_link: Link that it is attached to; empty: that of the predefined robot.
 
     Returns:
         The truth.

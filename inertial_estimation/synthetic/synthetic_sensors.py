@@ -29,10 +29,10 @@ def wrench_topic(contact: str) -> str:
 
 
 def recorded(samples: Iterable[tuple[str, Sample]], name: str) -> MemoryRecording:
-    """Return samples with their topics as a recording, in the order of their stamps; equal ones as they come.
+    """Return samples with their topics as a recording, sorted by stamp; the order of equal stamps is kept.
 
     Raises:
-        ~inertial_estimation.errors.RecordingError: If there are none.
+        ~inertial_estimation.errors.RecordingError: If there are no samples.
     """
     entries = [RecordingEntry(topic, sample.stamp_ns, sample) for topic, sample in samples]
     topics = {entry.topic: TYPES[type(entry.sample)] for entry in entries}
@@ -51,7 +51,7 @@ def measure(
         truth: Motion and ideal readings.
         noise: Imperfections of the sensors.
         rng: Source of the noise.
-        config: Offsets of encoders, gains of drives and friction that the robot has; None: none of them.
+        config: Offsets of encoders, gains of drives and friction of the robot; None: none of them.
 
     Returns:
         The recording, in the order of arrival.

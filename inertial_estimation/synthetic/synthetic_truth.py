@@ -1,4 +1,4 @@
-"""Synthetic truth: what a robot of known inertia did and what ideal sensors on it would read."""
+"""Synthetic truth: motions of a robot of known inertia, and the readings of ideal sensors on it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,15 +27,15 @@ from inertial_estimation.synthetic.ideal_robots import (
 )
 
 POSITION_SHARE, SPEED_SHARE = 0.6, 0.5  # of each joint's range and of its speed limit, used by an arm
-AT_REST = 1e-6  # [rad/s]
+AT_REST = 1e-6  # largest speed of a joint at rest [rad/s]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """When things happen.
+    """Timing of a synthetic motion.
 
     Attributes:
-        duration_s: Length [s].
+        duration_s: Duration [s].
         rate_hz: Samples per second.
         rest_s: Rest at the start [s].
         fade_s: Time in which the motion fades in [s].
@@ -55,13 +55,13 @@ class Timing:
 
 @dataclass(frozen=True)
 class StanceMotion:
-    """How a standing robot moves."""
+    """Posture and ranges of the motion of a standing robot."""
 
     # joint positions at rest by name [rad]; the others are zero
     posture: Mapping[str, float] = field(default_factory=dict)
-    # largest distance from it by joint name [rad]; joints not named stay still
+    # largest distance from the posture by joint name [rad]; joints that are not named do not move
     reach: Mapping[str, float] = field(default_factory=dict)
-    # of the base: x, y, z [m], roll, pitch, yaw [rad]
+    # largest motion of the base: x, y, z [m], roll, pitch, yaw [rad]
     base_reach: tuple[float, ...] = (0.01, 0.03, 0.015, 0.03, 0.03, 0.05)
 
 
@@ -76,17 +76,17 @@ class Truth:
     stamps_ns: NDArray[np.int64]  # stamps [ns], shape (n,)
     states: tuple[MotionState, ...]  # configurations, velocities and accelerations
     readings: tuple[IdealReadings, ...] = ()  # ideal readings
-    payload: Attachment | None = None  # what is attached from a time on, None for nothing
+    payload: Attachment | None = None  # body that is attached from a time on; None for none
     points: tuple[str, ...] = ()  # frames of those contacts that transmit no torque
 
     def disturbed(self, disturbances: Sequence[Attachment | Push]) -> "Truth":
-        """Return it with loads and pushes, whose effect joints and contacts carry without giving way.
+        """Return the same motion with loads and pushes, which change the forces but not the motion.
 
         Args:
             disturbances: Loads and pushes; their times count from the first sample [s].
 
         Raises:
-            ConfigurationError: If it has a payload already, or a push is in axes of its link.
+            ConfigurationError: If the truth already has a payload, or a push is in axes of its link.
         """
         if self.payload is not None:
             raise ConfigurationError("a truth with a payload cannot be disturbed, expected one without")
@@ -121,7 +121,7 @@ class Truth:
         return tuple(readings)
 
     def inertias(self) -> list[InertiaStep]:
-        """Return the inertia of the body of every moving link, from the start and from when it is loaded.
+        """Return the inertia of the body of every moving link at the start, and from its loading on.
 
         A body is a link with all that is fixed to it, so a load changes all links of its body.
         """
@@ -170,8 +170,8 @@ def followed_truth(
 ) -> Truth:
     """Let a fixed-base arm follow a trajectory exactly, with a rest before and after.
 
-    Between its points cubics with the given positions and velocities; joints it does not name rest in
-    the middle of their ranges. The trajectory decides how long it takes.
+    Between its points the motion is a cubic with the given positions and velocities; joints that it does not
+    name rest in the middle of their ranges. Its duration overrides that of `timing`.
 
     Raises:
         ConfigurationError: If the base floats, or the trajectory does not rest at its ends.
@@ -213,12 +213,12 @@ def stance_truth(
 
     Args:
         robot: Model with a floating base.
-        timing: When things happen.
-        rng: Source of the motion.
+        timing: Duration, sample rate, rest and fade-in.
+        rng: Random generator of the motion.
         contacts: Frame of each contact by the contact's name.
         imu: The IMU; None for none.
-        motion: How it moves.
-        payload: Attached at its time.
+        motion: Posture and ranges of the motion.
+        payload: Body that is attached at its start time; None for none.
 
     Returns:
         The truth.
@@ -246,7 +246,7 @@ def _base_motion(motion: SineMotion, t: float) -> tuple[tuple[Array, Array], tup
 
     R_WB = Rz(yaw) Ry(pitch) Rx(roll); w_B = E(roll, pitch) (roll', pitch', yaw'). Returns the pose (position
     in the world, quaternion x y z w), and the twist (linear and angular velocity in the base frame, shape
-    (6,), and the derivative of its components, as Pinocchio's acceleration wants them).
+    (6,), and the derivative of its components, as in Pinocchio's acceleration).
     """
     x, x1, x2 = motion.at(t)
     roll, pitch, yaw = x[3:]
