@@ -1,10 +1,10 @@
 """ROS 2 parameter files read without ROS: one flat mapping of dotted names per node.
 
 A section is named after a node, with its namespace (``/robot1/tilt_observer``) or wildcards: ``/*`` is one
-name, ``/**`` any number of them. As a replay has no namespace, a section applies here to the node that its
-last part names, in any namespace. As in rcl, sections of one name in several files are one, with the values
-of the last file, at the place where the first file has it; of the sections that apply to a node the later
-one counts.
+name, ``/**`` any number of names. As a replay has no namespace, a section applies here to the node that its
+last part names, in any namespace. As in rcl, sections of the same name in several files are merged at the
+position of the first one, with the values of the last file. Of the sections that apply to a node, later ones
+override.
 """
 
 import difflib
@@ -25,19 +25,19 @@ PARAM = "--param"
 
 
 class Given(NamedTuple):
-    """Value of a parameter."""
+    """Value of a parameter in a file."""
 
     value: Any
-    origin: str  # file and line, for messages
+    origin: str  # file and line of the value, for messages
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A ROS parameter file, or several.
+    """A ROS parameter file, or several that are merged.
 
     Attributes:
-        name: Where it came from, for messages.
-        sections: Parameters by dotted name, by section in the order in which they apply.
+        name: Path of the file, for messages.
+        sections: Parameters by dotted name, for each section, in the order in which sections apply.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ConfigFile:
 
     @cached_property
     def _by_node(self) -> dict[str, dict[str, Given]]:
-        """What the sections of each node have, with the values in effect; of all nodes: what is shared."""
+        """Values in effect of the parameters in each node's sections; under `ALL_NODES` the shared ones."""
         found: dict[str, dict[str, Given]] = {ALL_NODES: {}}
         for section, given in self.sections.items():
             if "*" in (node := section.rpartition("/")[2]):
@@ -56,12 +56,12 @@ class ConfigFile:
 
     @property
     def shared(self) -> dict[str, Any]:
-        """Values for every node (``/**``) by dotted name."""
+        """Values of the sections for all nodes (``/**``), by dotted name."""
         return _values(self._by_node[ALL_NODES])
 
     @property
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Values by node (its name without a namespace), then by dotted name."""
+        """Values by node (name without namespace) and dotted name."""
         return {node: _values(given) for node, given in self._by_node.items() if node != ALL_NODES}
 
     def has(self, node: str) -> bool:
@@ -69,24 +69,24 @@ class ConfigFile:
         return node in self.nodes
 
     def values(self, node: str, known: Collection[str]) -> dict[str, Any]:
-        """Return the values for one node by dotted name, its own section over the shared one.
+        """Return the values for one node by dotted name; its own section overrides the shared one.
 
         Args:
             node: Name of the node.
-            known: Names of the parameters the node has. Shared values of other nodes are left out; what the
-                node's own section holds is not, so that a misspelt name is found when the config is built.
+            known: Names of the node's parameters. Shared values of other names are left out; those of the
+                node's own section are kept, so that a misspelt name is found when the config is built.
         """
         shared = {name: value for name, value in self.shared.items() if name in known}
         own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}
         return {**shared, **own}
 
     def origins_of(self, *nodes: str) -> dict[str, str]:
-        """Return file and line of the values for a node by dotted name; of several, the last one's count."""
+        """Return file and line of the values of some nodes by dotted name; a later node's override."""
         found = [self._by_node.get(node, {}) for node in (ALL_NODES, *nodes)]
         return {name: given.origin for section in found for name, given in section.items()}
 
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
-        """Return the values of known names: shared ones, or else those of the first node with them."""
+        """Return the values of known names: shared ones, or else those of the first node that has them."""
         sections = (self.shared, *self.nodes.values())
         return {
             name: value for section in reversed(sections) for name, value in section.items() if name in known
@@ -104,10 +104,10 @@ class ConfigFile:
                 raise ConfigurationError(unknown_name(name, known, where=where))
 
     def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
-        """Check that at least one of some nodes has a section, and that none (of others, too) is misspelt.
+        """Check that one of the expected nodes has a section, and no section a misspelt name (of all nodes).
 
         Raises:
-            ConfigurationError: Lists the sections the file has.
+            ConfigurationError: If none has a section (lists those of the file), or a name is misspelt.
         """
         known = [*expected, *others]
         for node in self.nodes:
@@ -128,7 +128,7 @@ class ConfigFile:
     def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
         """Return a copy with single values replaced, given as (node, dotted name, value)."""
         sections = {section: dict(given) for section, given in self.sections.items()}
-        for node, name, value in overrides:  # in sections of their own, after all others
+        for node, name, value in overrides:  # in additional sections, which apply after all others
             sections.setdefault(f"{PARAM}/{node}", {})[name] = Given(value, PARAM)
         return replace(self, sections=sections)
 
@@ -141,7 +141,7 @@ def load_config_file(path: str | Path) -> ConfigFile:
     """Read a ROS 2 parameter file; dotted names may be nested.
 
     Raises:
-        ConfigurationError: If the file is missing, is not YAML, has not the form of a ROS parameter
+        ConfigurationError: If the file is missing, is not YAML, does not have the form of a ROS parameter
             file (node name, ``ros__parameters``, values), or has one node in two namespaces.
     """
     content = read_yaml(path, "parameter file")
@@ -163,9 +163,9 @@ def load_config_file(path: str | Path) -> ConfigFile:
 
 
 def _sections(content: Mapping[Any, Any], namespace: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield names and bodies of the sections in their order, namespaces given by nesting included.
+    """Yield names and bodies of the sections in their order; namespaces may be nested mappings.
 
-    A body that is no section, and no namespace with sections in it either, is yielded as it is.
+    A body that is neither a section nor a namespace with sections is yielded unchanged.
     """
     for name, body in content.items():
         rest = {key: value for key, value in body.items() if key != KEY} if isinstance(body, dict) else {}
@@ -230,7 +230,7 @@ def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
 
 
 def find_config(name: str) -> Path:
-    """Return a parameter file by its path, or the name of a robot that comes with the package (``icub``).
+    """Return the path of a parameter file, given its path or the name of a robot of the package (``icub``).
 
     Raises:
         ConfigurationError: If there is none; lists the names that exist.
@@ -248,10 +248,10 @@ def find_config(name: str) -> Path:
 
 
 def load_configs(names: Sequence[str]) -> ConfigFile:
-    """Read a robot's parameter file and those that override it (offsets, friction), in this order.
+    """Read a robot's parameter file and further files that override it (offsets, friction), in this order.
 
     Args:
-        names: Paths or robots' names, at least one; relative paths in them are relative to the first.
+        names: Paths or names of robots, at least one; relative paths in the files are relative to the first.
 
     Raises:
         ConfigurationError: If a file does not exist or is no parameter file.

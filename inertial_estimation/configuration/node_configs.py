@@ -61,11 +61,11 @@ def robot_config(file: ConfigFile) -> RobotConfig:
 
 
 def checked_overrides(texts: Iterable[str], nodes: Sequence[str]) -> list[tuple[str, str, Any]]:
-    """Parse texts of ``--param`` into triples of node, dotted name and value, and check that both exist.
+    """Parse texts of ``--param`` into triples of node, dotted name and value; check that node and name exist.
 
     Raises:
-        ConfigurationError: If a text has not the form ``node.name=value``, or names none of the nodes that
-            the command uses, or no parameter of it; the message gives the nearest one.
+        ConfigurationError: If a text does not have the form ``node.name=value``, or names no node that the
+            command uses, or no parameter of that node; the message gives the nearest name.
     """
     overrides = parse_overrides(texts)
     for node, name, _value in overrides:

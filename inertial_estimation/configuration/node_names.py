@@ -1,4 +1,4 @@
-"""Names of the nodes, which are those of their sections in a parameter file."""
+"""Names of the nodes, which are also the names of their sections in a parameter file."""
 
 TILT_NODE = "tilt_observer"
 INERTIAL_NODE = "inertial_ekf"

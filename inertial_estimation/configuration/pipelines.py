@@ -40,7 +40,7 @@ class Pipelines:
         parameters: All parameters in effect, by node and dotted name.
         urdf: Text of the robot's description.
         nominal_mass: Sum of the URDF's masses [kg].
-        urdf_warnings: What is doubtful in the URDF, a sentence each.
+        urdf_warnings: Doubtful properties of the URDF, a sentence each.
         robot: The robot, and its parameters.
     """
 
@@ -73,7 +73,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
 
     Args:
         config: The parameter file.
-        urdf: Where the robot description comes from (see `read_urdf`); empty takes the parameter ``urdf``.
+        urdf: Source of the robot description (see `read_urdf`); empty takes the parameter ``urdf``.
         only: Nodes whose pipelines are built; empty: all.
 
     Returns:
@@ -127,8 +127,8 @@ def replay_topics(values: Mapping[str, Any], remappings: Mapping[str, str]) -> R
 
     Args:
         values: Parameters that describe the robot (``contacts``, ``joint_states.topics``, ``inputs.map``).
-        remappings: New name by old one, with or without the leading slash; that of ``__ns`` is the namespace
-            of what is not remapped.
+        remappings: New names by old ones, with or without leading slash; ``__ns`` gives the namespace of
+            inputs that are not remapped.
 
     Raises:
         ConfigurationError: If a remapping names no input.

@@ -19,14 +19,14 @@ def read_urdf(source: str, *, folder: Path | None = None) -> str:
     """Return the text of a URDF.
 
     Args:
-        source: XML text; a path; ``package://PACKAGE/path``; or ``example-robot-data:NAME`` with NAME a
+        source: XML text; a path; ``package://PACKAGE/path``; or ``example-robot-data:NAME``, where NAME is a
             file of that package without its ending (``talos_full_v2``) or a path below its folder of
             robots.
         folder: Folder in which relative paths are searched after the working directory (that of the
             parameter file that names them).
 
     Returns:
-        XML text, infinite limits as huge ones.
+        XML text in which infinite limits are replaced by large finite ones.
 
     Raises:
         ModelError: If there is no such file (the message lists the places that were searched), or it is not
@@ -47,7 +47,7 @@ def _checked(text: str, where: str) -> str:
 
 
 def is_xml(text: str) -> bool:
-    """Return whether a text is meant to be XML, as opposed to a path."""
+    """Return whether a text is XML rather than a path: whether it begins with ``<``."""
     return text.lstrip("\ufeff \t\r\n").startswith("<")
 
 
@@ -81,7 +81,7 @@ def _locate(source: str, folder: Path | None) -> Path:
 
 
 def _share_folders() -> list[Path]:
-    """Share folders in which packages are installed, nearest first."""
+    """Return the share folders in which packages are installed, nearest first."""
     folders = [Path(p) / "share" for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     spec = importlib.util.find_spec("example_robot_data")
     if spec is not None and spec.origin:  # .../PREFIX/lib/python3.x/site-packages/example_robot_data
@@ -92,7 +92,7 @@ def _share_folders() -> list[Path]:
 
 
 def mesh_folders() -> list[Path]:
-    """Folders in which ``package://`` is searched, nearest first."""
+    """Return the folders in which ``package://`` is searched, nearest first."""
     roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
     return [*_share_folders(), *roots]
 
@@ -109,7 +109,7 @@ def _in_package(inside: str) -> Path:
 
 
 def _example_robots(name: str) -> tuple[Path, list[Path]]:
-    """Return the folder of the robots of example-robot-data, one of which is wanted, and their files.
+    """Return the folder of the robots of example-robot-data and their URDF files; `name` is for the message.
 
     Raises:
         ModelError: If the package is not installed.
@@ -141,10 +141,10 @@ def _example(name: str) -> Path:
 
 
 def example_source(name: str) -> str:
-    """Return the source of the robot of example-robot-data that a short name means (``g1``, ``ur5``).
+    """Return the source of the robot of example-robot-data with a short name (``g1``, ``ur5``).
 
-    It is the begin of the name of a file, or else of its folder; of several files the one with the fewest
-    words and letters is meant, the plain variant of the robot. Files without any link are passed over.
+    A file matches if its name, or else that of its folder, begins with the short name. Of several files that
+    with the fewest words and letters is chosen, the plain variant of the robot; those without links are not.
 
     Returns:
         ``example-robot-data:PATH``, for the parameter ``urdf``.

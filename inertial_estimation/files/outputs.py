@@ -1,4 +1,4 @@
-"""Results on disk: checked before anything is computed, and written whole or not at all."""
+"""Result files and folders: paths are checked before any computation, and content is written atomically."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.text_file import resolved_path
 
-PARTIAL = ".partial-"  # prefix of what is being written
+PARTIAL = ".partial-"  # prefix of files and folders that are being written
 
 
 def check_output_folder(
@@ -29,19 +29,19 @@ def check_output_folder(
     shared: bool = False,
     remedy: str = "replace earlier results with --overwrite",
 ) -> Path:
-    """Check that results can be written into a folder, which need not exist; it is left as it was found.
+    """Check that results can be written into a folder, which need not exist; the check does not change it.
 
     Args:
         path: The folder.
-        overwrite: Whether it may hold results of an earlier run, which are replaced.
-        shared: Whether it is meant to hold the results of several runs, each under names of its own.
-        remedy: What else can be done about a folder that is not empty, for the message.
+        overwrite: Whether it may contain results of an earlier run, which are replaced later.
+        shared: Whether it is meant for the results of several runs, each under names of its own.
+        remedy: Another remedy for a folder that is not empty, for the message.
 
     Returns:
         The folder.
 
     Raises:
-        ConfigurationError: If it is not a folder, cannot be written into, or holds something else.
+        ConfigurationError: If it is not a folder, cannot be written into, or contains something else.
     """
     folder = resolved_path(path)
     with _writing(f"into '{one_line(folder)}'"):
@@ -63,12 +63,12 @@ def check_output_folder(
 
 
 def output_file(path: str | Path, suffix: str, what: str) -> Path:
-    """Check that a file can be written, and fix its place: links in its path are resolved now.
+    """Check that a file can be written, and resolve symbolic links in the path of its folder.
 
     Args:
         path: The file; an existing one is replaced later.
         suffix: Ending that its name must have.
-        what: What names the file, for messages.
+        what: The option or parameter that names the file, for messages.
 
     Raises:
         ConfigurationError: If the ending is another one, or the file cannot be written.
@@ -85,7 +85,7 @@ def output_file(path: str | Path, suffix: str, what: str) -> Path:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a UTF-8 file whole or not at all: under another name in its folder, which is then changed.
+    """Write a UTF-8 file atomically: under another name in its folder, then renamed.
 
     Returns:
         The path.
@@ -107,7 +107,7 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def write_json(path: Path, document: Any) -> Path:
-    """Write a document of `json_text`, whole or not at all; errors are those of `write_text`."""
+    """Write a document of `json_text` atomically; errors are those of `write_text`."""
     return write_text(path, json_text(document))
 
 
@@ -137,7 +137,7 @@ def _finite(value: Any) -> Any:
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write names of columns, and rows, which may be made meanwhile, as CSV into a result folder."""
+    """Write column names and rows as CSV into a result folder; the rows may be computed one by one."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -146,13 +146,13 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]
 
 @contextmanager
 def result_folder(folder: Path, own: Collection[str] = ()) -> Iterator[Path]:
-    """Yield a folder for results, whose content is moved into another one at the end.
+    """Yield a temporary folder for results, whose content is moved into the result folder at the end.
 
-    An exception or interrupt within the context leaves nothing behind, and earlier results as they were.
+    An exception or interrupt within the context leaves no partial results; earlier results are unchanged.
 
     Args:
-        folder: Where the results go; made if it does not exist.
-        own: Names of all results that may be there of an earlier run; those not written anew are removed.
+        folder: The result folder; it is created if it does not exist.
+        own: Names of all results that an earlier run may have left; those not written again are removed.
 
     Raises:
         ConfigurationError: If the folder cannot be written into.
@@ -178,7 +178,7 @@ def result_folder(folder: Path, own: Collection[str] = ()) -> Iterator[Path]:
 
 @contextmanager
 def _writing(what: str) -> Iterator[None]:
-    """Turn errors of the disk within the context into one line; not those of a pipe that is printed to."""
+    """Turn errors of the file system within the context into a `ConfigurationError`, except broken pipes."""
     try:
         yield
     except BrokenPipeError:

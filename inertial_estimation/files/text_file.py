@@ -1,4 +1,4 @@
-"""Text files read whole, with errors in one line."""
+"""Reading of text files, with error messages of one line."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ def read_text(
 
     Args:
         path: The file.
-        what: What it should hold, for messages (``parameter file``).
+        what: Its expected content, for messages (``parameter file``).
         error_class: Class of the error.
 
     Raises:
-        InertialEstimationError: Of the given class, if it is no regular file (a pipe would be waited for
-            without an end), cannot be read, or is not UTF-8.
+        InertialEstimationError: Of the given class, if it is no regular file (reading a pipe could block
+            for ever), cannot be read, or is not UTF-8.
     """
     file = Path(path)
     try:

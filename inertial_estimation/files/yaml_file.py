@@ -1,8 +1,8 @@
-"""YAML as ROS parameter files use it; every refusal names the line.
+"""YAML as in ROS parameter files; every error message names the line.
 
 The rules are those of rcl's parser where it differs from PyYAML: no aliases, no dates, no sexagesimal
-numbers, ``1e3`` is a number. A key that appears twice in a mapping is refused, because the last one would win
-silently.
+numbers, ``1e3`` is a number. A duplicate key of a mapping is an error, because the last value would replace
+the first one silently.
 """
 
 import re
@@ -16,7 +16,7 @@ from yaml.constructor import ConstructorError
 from inertial_estimation.errors import ConfigurationError, one_line
 from inertial_estimation.files.text_file import read_text
 
-LARGEST_INTEGER = 2**63 - 1  # an integer of ROS; a larger one is read as a float, as rcl does
+LARGEST_INTEGER = 2**63 - 1  # largest integer of ROS; a larger one is read as a float, as by rcl
 _CORE = "tag:yaml.org,2002:"
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -25,11 +25,11 @@ class YamlMapping(dict[str, Any]):
     """A mapping of a YAML text.
 
     Attributes:
-        lines: Line (from 1) by key.
+        lines: Line number of each key, from 1.
     """
 
     def __init__(self) -> None:
-        """Make an empty mapping."""
+        """Create an empty mapping."""
         super().__init__()
         self.lines: dict[str, int] = {}
 
@@ -73,7 +73,7 @@ class _Loader(_BASE):  # type: ignore[misc]
         return number
 
 
-for _name, _pattern, _first in (  # of plain scalars; everything else is text
+for _name, _pattern, _first in (  # types of plain scalars; everything else is text
     ("bool", r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("int", r"[-+]?(0b[01]+|0x[0-9a-fA-F]+|0o?[0-7]+|0|[1-9][0-9]*)", "-+0123456789"),
@@ -95,10 +95,10 @@ for _names, _construct in (
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
-    """Return the content of a YAML file, which should hold `what`; see `load_yaml`.
+    """Return the content of a YAML file, which `what` describes in messages; see `load_yaml`.
 
     Raises:
-        ConfigurationError: If it cannot be read, or `load_yaml` refuses it.
+        ConfigurationError: If it cannot be read, or is not valid by the rules of `load_yaml`.
     """
     return load_yaml(read_text(path, what), f"'{path}'")
 
@@ -111,8 +111,8 @@ def load_yaml(text: str, where: str) -> Any:
         where: Where it came from, for messages (``parameter file 'robot.yaml'``).
 
     Raises:
-        ConfigurationError: If it is not valid YAML, holds an alias, an unknown tag, a key twice, or a number
-            out of range; names the line.
+        ConfigurationError: If it is not valid YAML, or contains an alias, an unknown tag, a duplicate key, or
+            a number out of range; the message names the line.
     """
     try:
         for event in yaml.parse(text, _Loader):
@@ -122,9 +122,9 @@ def load_yaml(text: str, where: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}" if mark is not None else ""
-        said = ", ".join(filter(None, (error.context, error.problem)))
+        problem = ", ".join(filter(None, (error.context, error.problem)))
         kind = "" if isinstance(error, ConstructorError) else "not valid YAML: "
-        raise ConfigurationError(f"{where}{at}: {kind}{one_line(said)}") from error
+        raise ConfigurationError(f"{where}{at}: {kind}{one_line(problem)}") from error
     except (yaml.YAMLError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigurationError(f"{where}: not valid YAML: {one_line(error)}") from error
 
@@ -134,10 +134,10 @@ def _refused(place: Any, why: str) -> ConstructorError:
 
 
 def packaged_files(folder: str) -> dict[str, Path]:
-    """Return the YAML files of a folder that comes with the package, by name.
+    """Return the YAML files of a folder that the package installs, by name without ending.
 
     Args:
-        folder: Its path in the sources, and in the share folder of an installation (``config/maps``).
+        folder: Its path in the sources and in the share folder of an installation (``config/maps``).
     """
     package = Path(__file__).resolve().parents[1]
     shares = [prefix / "share" / package.name for prefix in (Path(get_path("data")), *package.parents)]
