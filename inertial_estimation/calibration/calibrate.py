@@ -1,11 +1,11 @@
 """One calibration from problem to report: fit, and validation on held-out samples.
 
-Nodes apply the written offsets only: none of those that the samples determine in combination. So these are
-fitted with the others held at zero, and judged by samples that took no part in the fit: offsets that do not
-predict samples that are left out or held out better than none are not written.
+Nodes apply the written offsets only, and none that the samples determine only in combination. The written
+ones are therefore fitted again with all others held at zero, and validated on samples that took no part in
+the fit: offsets that do not predict left-out or held-out samples better than zero offsets are not written.
 
-The URDF is not exact: its joints are placed to about a millimetre, which repeats with every sample. What such
-an error does to an offset is part of the offset's standard deviation.
+The URDF is not exact: its joints are placed to about a millimetre, an error that is the same in every sample.
+The effect of such an error on an offset is included in the offset's standard deviation.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,9 +29,9 @@ from inertial_estimation.calibration.solver import (
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.signals import Array
 
-MOST_GROUPS = 12  # into which the samples are divided to be left out in turn, neighbours together
-LOOSE_SIGMA = 1.0  # prior standard deviation from which a nuisance needs an equation of its own
-SIGNIFICANT = 4.0  # standard deviations, from which a large offset is known well enough to be written
+MOST_GROUPS = 12  # most groups of adjacent samples that are left out in turn
+LOOSE_SIGMA = 1.0  # prior standard deviation from which a nuisance counts as an unknown without prior
+SIGNIFICANT = 4.0  # ratio of an offset to its standard deviation from which it may be written
 PLACEMENT_SIGMA = 1e-3  # standard deviation of the placement of a joint, by machining and assembly [m]
 
 
@@ -39,16 +39,16 @@ PLACEMENT_SIGMA = 1e-3  # standard deviation of the placement of a joint, by mac
 class CalibrationTask:
     """Problem and options of a calibration."""
 
-    problem: CalibrationProblem  # on all samples
+    problem: CalibrationProblem  # problem on all samples
     config: CalibrationConfig  # prior knowledge
-    held_out: NDArray[np.bool_]  # which samples are held out of the fit, shape (K,)
+    held_out: NDArray[np.bool_]  # whether each sample is held out of the fit, shape (K,)
     leave_one_out: bool = False  # whether the fit is also evaluated by leave-one-out
 
 
 def calibrate(
     task: CalibrationTask, progress: Callable[[str], None] = lambda _what: None
 ) -> CalibrationReport:
-    """Calibrate.
+    """Fit the offsets, decide which of them are written, and report errors before and after.
 
     Raises:
         MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
@@ -105,17 +105,17 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class AppliedErrors:
-    """Errors of samples left out in turn, with the offsets that would be written and with none."""
+    """Errors of samples that are left out in turn, with the offsets to be written and with zero offsets."""
 
-    before: Array  # root mean square by channel without offsets, shape (channels,)
-    written: Array  # the same with the offsets found from the other samples
-    before_cost: float  # mean square in units of the noise, robustly weighted, without offsets
-    written_cost: float  # the same with the offsets
-    gain_sigma: float  # standard error of their difference, from its scatter over the samples
+    before: Array  # root mean square error of each channel with zero offsets, shape (channels,)
+    written: Array  # the same with the offsets fitted to the other samples
+    before_cost: float  # mean square error in units of the noise, robustly weighted, with zero offsets
+    written_cost: float  # the same with the offsets fitted to the other samples
+    gain_sigma: float  # standard error of the difference of both costs, from its scatter over the samples
 
     @property
     def gains(self) -> bool:
-        """Whether the offsets predict samples that took no part in their fit better, by a standard error."""
+        """Whether the offsets reduce the error of left-out samples by more than its standard error."""
         return self.before_cost - self.written_cost > self.gain_sigma
 
 
@@ -145,23 +145,23 @@ def applied_errors(problem: CalibrationProblem, solution: Solution, keep: NDArra
 
 
 def only(problem: CalibrationProblem, solution: Solution, keep: NDArray[np.bool_]) -> Solution:
-    """Fit the offsets that are applied, the others zero: these are not applied either.
+    """Fit the offsets to be written again with all others at zero, as nodes apply them.
 
-    The offsets of a fit of all are best together; some of them alone are not.
+    The offsets of a fit of all are optimal only together.
     """
     start = np.where(_held(problem, keep), problem.unknowns.centre, solution.x)
     return solve(problem, sigma=solution.sigma, x=start, held=_held(problem, keep))
 
 
 def _held(problem: CalibrationProblem, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which unknowns are held: the offsets that are not kept."""
+    """Return which unknowns are held constant: the offsets that are not kept."""
     return np.concatenate((~keep, np.zeros(problem.unknowns.count - len(keep), dtype=bool)))
 
 
 def with_offsets(problem: CalibrationProblem, solution: Solution, offsets: Array) -> Array:
     """Return all common unknowns, shape (n,), with offsets held at given values.
 
-    Only the nuisances are fitted, from a solution whose noise levels are kept.
+    Only the nuisances are fitted, starting from a solution, with its noise levels.
     """
     u = problem.unknowns
     start = np.concatenate((offsets, solution.x[u.n_offsets :]))
@@ -171,7 +171,7 @@ def with_offsets(problem: CalibrationProblem, solution: Solution, offsets: Array
 def channel_rms(problem: CalibrationProblem, residual: Array) -> Array:
     """Return the root mean square of the residuals, shape (K, m), of each channel, shape (channels,).
 
-    Of a channel of several components, as a marker's position, it is that of their norm, not of one of them.
+    For a channel of several components (a marker's position) it is that of their norm, not of one component.
     """
     squares = [
         channel.components * (residual[:, problem.channel_of_row == c] ** 2).mean()
@@ -184,17 +184,17 @@ def channel_rms(problem: CalibrationProblem, residual: Array) -> Array:
 def leave_one_out(problem: CalibrationProblem, solution: Solution) -> Array:
     """Predict each sample by a calibration without it, in which all unknowns are refitted.
 
-    It starts from the solution on all samples. Returns the residuals of the samples left out, shape (K, m).
+    Each fit starts from the solution on all samples. Returns residuals of the left-out samples, shape (K, m).
     """
     fits = fits_without(problem, solution, np.arange(problem.n_samples)[:, None])
     return np.concatenate([fit_local(left_out, found.x, solution.sigma)[0] for _, left_out, found in fits])
 
 
 def placement_sigma(problem: CalibrationProblem, solution: Solution) -> Array:
-    """Return the standard deviation of each offset by the placements of the joints [rad or m], shape (n,).
+    """Return the standard deviation of each offset by errors of joint placements [rad or m], shape (n,).
 
-    Each joint that moves a frame is displaced in three directions; to first order the solution follows.
-    Residuals that are smaller than the displacement show that the placements are better.
+    Each joint that moves a frame is displaced in three directions; the change of the solution is computed to
+    first order. The displacement is bounded by the noise, as smaller residuals show better placements.
     """
     n, squares = problem.unknowns.n_offsets, np.zeros(problem.unknowns.n_offsets)
     levels = zip(problem.channels, solution.sigma, strict=True)
@@ -208,7 +208,7 @@ def placement_sigma(problem: CalibrationProblem, solution: Solution) -> Array:
 
 
 def _cost(problem: CalibrationProblem, x: Array, solution: Solution) -> float:
-    """Return the mean square of the residuals at common unknowns, in units of the noise of a solution."""
+    """Return the mean square of the residuals at common unknowns x, in units of a solution's noise."""
     residual = fit_local(problem, x, solution.sigma)[0]
     return float(((residual / solution.sigma[problem.channel_of_row]) ** 2).mean())
 
@@ -234,7 +234,7 @@ def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
 def _errors(
     problem: CalibrationProblem, test: CalibrationProblem | None, solution: Solution, states: dict[str, Array]
 ) -> dict[str, Array]:
-    """Return the errors of each channel on fitted and held-out samples, at common unknowns by name."""
+    """Return the errors of each channel on fitted and held-out samples at common unknowns, by name."""
     rms = {name: _rms_at(problem, x, solution.sigma) for name, x in states.items()}
     if test is not None:
         names = ("held_out_before", "held_out", "held_out_written")
@@ -266,23 +266,23 @@ def _heights(problem: CalibrationProblem, solution: Solution, x: Array) -> Array
 
 
 def _warnings(solution: Solution, knowledge: OffsetKnowledge) -> list[str]:
-    said = []
+    found = []
     if knowledge.rank == 0:
-        said.append("the samples determine no offset: the postures are equal, or no joint lies in the chain")
+        found.append("the samples determine no offset: the postures are equal, or no joint lies in the chain")
     if not solution.converged:
-        said.append("the iteration did not converge")
+        found.append("the iteration did not converge")
     outliers = int((solution.weights < 0.5).sum())
     if outliers:
-        said.append(
+        found.append(
             f"{outliers} of {len(solution.weights)} samples do not fit the others and have reduced weights"
         )
-    return said
+    return found
 
 
 def _refusal(
     joints: Sequence[JointOffset], known: NDArray[np.bool_], trial: AppliedErrors | None, *, worse: bool
 ) -> list[str]:
-    """Say why offsets that the samples determine are not written."""
+    """Return a warning why offsets that the samples determine are not written; empty if they are written."""
     if trial is None or (trial.gains and not worse):
         return []
     names = listing(j.joint for j, one in zip(joints, known, strict=True) if one)

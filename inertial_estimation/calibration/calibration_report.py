@@ -8,7 +8,7 @@ from inertial_estimation.calibration.solver import OffsetIdentifiability
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import DEGREES
 
-DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit shown to people
+DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit in reports
 
 
 @dataclass(frozen=True)
@@ -16,13 +16,13 @@ class JointOffset:
     """Offset of one joint, to be added to its measured position."""
 
     joint: str
-    offset: float  # [rad], of a prismatic joint [m]
-    sigma: float  # standard deviation, the prior included [rad or m]
+    offset: float  # [rad], for a prismatic joint [m]
+    sigma: float  # standard deviation, prior included [rad or m]
     identifiability: OffsetIdentifiability
-    unit: str  # "rad", or "m" of a prismatic joint
+    unit: str  # "rad", or "m" for a prismatic joint
 
     def values(self) -> dict[str, Any]:
-        """Return it for a JSON file, with the units in the names: rad and deg, or m and mm."""
+        """Return the values for a JSON file, with units in the names: rad and deg, or m and mm."""
         factor, unit = DISPLAY_UNITS[self.unit]
         return {
             "joint": self.joint,
@@ -35,10 +35,10 @@ class JointOffset:
 
 @dataclass(frozen=True)
 class ChannelError:
-    """Root mean square of one kind of residual [m or rad]; None for what was not computed.
+    """Root mean square of one kind of residual [m or rad]; None if it was not computed.
 
-    Written offsets are those that are known well enough; nuisances are always fitted. What is left out is
-    predicted with offsets and nuisances from the other samples.
+    Written offsets are those that are known well enough; nuisances are always fitted. Left-out samples are
+    predicted with offsets and nuisances fitted to the other samples.
     """
 
     name: str
@@ -54,7 +54,7 @@ class ChannelError:
     held_out_written: float | None = None  # on the held-out samples with only the written offsets
 
     def values(self) -> dict[str, Any]:
-        """Return it in the unit that is shown to people."""
+        """Return the errors in the unit of reports, mm or deg."""
         factor, unit = DISPLAY_UNITS[self.unit]
         errors = {name: value for name, value in asdict(self).items() if name not in ("name", "unit")}
         return {"unit": unit, **{name: v if v is None else factor * v for name, v in errors.items()}}
@@ -66,22 +66,22 @@ class CalibrationReport:
 
     kind: str  # "flat-feet", "plane" or "marker"
     joints: tuple[JointOffset, ...]  # in the model's order
-    rank: int  # number of combinations of offsets the samples determine
+    rank: int  # number of combinations of offsets that the samples determine
     channels: tuple[ChannelError, ...]
-    noise: Mapping[str, float]  # level by channel, estimated from the residuals
-    samples: int  # fitted
-    held_out: int
-    outliers: int  # samples with reduced weights
-    heights_before: Array  # of the figure with zero offsets, all samples, shape (K, c) [m]
+    noise: Mapping[str, float]  # noise level by channel, estimated from the residuals
+    samples: int  # number of fitted samples
+    held_out: int  # number of held-out samples
+    outliers: int  # number of samples with reduced weights
+    heights_before: Array  # heights for the figure with zero offsets, all samples, shape (K, c) [m]
     written_heights: Array  # the same with only the written offsets
-    is_held_out: Array  # which rows of these are held out of the fit, shape (K,)
-    converged: bool
+    is_held_out: Array  # whether each sample is held out of the fit, shape (K,)
+    converged: bool  # whether the iteration converged
     warnings: tuple[str, ...]  # suspicious properties of data or result, one sentence each
     written_joints: tuple[str, ...]  # joints whose offsets are written
 
     @property
     def written(self) -> tuple[JointOffset, ...]:
-        """Offsets that are written."""
+        """Offsets of the written joints."""
         return tuple(j for j in self.joints if j.joint in self.written_joints)
 
     def values(self) -> dict[str, Any]:

@@ -34,17 +34,17 @@ FLAT_FEET_CHANNELS = HEIGHT, TILT, IMU_TILT, IMU_YAW
 class ImuOrientations:
     """Measured orientations of one link with an IMU."""
 
-    R_WI: Array  # of the frame in a world with z up, shape (K, 3, 3)
-    use_yaw: bool = False  # whether its yaw is used: several IMUs share one yaw reference
+    R_WI: Array  # orientations of the frame in a world with z up, shape (K, 3, 3)
+    use_yaw: bool = False  # whether its yaw is used, because several IMUs share one yaw reference
 
 
 class FlatFeetProblem(CalibrationProblem):
     """Offsets from postures with both soles flat on one level floor.
 
-    The rows of a sample: for each sole three combinations of its corners' heights that have the same sum of
-    squares as the heights themselves (a plane has no fourth), then for each IMU the horizontal components of
-    R_WB R_BI R_WI^T e_z, and the yaw of R_WB R_BI R_WI^T where it counts. Local unknowns: rotation of the
-    base about the world's x and y (and z where a yaw counts), height of the base.
+    The rows of a sample are, for each sole, three combinations of its corners' heights with the same sum of
+    squares as the heights themselves (those of a plane have no fourth), then for each IMU the horizontal
+    components of R_WB R_BI R_WI^T e_z and, if it is used, the yaw of R_WB R_BI R_WI^T. Local unknowns are the
+    rotation of the base about the world's x and y (and z if a yaw is used), and the height of the base.
     """
 
     kind = "flat-feet"
@@ -55,7 +55,7 @@ class FlatFeetProblem(CalibrationProblem):
         """Set up the problem.
 
         Args:
-            chain: Chain with the base as reference and as frames the contact of each sole, then each IMU.
+            chain: Chain with the base as reference, whose frames are the contact of each sole, then each IMU.
             soles: Corners of each sole in its contact frame [m], shape (c, 3) each.
             imus: Orientations of each IMU; without any, the tilt of the base follows from the soles.
         """
@@ -71,7 +71,7 @@ class FlatFeetProblem(CalibrationProblem):
 
     @property
     def n_local(self) -> int:
-        """Local unknowns: two angles or three, and a height."""
+        """Number of local unknowns: two angles, or three with yaw, and a height."""
         return 4 if self.use_yaw else 3
 
     def start_local(self) -> Array:
@@ -90,7 +90,7 @@ class FlatFeetProblem(CalibrationProblem):
         return local
 
     def moved(self, local: Array, step: Array) -> Array:
-        """Return base orientations turned in the world and heights moved."""
+        """Return local unknowns after a step: base orientations rotated in the world, heights shifted."""
         moved: Array = local.copy()
         angles = np.zeros((len(step), 3))
         angles[:, : self.n_local - 1] = step[:, :-1]
@@ -168,7 +168,7 @@ class FlatFeetProblem(CalibrationProblem):
 
 
 def _combinations(corners: Array) -> Array:
-    """Orthonormal combinations of the corners' heights: mean, then tilts; shape (r, c), r <= 3."""
+    """Return orthonormal combinations of the corners' heights: mean, then tilts; shape (r, c), r <= 3."""
     affine = np.column_stack([np.ones(len(corners)), corners[:, :2]])
     Q, R = np.linalg.qr(affine)
     kept = np.abs(np.diag(R)) > 1e-9
@@ -183,7 +183,7 @@ def upright(up_B: Array) -> Array:
 
 
 def _yaw_by_turn(E: Array) -> Array:
-    """Derivative of atan2(E_10, E_00) by a turn w of E in the world, shape (K, 3): d(E e_x) = w x E e_x."""
+    """Return d atan2(E_10, E_00) / dw, w a rotation of E in the world, shape (K, 3): d(E e_x) = w x E e_x."""
     a = E[:, :, 0]
     square = a[:, 0] ** 2 + a[:, 1] ** 2
     return np.stack([-a[:, 2] * a[:, 0] / square, -a[:, 2] * a[:, 1] / square, np.ones(len(a))], axis=1)

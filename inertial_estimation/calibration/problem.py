@@ -20,7 +20,7 @@ class CalibrationConfig:
 
     offset_sigma: float = parameter(
         0.2,
-        "Prior standard deviation of the offset of every joint, about zero; larger lets the data move the "
+        "Prior standard deviation of every joint's offset about zero; a larger value lets the data move the "
         "offsets further. A decimetre of a prismatic joint counts as a radian.",
         unit="rad",
         lower=1e-4,
@@ -45,10 +45,10 @@ SLIDE_M = 0.1  # offset of a prismatic joint that counts as one radian of a revo
 class Unknowns:
     """Unknowns common to all samples: joint offsets, then nuisances."""
 
-    names: tuple[str, ...]  # the first `n_offsets` are joints
+    names: tuple[str, ...]  # names of the unknowns, the first `n_offsets` are joints
     n_offsets: int
-    prior_sigma: Array  # standard deviation of each about its centre, known beforehand, shape (n,)
-    centre: Array  # of the priors, where the solution starts, shape (n,)
+    prior_sigma: Array  # prior standard deviation of each unknown about its centre, shape (n,)
+    centre: Array  # prior means, where the iteration starts, shape (n,)
 
     @property
     def count(self) -> int:
@@ -62,9 +62,9 @@ class Channel:
 
     name: str
     unit: str  # "m" or "rad"
-    sigma: float  # noise level to start from
+    sigma: float  # initial noise level
     floor: float = 1e-7  # smallest noise level
-    components: int = 1  # rows that make up one vector; its norm is what is reported
+    components: int = 1  # number of rows that form one vector, of which the norm is reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +73,17 @@ class Linearisation:
 
     residual: Array  # r [m or rad], shape (K, m)
     by_unknowns: Array  # J, shape (K, m, n)
-    by_local: Array  # L, by the unknowns that belong to one sample only, shape (K, m, l); l may be 0
+    by_local: Array  # L, derivatives by the local unknowns of each sample, shape (K, m, l); l may be 0
 
 
 class CalibratedChain:
-    """Joint offsets of a chain.
+    """Kinematic chain with joint offsets.
 
     Attributes:
         kinematics: The frames and joints.
-        q: Measured positions in the model's order, shape (K, n_joints).
+        q: Measured positions in the model's order [rad or m], shape (K, n_joints).
         n: Number of offsets.
-        scale: Of each offset, 1 rad or, of a prismatic joint, `SLIDE_M`, shape (n,).
+        scale: Unit of each offset: 1 rad, or `SLIDE_M` for a prismatic joint, shape (n,).
     """
 
     def __init__(self, kinematics: ChainKinematics, q: Array, config: CalibrationConfig) -> None:
@@ -106,7 +106,7 @@ class CalibratedChain:
         )
 
     def poses(self, x: Array) -> FramePoses:
-        """Return poses and derivatives at the offsets, the first of the unknowns."""
+        """Return poses and derivatives at the offsets, which are the first n of the common unknowns x."""
         return self.kinematics.poses(self.q, x[: self.n])
 
 
@@ -114,12 +114,12 @@ class CalibrationProblem(ABC):
     """A family of nonlinear least squares problems with a few common and many local unknowns.
 
     Attributes:
-        kind: Its name.
+        kind: Name of the kind of calibration.
         channels: The kinds of rows.
         channel_of_row: Index into `channels` of each of the m rows of a sample, shape (m,).
         chain: The kinematic chain, with the measured positions of all samples.
         unknowns: The common unknowns.
-        n_samples: K.
+        n_samples: Number of samples K.
     """
 
     kind: ClassVar[str] = ""
@@ -135,7 +135,7 @@ class CalibrationProblem(ABC):
         """Return residuals and derivatives at the common unknowns x, shape (n,), and local ones."""
 
     def start_local(self) -> Array:
-        """Return the local unknowns to start from, one row for each sample, shape (K, ...); here none."""
+        """Return the initial local unknowns, one row for each sample, shape (K, ...); none by default."""
         return np.zeros((self.n_samples, 0))
 
     def moved(self, local: Array, step: Array) -> Array:
@@ -143,13 +143,13 @@ class CalibrationProblem(ABC):
         return local
 
     def heights(self, x: Array, local: Array) -> Array:
-        """Return what the figure shows [m], shape (K, c): here the residuals that are lengths."""
+        """Return the lengths that the figure shows [m], shape (K, c): by default residuals in metres."""
         metres = [c for c, channel in enumerate(self.channels) if channel.unit == "m"]
         heights: Array = self.linearise(x, local).residual[:, np.isin(self.channel_of_row, metres)]
         return heights
 
     def displaced(self: Problem, joint: str, shift: Array) -> Problem:
-        """Return the same problem with the placement of a joint moved in its parent [m]."""
+        """Return the same problem with the placement of a joint shifted in its parent body [m]."""
         part = copy.copy(self)
         part.chain = copy.copy(self.chain)
         part.chain.kinematics = self.chain.kinematics.displaced(joint, shift)

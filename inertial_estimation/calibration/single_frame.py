@@ -21,8 +21,8 @@ MARKER_SIGMA = 1.0  # prior standard deviation of the marker's position on the l
 class MarkerProblem(CalibrationProblem):
     """Offsets from measured positions of a marker M on a link F, in an unknown frame C of the cameras.
 
-    Residual r = p_CM - (R_CS (p_SF + R_SF m_F) + t_C), with R_CS = exp(a) A, A the first alignment, and S a
-    link the cameras do not move against (a fixed base, a foot on the ground).
+    Residual r = p_CM - (R_CS (p_SF + R_SF m_F) + t_C), with R_CS = exp(a) A, A the initial alignment, and S a
+    link that does not move relative to the cameras (a fixed base, a foot on the ground).
     """
 
     kind = "marker"
@@ -81,14 +81,14 @@ class PlaneProblem(CalibrationProblem):
     """Offsets from postures in which a frame F lies on one plane, fixed relative to the reference S.
 
     S is a sole of a robot that stands (the base pose follows from the leg), or the base of an arm. The plane
-    is n . p = h, n = exp(a, b, 0) e with e the axis of S nearest to F's flush axis f. Its residuals are, with
-    c = exp(u) f the flush axis corrected for how the face is mounted, and v = R_SF^T n:
+    is n . p = h, n = exp(a, b, 0) e with e the axis of S nearest to F's flush axis f. The residuals are, with
+    c = exp(u) f the flush axis corrected for the mounting error of the face, and v = R_SF^T n:
 
         height  n . p_SF - h,     roll, pitch: the two components of c x v across f.
 
     Attributes:
         axis_F: Flush axis f in F, a signed coordinate axis.
-        normal_S: The axis e of S it is compared with.
+        normal_S: The axis e of S with which the flush axis is compared.
     """
 
     kind = "plane"
@@ -98,8 +98,8 @@ class PlaneProblem(CalibrationProblem):
     def __init__(self, chain: CalibratedChain) -> None:
         """Set up a chain whose first frame is held on the plane.
 
-        Flush is its axis that is most nearly constant over the postures, on the side of the reference's z
-        where it can.
+        The flush axis is the frame's axis that is most nearly constant over the postures, with the sign that
+        points along the reference's z unless both are nearly perpendicular.
         """
         poses = chain.poses(np.zeros(chain.n))
         R_SF = poses.R_SF[:, 0]
@@ -145,19 +145,19 @@ class PlaneProblem(CalibrationProblem):
 
 
 def _across(axis: Array) -> Array:
-    """Two unit vectors across a coordinate axis, shape (2, 3): x and y for z."""
+    """Return two unit vectors perpendicular to a coordinate axis, shape (2, 3): x and y for z."""
     k = int(np.abs(axis).argmax())
     return np.eye(3)[[(k + 1) % 3, (k + 2) % 3]]
 
 
 def _turned(a: Array, axis: Array) -> Array:
-    """Derivative of exp(a) axis by a, shape (3, 3): -S(exp(a) axis) J_l(a)."""
+    """Return the derivative of exp(a) axis by a, shape (3, 3): -S(exp(a) axis) J_l(a)."""
     turned: Array = -skew(exp_so3(a) @ axis) @ left_jacobian_so3(a)
     return turned
 
 
 def _constant_axis(R_SF: Array) -> Array:
-    """The axis of F that keeps its direction best, turned towards S's z where it is not across it."""
+    """Return the axis of F whose direction in S is most constant, with the sign of S's z if near to it."""
     mean = R_SF.mean(axis=0)
     k = int(np.linalg.norm(mean, axis=0).argmax())
     sign = -1.0 if mean[2, k] < -0.5 else 1.0

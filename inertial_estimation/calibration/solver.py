@@ -6,9 +6,9 @@ Minimises
 
 over common unknowns x (joint offsets and nuisances) and local ones l_k (the base orientation of a sample),
 W the inverse noise level of each row, rho Huber's function of a whole sample. Each Gauss-Newton step projects
-a sample's rows off its local unknowns (variable projection: an orthogonal factor of m x l) and folds all
-samples into one triangular factor; it is damped where the cost would rise. The noise levels come from the
-residuals (restricted maximum likelihood: sum r^2 / sum (1 - leverage) of each channel).
+a sample's rows onto the complement of its local columns (variable projection: an orthogonal factor of m x l)
+and reduces all samples to one triangular factor; it is damped if the cost would rise. The noise levels are
+estimated from the residuals (restricted maximum likelihood: sum r^2 / sum (1 - leverage) of each channel).
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,34 +27,34 @@ from inertial_estimation.spatial import linear_algebra
 
 MAX_ITERATIONS = 100
 NOISE_ROUNDS = 12
-NOISE_TOLERANCE = 0.02  # relative change of the noise levels below which they are found
-STEP_TOLERANCE, COST_TOLERANCE = 1e-10, 1e-9  # absolute of unknowns, relative of the cost
-LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e9  # relative to the diagonal
-INLIER_QUANTILE = 0.99  # of the chi-square of a good sample, beyond which it loses weight
+NOISE_TOLERANCE = 0.02  # relative change of the noise levels below which they have converged
+STEP_TOLERANCE, COST_TOLERANCE = 1e-10, 1e-9  # of convergence: absolute step, relative change of the cost
+LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e9  # relative to the diagonal of the normal matrix
+INLIER_QUANTILE = 0.99  # quantile of chi-square beyond which a sample loses weight
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where the iteration ended."""
+    """Result of the iteration."""
 
     x: Array  # common unknowns, shape (n,)
     local: Array  # local unknowns, shape (K, ...)
     sigma: Array  # noise level of each channel
-    residual: Array  # shape (K, m)
+    residual: Array  # residuals, not weighted, shape (K, m)
     weights: Array  # robust weight of each sample in (0, 1], shape (K,)
-    factor: Array  # of the noise-weighted Jacobian, local unknowns eliminated, triangular, shape (n, n)
+    factor: Array  # triangular factor of the noise-weighted Jacobian without local unknowns, shape (n, n)
     covariance: Array  # of the common unknowns, prior included, shape (n, n)
     converged: bool  # whether the last steps were negligible
 
 
 class _Step(NamedTuple):
-    """One linearisation with noise levels: whitened, weighted and projected off the local unknowns."""
+    """One linearisation, whitened, robustly weighted, and projected onto the complement of local columns."""
 
-    rows: Array  # (K, m, n), projected
-    residual: Array  # (K, m), projected
-    basis: Array  # (K, m, l): orthonormal, spans the local columns
-    to_local: Array  # (K, l, n + 1): local unknowns that the whitened rows and residual are worth
-    weights: Array  # robust, of each sample, shape (K,)
+    rows: Array  # projected Jacobian by the common unknowns, shape (K, m, n)
+    residual: Array  # projected residual, shape (K, m)
+    basis: Array  # orthonormal basis of the local columns, shape (K, m, l)
+    to_local: Array  # local step is minus to_local @ (common step, 1), shape (K, l, n + 1)
+    weights: Array  # robust weight of each sample, shape (K,)
 
 
 def solve(
@@ -69,10 +69,10 @@ def solve(
 
     Args:
         problem: The problem.
-        x: Common unknowns to start from; None: the centre of their priors.
-        sigma: Noise level of each channel; None: they follow the residuals.
-        held: Which common unknowns keep their values, shape (n,); None: none.
-        robust: Huber's function of each sample; else squares.
+        x: Initial common unknowns, shape (n,); None: the means of their priors.
+        sigma: Noise level of each channel, shape (channels,); None: estimated from the residuals.
+        held: Whether each common unknown is held constant, shape (n,); None: all are fitted.
+        robust: Whether the cost is Huber's function of each sample instead of the sum of squares.
 
     Raises:
         MeasurementError: If a residual is not finite.
@@ -112,7 +112,7 @@ def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Arra
 
 
 def next_step(problem: CalibrationProblem, solution: Solution) -> Array:
-    """Return the step from one solution to that of another problem, to first order, shape (n,)."""
+    """Return the step from a solution to that of another, slightly different problem, shape (n,)."""
     fit = _Fit(problem, solution.x, None, robust=True)
     fit.local, fit.linear = solution.local, problem.linearise(solution.x, solution.local)
     return fit.common_step(fit.step(solution.sigma), 0.0)
@@ -124,9 +124,9 @@ def fits_without(
     groups: Iterable[Numbers],
     held: NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[CalibrationProblem, CalibrationProblem, Solution]]:
-    """Leave each group of samples out in turn and solve the rest, from the solution with all of them.
+    """Leave each group of samples out in turn and solve the rest, starting from the solution on all samples.
 
-    The noise levels, which weight the rows relative to one another and to the priors, are kept.
+    The noise levels of the solution, which weight the rows against one another and the priors, are kept.
 
     Yields:
         The problem on the rest, the problem on the samples left out, and the solution of the rest.
@@ -176,7 +176,7 @@ class _Fit:
                 break
 
     def step(self, sigma: Array) -> _Step:
-        """Return the linearisation where the iteration stands, weighted and projected."""
+        """Return the linearisation at the current unknowns, weighted and projected."""
         level = sigma[self.problem.channel_of_row]
         squares = ((self.linear.residual / level) ** 2).sum(axis=1)
         weights = np.sqrt(np.minimum(1.0, self._limit / np.maximum(squares, 1e-300)))
@@ -213,35 +213,35 @@ class _Fit:
 
 
 def _noise(problem: CalibrationProblem, step: _Step) -> Array:
-    """Return for each channel the true noise level in units of the assumed one."""
+    """Return the estimated noise level of each channel over the assumed one, shape (channels,)."""
     factor = linear_algebra.triangular_factor(step.rows.reshape(-1, problem.unknowns.count))
     covariance = _covariance(factor, problem.unknowns.prior_sigma)
     leverage = np.einsum("kmi,ij,kmj->km", step.rows, covariance, step.rows) + (step.basis**2).sum(axis=2)
     found: Array = np.empty(len(problem.channels))
     for c in range(len(found)):
-        mine = problem.channel_of_row == c
-        free = float((step.weights[:, None] * (1.0 - leverage[:, mine])).sum())
-        squares = float((step.residual[:, mine] ** 2).sum())
-        known = free > 1e-6 * mine.sum() * len(leverage)  # else the unknowns fit this channel exactly
+        rows = problem.channel_of_row == c
+        free = float((step.weights[:, None] * (1.0 - leverage[:, rows])).sum())
+        squares = float((step.residual[:, rows] ** 2).sum())
+        known = free > 1e-6 * rows.sum() * len(leverage)  # else the unknowns fit this channel exactly
         found[c] = np.sqrt(max(squares, 1e-300) / free) if known else 1.0
     return found
 
 
 def _covariance(factor: Array, prior_sigma: Array) -> Array:
-    """Inverse of factor' factor + diag(1 / prior^2), computed in units of the prior."""
+    """Return the inverse of factor' factor + diag(1 / prior^2), computed in units of the prior."""
     scaled = np.vstack([factor * prior_sigma, np.eye(len(prior_sigma))])
     inverse = linear_algebra.inv(linear_algebra.triangular_factor(scaled))
     covariance: Array = (inverse @ inverse.T) * np.outer(prior_sigma, prior_sigma)
     return covariance
 
 
-LEAST_INFORMATION = 1e-9  # of the largest singular value, above the round-off of the others
+LEAST_INFORMATION = 1e-9  # least singular value over the largest one, above its round-off
 
 
 class OffsetIdentifiability(Enum):
     """Identifiability of one offset from the samples.
 
-    IDENTIFIABLE: individually. COMBINATION: only in combination with others. NOT: not at all.
+    IDENTIFIABLE: by itself. COMBINATION: only in combination with other unknowns. NOT: not at all.
     """
 
     IDENTIFIABLE = "identifiable"
@@ -260,7 +260,7 @@ class OffsetKnowledge:
 def offset_knowledge(
     unknowns: Unknowns, solution: Solution, limit: float | Array, systematic: Array | float = 0.0
 ) -> OffsetKnowledge:
-    """Determine the identifiability from the samples, without the prior that offsets are near zero.
+    """Determine the identifiability of offsets from the samples alone, without the prior of the offsets.
 
     With A the noise-weighted Jacobian by the offsets, projected off the local unknowns and the nuisances
     (which keep their priors), an offset is identifiable if with all others unknown its standard deviation is
@@ -270,8 +270,8 @@ def offset_knowledge(
     Args:
         unknowns: Unknowns of the problem.
         solution: Its solution.
-        limit: Standard deviation up to which an offset counts as known [rad or m], one for all or for each.
-        systematic: Standard deviation of each by what repeats with every sample [rad or m].
+        limit: Standard deviation up to which an offset counts as known [rad or m], for all or for each.
+        systematic: Standard deviation of each by errors that are the same in every sample [rad or m].
     """
     n = unknowns.n_offsets
     stacked = np.vstack([solution.factor, np.diag(1.0 / unknowns.prior_sigma)[n:]])
