@@ -38,7 +38,7 @@ class CalibrationSetup:
     """The robot of a calibration, read from a parameter file."""
 
     robot: RobotModel
-    config: RobotConfig  # parameters that describe it
+    config: RobotConfig  # parameters that describe the robot
     contacts: tuple[ContactFrames, ...]
     soles: tuple[Array, ...]  # corners of each contact in its frame [m]
 
@@ -63,10 +63,10 @@ class CalibrationSetup:
         )
 
     def check_feet(self) -> None:
-        """Check that the robot has feet to stand on.
+        """Check that the robot has at least two contacts to stand on.
 
         Raises:
-            ConfigurationError: If it has not two contacts.
+            ConfigurationError: If it has fewer.
         """
         if len(self.contacts) < 2:
             raise ConfigurationError(
@@ -76,8 +76,8 @@ class CalibrationSetup:
     def beyond_base(self, reference: str, frame: str) -> tuple[str, ...]:
         """Return the joints between the base and a frame that do not move the reference.
 
-        Where the reference is a sole these leave out the leg: its offsets are for `flat_feet_task`, which
-        keeps the other foot on the ground.
+        If the reference is a sole, joints of its leg are left out: `flat_feet_task`, with the other foot on
+        the ground, too, calibrates those.
         """
         between = ChainKinematics(self.robot, reference=reference, frames=[frame]).moving
         base = self.robot.base_link
@@ -87,9 +87,9 @@ class CalibrationSetup:
         return tuple(name for name in between if name in moved)
 
     def chain(self, reference: str, frames: Sequence[str], patterns: Sequence[str] = ()) -> ChainKinematics:
-        """Return the kinematics of frames relative to a reference, and of the joints to calibrate.
+        """Return the kinematics of frames relative to a reference, with the joints to calibrate.
 
-        These are given by name or shell pattern; none: all that move a frame.
+        Joints are given by names or shell patterns; without any, all joints that move a frame are calibrated.
 
         Raises:
             ConfigurationError: If a pattern matches no joint that moves a frame.
@@ -111,7 +111,7 @@ class CalibrationSetup:
 
 
 def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
-    """Read the robot of a parameter file, its description from another place than the parameter ``urdf``.
+    """Read the robot of a parameter file; `urdf`, if given, replaces the parameter ``urdf``.
 
     Raises:
         ConfigurationError: If a parameter is misspelt or out of bounds.
@@ -162,14 +162,14 @@ def flat_feet_task(
     Args:
         setup: The robot.
         table: Postures, with orientation columns ``link/qx`` ... or ``link/up_x`` ... for each IMU link.
-        imu_links: None: the tilt of the base follows from the soles.
+        imu_links: Links with an IMU; if empty, the tilt of the base follows from the soles.
         config: Prior knowledge.
-        patterns: Joints to calibrate; none: all between soles and IMUs.
+        patterns: Names or patterns of joints to calibrate; if empty, all between soles and IMUs.
         use_yaw: Whether the IMUs share one yaw reference.
         source: Name of the postures in messages.
 
     Raises:
-        ConfigurationError: If the robot has not two contacts.
+        ConfigurationError: If the robot has fewer than two contacts.
     """
     setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imu_links]
@@ -185,7 +185,7 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
     Args:
         path: File to write.
         report: The calibration.
-        known: Offsets it came on top of, by joint [rad]; they stay, the file replaces where they came from.
+        known: Offsets by joint [rad] with which the postures were corrected; they are added to the new ones.
 
     Raises:
         ConfigurationError: If it cannot be written.
@@ -211,7 +211,7 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
 
 
 def _orientations(table: PostureTable, link: str, use_yaw: bool, source: str) -> Array:
-    """Orientations of one link, shape (K, 3, 3), from its quaternion or only from the vertical."""
+    """Return orientations of one link, shape (K, 3, 3), from quaternions or only from the vertical."""
     if f"{link}/qw" in table.columns:
         quaternions = table.stacked([f"{link}/q{i}" for i in "xyzw"], source)
         size = np.linalg.norm(quaternions, axis=1)

@@ -1,4 +1,4 @@
-"""An identification from recordings: its run, with a segment kept for figures, and the files it writes."""
+"""Identification from recordings: the run, with a segment kept for figures, and the files of its results."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,19 +30,19 @@ from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-SHOWN_S = 10.0  # length of the part of the data that is drawn
+SHOWN_S = 10.0  # length of the part of the data that is drawn [s]
 
 
 @dataclass(frozen=True, eq=False)
 class TorqueTrace:
-    """Rows measured and predicted over a segment of a recording, shape (k, m) each [Nm, N]."""
+    """Measured and predicted rows over a segment of a recording, shape (k, m) each [Nm, N]."""
 
-    recording: str  # its name
-    times_s: Array  # after the recording's first sample, shape (k,)
+    recording: str  # name of the recording
+    times_s: Array  # time since the recording's first sample [s], shape (k,)
     row_names: tuple[str, ...]
-    measured: Array  # smoothed
+    measured: Array  # smoothed measurement
     nominal: Array  # predicted by the nominal parameters
-    identified: Array  # predicted by the identified ones
+    identified: Array  # predicted by the identified parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,11 @@ class IdentificationRun:
     """Results of an identification from recordings."""
 
     report: IdentificationReport
-    urdf: str | None  # with the chosen method's bodies in place; None where one is inconsistent
-    refusal: str  # why there is no description; empty where there is one
+    urdf: str | None  # description with the chosen method's bodies; None if one of them is inconsistent
+    refusal: str  # reason why no description is written; empty if there is one
     model: EstimatedModel | None  # the chosen method's bodies with their posterior; None if not credible
-    training: TorqueTrace | None  # of the fitted data, None where it gives no rows
-    validation: TorqueTrace | None  # of the other data, None where it gives no rows
+    training: TorqueTrace | None  # segment of the fitted data; None if it gives no rows
+    validation: TorqueTrace | None  # segment of the validation data; None if it gives no rows
 
     @property
     def result(self) -> MethodResult:
@@ -65,10 +65,10 @@ class IdentificationRun:
 def block_stream(
     recording: Recording, topics: RecordedTopics, identifier: Identifier, config: IdentificationConfig
 ) -> BlockStream:
-    """Return the stream of blocks an identification needs of a recording.
+    """Return the stream of blocks of a recording that an identification needs.
 
-    Gaps are interpolated over as online, but never over more than half the window of the smoothing, which
-    would then see a line made up.
+    Gaps are interpolated as online, but none longer than half the smoothing window, in which an interpolated
+    line would count as data.
 
     Raises:
         RecordingError: If a topic is missing or of another type.
@@ -100,18 +100,18 @@ def run_identification(
     Args:
         identifier: An identifier without data.
         training: Streams that are fitted.
-        validation: Streams to judge by.
+        validation: Streams for validation.
         methods: Names of the methods.
-        chosen: The one whose result is written; empty: the first.
+        chosen: Name of the method whose result is written; empty: the first one.
         unloaded: Streams of the robot without the load that is identified, fitted as well.
         split_s: Duration of every training stream that is fitted; the rest is used for validation [s].
-        progress: Called now and then with a recording's name and the seconds of it done.
+        progress: Called repeatedly with the name of a recording and its time that has been processed [s].
 
     Raises:
         RecordingError: If a recording has no usable data, or none on one side of the split.
         ~inertial_estimation.errors.InertialEstimationError: If the identifier raises one.
     """
-    figures = _Liveliest(), _Liveliest()  # of the fitted data, and of those to judge by
+    figures = _Liveliest(), _Liveliest()  # of the fitted data, and of the validation data
     for stream in (*training, *unloaded, *validation):
         sides, bare, judges = [0, 0], stream in unloaded, stream in validation
         first_ns: int | None = None
@@ -130,9 +130,9 @@ def run_identification(
     report = identifier.report(methods, chosen)
     judged = report.validation
     if judged is None and (validation or split_s is not None):
-        told = "the data to validate by are too short to give a row"
-        report = replace(report, warnings=(*report.warnings, told))
-    report = replace(  # with a split, what is dropped on both sides counts as fitted data
+        warning = "the data to validate by are too short to give a row"
+        report = replace(report, warnings=(*report.warnings, warning))
+    report = replace(  # with a split, readings dropped on either side are counted with the fitted data
         report,
         training=_dropped(report.training, (*training, *unloaded)),
         validation=None if judged is None else _dropped(judged, validation),
@@ -148,7 +148,7 @@ def run_identification(
 def _divided(
     block: SignalBlock, first_ns: int, split_s: float | None, *, behind: bool
 ) -> Iterator[tuple[SignalBlock, bool]]:
-    """Yield the parts of a block and whether they follow the split; all do once one has."""
+    """Yield the parts of a block and whether they follow the split; `behind` says that all of it does."""
     if split_s is None or behind:
         yield block, behind
         return
@@ -160,14 +160,14 @@ def _divided(
 
 
 class _Liveliest:
-    """Keeps only the part of the data with the most motion, so that memory does not grow with them."""
+    """Keeps the segment of the data with the most motion, so that memory does not grow with their length."""
 
     def __init__(self) -> None:
         self._kept: tuple[SignalBlock, str, int] | None = None
         self._motion = -1.0
 
     def look_at(self, block: SignalBlock, name: str, first_ns: int) -> None:
-        """Take a block of a recording of a name, whose first stamp is given [ns]."""
+        """Compare a block of a recording of some name, whose first stamp is `first_ns` [ns]."""
         size = max(round(SHOWN_S / block.step_s), 1)
         for first in range(0, block.size, size):
             part = block.part(first, first + size)
@@ -176,7 +176,7 @@ class _Liveliest:
                 self._kept, self._motion = (part, name, first_ns), motion
 
     def trace(self, identifier: Identifier, method: MethodResult) -> TorqueTrace | None:
-        """Return the rows of that part; None where it gives none."""
+        """Return the rows of the kept segment; None if it gives none."""
         if self._kept is None:
             return None
         block, name, first_ns = self._kept
@@ -197,7 +197,7 @@ def _dropped(summary: DataSummary, streams: Sequence[BlockStream]) -> DataSummar
 
 
 def _description(identifier: Identifier, report: IdentificationReport) -> tuple[str | None, str]:
-    """Return the identified description, or the reason why there is none and methods that have one."""
+    """Return the identified description, or None with the reason, which names consistent methods."""
     try:
         return identifier.urdf(report.methods[report.chosen]), ""
     except InconsistentInertiaError as error:
@@ -218,14 +218,14 @@ def write_identification(
     robot: RobotModel,
     source: Mapping[str, Any],
 ) -> list[Path]:
-    """Write the files; the URDF and the friction only where there is a result for them.
+    """Write the result files; URDF and friction are written only if there is a result for them.
 
     Args:
-        folder: Where to.
+        folder: Result folder.
         run: The identification.
-        config: The parameters it was found with.
+        config: Parameters of the identification.
         robot: The robot.
-        source: Where it came from (recordings, options), for the reader of the JSON.
+        source: Recordings and options of the run, which are recorded in the JSON file.
 
     Raises:
         ConfigurationError: If the folder cannot be written into.
@@ -253,7 +253,7 @@ def friction_parameters(
         robot: The robot, for the order of the joints.
 
     Returns:
-        Names and values, None where there is no friction; a term without any value is left out.
+        Names and values, None if there is no friction; a term without any value is left out.
     """
     values = {**config.robot.nominal_friction.by_name(robot), **identified}
     if not values:

@@ -1,4 +1,4 @@
-"""Parameters and inputs of an offline identification, from the same parameter file the nodes read."""
+"""Parameters and inputs of an offline identification, from the same parameter file as those of the nodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +22,8 @@ NOT_INHERITED = frozenset({"links"})  # the links estimated online are usually n
 def identification_config(config: ConfigFile) -> IdentificationConfig:
     """Build the parameters of an identification from a parameter file.
 
-    Values are those of ``/**``, over them those of section ``inertial_ekf`` that both know (rows, friction;
-    not its links), over them those of section ``identification``.
+    Values of section ``inertial_ekf`` that both have (rows, friction; not its links) override those of
+    ``/**``; values of section ``identification`` override both.
 
     Raises:
         ConfigurationError: If a section or a parameter is misspelt or out of bounds.
@@ -55,13 +55,13 @@ def identification_config(config: ConfigFile) -> IdentificationConfig:
 def load_identification(
     names: Sequence[str], overrides: Sequence[str], links: Sequence[str]
 ) -> tuple[IdentificationConfig, Path]:
-    """Read the parameters of an identification as a command gets them.
+    """Read the parameters of an identification from the arguments of a command.
 
     Files are named by path or robot, overrides are texts of ``--param``, links replace those of the files.
-    Returns the parameters, and the folder relative to which the description is given.
+    Returns the parameters, and the folder for relative paths of the description.
 
     Raises:
-        ConfigurationError: If a file, a text or a value is wrong.
+        ConfigurationError: If a file, an override or a value is not valid.
     """
     file = load_configs(names).overridden(checked_overrides(overrides, (IDENTIFICATION, INERTIAL_NODE)))
     config = identification_config(file)
@@ -75,10 +75,10 @@ def identification_topics(config: IdentificationConfig, remappings: Mapping[str,
 
 
 def check_split(recording: Recording, split_s: float) -> None:
-    """Check that a recording has data on both sides of a time.
+    """Check that the time of a split lies within a recording.
 
     Raises:
-        ConfigurationError: If it has not.
+        ConfigurationError: If it does not.
     """
     length_s = seconds(recording.end_ns - recording.start_ns)
     if not 0.0 < split_s < length_s:

@@ -1,4 +1,4 @@
-"""Postures for a calibration: of a CSV table, or of a recording at an interval."""
+"""Postures for a calibration, from a CSV table, or from a recording at regular times."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,20 +23,20 @@ from inertial_estimation.recordings.tables import number, read_table
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, OrientationSample
 
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
-FARTHEST_BEYOND_LIMITS, BEYOND_SHARE = 0.5, 0.1  # [rad]; share of the postures: they may be in degrees
+FARTHEST_BEYOND_LIMITS, BEYOND_SHARE = 0.5, 0.1  # [rad], share of postures; beyond, units may be degrees
 QUATERNION, VERTICAL = ("qx", "qy", "qz", "qw"), ("up_x", "up_y", "up_z")  # columns of an orientation
 WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
-REST_TOLERANCE = 0.5  # [m/s^2]: an accelerometer farther off standard gravity than this is not at rest
+REST_TOLERANCE = 0.5  # largest difference of specific force and standard gravity at rest [m/s^2]
 
 
 @dataclass(frozen=True, eq=False)
 class PostureTable:
     """Postures and measurements."""
 
-    q: Array  # joint positions in the model's order, (K, n_joints); joints not requested may be zero
-    held_out: NDArray[np.bool_]  # which rows take no part in the fit, shape (K,)
+    q: Array  # positions in the model's order [rad or m], (K, n_joints); joints not requested may be zero
+    held_out: NDArray[np.bool_]  # whether each row is held out of the fit, shape (K,)
     columns: Mapping[str, Array] = field(default_factory=dict)  # other numeric columns, shape (K,) each
-    dropped: Mapping[str, int] = field(default_factory=dict)  # rows left out, by reason
+    dropped: Mapping[str, int] = field(default_factory=dict)  # number of rows left out, by reason
 
     def stacked(self, names: Sequence[str], source: str) -> Array:
         """Return some columns side by side, shape (K, len(names)).
@@ -63,8 +63,8 @@ def read_postures(
     Args:
         path: CSV file.
         robot: The model.
-        joints: Joints that must be there.
-        measured: Names of the columns of measurements that are used; they must be complete in a row.
+        joints: Names of required joints.
+        measured: Names of required columns of measurements; a row without one of their values is left out.
 
     Returns:
         The table, rows with missing numbers left out and counted.
@@ -97,12 +97,12 @@ def read_postures(
 
 
 def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
-    """Raise for positions far beyond the limits of their joints.
+    """Check that positions are not far beyond the limits of their joints.
 
     Raises:
-        MeasurementError: Names the joints and their limits.
+        MeasurementError: If many are; the message names the joints and their limits.
     """
-    limits, said = urdf_limits(robot), []
+    limits, wrong = urdf_limits(robot), []
     lower = np.where(np.isfinite(limits.lower), limits.lower, -2.0 * np.pi)
     upper = np.where(np.isfinite(limits.upper), limits.upper, 2.0 * np.pi)
     beyond = (q < lower - FARTHEST_BEYOND_LIMITS) | (q > upper + FARTHEST_BEYOND_LIMITS)
@@ -110,10 +110,10 @@ def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
         j = robot.joint_index(name)
         if beyond[:, j].mean() > BEYOND_SHARE:
             worst = float(q[np.abs(q[:, j]).argmax(), j])
-            said.append(f"{name} (up to {worst:.4g}, limits {lower[j]:.3g} to {upper[j]:.3g})")
-    if said:
+            wrong.append(f"{name} (up to {worst:.4g}, limits {lower[j]:.3g} to {upper[j]:.3g})")
+    if wrong:
         raise MeasurementError(
-            f"positions are far beyond the limits, expected radians: {listing(said, limit=5)}"
+            f"positions are far beyond the limits, expected radians: {listing(wrong, limit=5)}"
         )
 
 
@@ -128,7 +128,7 @@ def read_bag_postures(
     held_out_interval_s: float | None,
     joints: tuple[str, ...],
 ) -> PostureTable:
-    """Read postures at regular times; joint states are taken as online (`BlockStream`).
+    """Read postures at regular times; joint states are processed as online (`BlockStream`).
 
     Args:
         recording: The bag.
@@ -138,12 +138,13 @@ def read_bag_postures(
         imu_topics: Topic by link. An Imu with an orientation gives ``link/qx`` ..., one without gives the
             direction of its specific force at rest, ``link/up_x`` ...; a QuaternionStamped or PoseStamped
             gives the orientation.
-        interval_s: Time between postures to fit.
-        held_out_interval_s: Time between all postures, those not fitted held out; None: none are.
-        joints: Joints that must be there.
+        interval_s: Time between fitted postures [s].
+        held_out_interval_s: Time between all postures [s], of which those not fitted are held out; None: no
+            posture is held out.
+        joints: Names of required joints.
 
     Returns:
-        The table, with the columns `read_postures` would give. Incomplete or moving ones are dropped.
+        The table, with columns as of `read_postures`; postures that are incomplete or moving are dropped.
 
     Raises:
         RecordingError: If a topic is missing, or no posture is complete.
@@ -184,7 +185,7 @@ def read_bag_postures(
 
 
 def _positions(stream: BlockStream, step_ns: int) -> tuple[dict[int, Array], int]:
-    """Return the positions nearest to each time of the grid, by its index; and the grid's origin [ns]."""
+    """Return the positions nearest to each time of the grid, by its index, and the grid's origin [ns]."""
     found: dict[int, Array] = {}
     origin_ns: int | None = None
     window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
@@ -202,7 +203,7 @@ def _positions(stream: BlockStream, step_ns: int) -> tuple[dict[int, Array], int
 def _orientations(
     recording: BagRecording, topic: str, link: str, grid: tuple[int, int, int]
 ) -> dict[str, Array]:
-    """Mean orientation, or mean direction of the specific force, near each time of the grid."""
+    """Return the mean orientation, or the mean direction of specific force, near each time of the grid."""
     origin_ns, step_ns, count = grid
     window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
     quaternions, forces = np.zeros((count, 5)), np.zeros((count, 4))  # sums, and number of readings
@@ -238,9 +239,9 @@ def _readings(recording: BagRecording, topic: str) -> Iterator[tuple[Sample, Arr
 
 
 def imu_orientation_from_msg(msg: Any) -> Array | None:
-    """Return the orientation x y z w of a sensor_msgs/Imu, shape (4,), or None where it has none.
+    """Return the orientation x y z w of a sensor_msgs/Imu, shape (4,), or None if it has none.
 
-    A sensor without orientation sets the first covariance to -1; many leave the quaternion at zero.
+    A driver without orientation sets the first covariance to -1; many leave the quaternion zero.
     """
     q = msg.orientation
     quaternion = np.array((q.x, q.y, q.z, q.w))

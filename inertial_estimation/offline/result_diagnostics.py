@@ -1,4 +1,4 @@
-"""Diagnostics of the result of an identification, computed from its own numbers."""
+"""Diagnostics of an identification, computed from its result."""
 
 import math
 
@@ -10,13 +10,13 @@ from inertial_estimation.identification.identification_result import (
     PayloadResult,
 )
 
-# Of cost over least squares, of variances over white noise, of a mass over that of before: reported
+# Ratios of cost to least squares, of variances to white noise, and of masses to nominal that are reported
 FACTOR = 2.0
-OVERFIT_RATIO = 1.5  # error on other data over that on the fitted data, above which it is reported
-BETTER_METHOD_RATIO = 0.98  # error of another method on other data over the chosen one's: reported below
-UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported
-COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
-WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass, above which it is reported
+OVERFIT_RATIO = 1.5  # ratio of validation error to error on the fitted data above which it is reported
+BETTER_METHOD_RATIO = 0.98  # ratio of another method's validation error to the chosen one's: reported below
+UNEXPLAINED_SHARE = 0.5  # ratio of a row's error to its measurement above which it is reported
+COST_FLOOR = 1e-4  # relative error below which costs are dominated by round-off
+WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass above which it is reported [m]
 
 
 def result_diagnostics(report: IdentificationReport) -> list[str]:
@@ -99,7 +99,7 @@ def _unexplained(result: MethodResult) -> list[str]:
 
 
 def _values(result: MethodResult) -> list[str]:
-    """Report values that the data do not determine, and those that are not to be expected."""
+    """Return warnings about values that the data do not determine, and about unexpected values."""
     found, kinds = [], [p.identifiability for p in result.parameters]
     alone, not_at_all = kinds.count(Identifiability.IDENTIFIABLE), kinds.count(Identifiability.NOT)
     if alone < len(kinds):

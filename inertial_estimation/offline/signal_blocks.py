@@ -1,4 +1,4 @@
-"""A recording as a stream of uniformly sampled segments, in memory that does not grow with it."""
+"""A recording as a stream of uniformly sampled segments; memory does not grow with its length."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,25 +21,25 @@ from inertial_estimation.recordings.robot_streams import clock_offset_ns, connec
 from inertial_estimation.replay.metrics import interpolated
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
-LONGEST_S = 60.0  # of a segment: a longer one is cut, which costs the rows near the cut
-WAIT_S = 1.5  # of silence from which no joint state waits for an input; else for half of it [s]
-REPORT_MESSAGES = 2000  # messages between two reports of the progress
-FEWEST_ROWS_FOR_STEP = 200  # samples to find a step from
+LONGEST_S = 60.0  # longest segment [s]; a longer one is divided, which loses the rows near the division
+WAIT_S = 1.5  # timeout of the inputs: a silence after which joint states do not wait for an input [s]
+REPORT_MESSAGES = 2000  # number of messages between two calls of `progress`
+FEWEST_ROWS_FOR_STEP = 200  # number of samples from which the step is computed
 GAPS = "gaps, where a new segment begins"
 
 
 class BlockStream:
-    """Reads a recording once in the order of its log and yields segments without a gap.
+    """Reads a recording once in the order of its log times and yields segments without gaps.
 
-    Messages are taken as online (`RobotInputs`): joint states in parts, units, clocks, frames, delays, even
-    stamps. Joint states set the times, at which the IMU and wrenches are interpolated; samples that lack one
-    are counted and left out. What remains is resampled onto one step, linearly. Velocities are those
-    measured: where there are none, positions are differentiated later, and better, over a window that looks
-    ahead as well.
+    Messages are processed as online (`RobotInputs`): joint states in parts, units, clocks, frames, delays,
+    even stamps. IMU and wrenches are interpolated at the times of the joint states; samples without one of
+    them are counted and left out. The others are resampled linearly with a uniform step. Velocities are the
+    measured ones; if there are none, positions are differentiated later, more accurately, over windows that
+    include later samples.
 
     Attributes:
-        name: Of the recording.
-        samples: Samples yielded so far.
+        name: Name of the recording.
+        samples: Number of samples yielded so far.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class BlockStream:
         Args:
             recording: The recording.
             topics: Topics of the inputs.
-            setup: The robot; blocks hold the readings of its IMU and its contacts.
+            setup: The robot; blocks contain the readings of its IMU and its contacts.
             config: Parameters of the robot: delays, limits, corrections.
-            needs: What blocks hold of the joints besides positions.
-            max_gap_s: Widest gap that is interpolated over [s]; None: that of `config`.
+            needs: Joint signals that blocks contain besides positions.
+            max_gap_s: Longest gap that is interpolated [s]; None: that of `config`.
 
         Raises:
             RecordingError: If a topic is missing or of another type.
@@ -89,7 +89,7 @@ class BlockStream:
 
     @property
     def remarks(self) -> list[str]:
-        """What is odd about readings that are used, a sentence each."""
+        """Unusual properties of readings that are used, a sentence each."""
         streams = self._inputs.streams.items()
         return [f"{name}: {text}" for name, one in streams for text in one.notes]
 
@@ -97,7 +97,7 @@ class BlockStream:
         """Yield the blocks.
 
         Args:
-            progress: Called now and then with the seconds of the recording done.
+            progress: Called repeatedly with the time of the recording that has been processed [s].
 
         Raises:
             RecordingError: If there are no usable joint states, or no time at which all inputs are there.
@@ -115,7 +115,7 @@ class BlockStream:
             raise RecordingError(self._nothing())
 
     def _complete(self, sample: AlignedSample) -> Iterator["_Segment"]:
-        """Put a sample into the grid if it lacks nothing; yield what the grid has made."""
+        """Put a sample into the grid if no input is missing; yield segments that are complete."""
         joints = self._inputs.joints
         for name in sample.missing:
             self._left_out[f"{JOINTS}: no {name} at its time"] += 1
@@ -153,8 +153,8 @@ class BlockStream:
         kept = [f"{name} {stream.received - stream.drops.total}" for name, stream in streams]
         why = [f"{reason} ({count})" for reason, count in dropped.items()]
         examples = list(filter(None, self._inputs.streams[JOINTS].drops.examples.values()))
-        said = (*dropped, *examples)
-        lacking = self._velocities and any("velocity" in text for text in said)
+        reasons = (*dropped, *examples)
+        lacking = self._velocities and any("velocity" in text for text in reasons)
         hints = ["`inertial-estimation check` finds other units, and what else does not fit"]
         if not why:
             hints.append(
@@ -172,15 +172,15 @@ _Segment = tuple[int, float, Array]
 
 
 class _Grid:
-    """Resamples rows onto their median step, by linear interpolation; a wide gap begins a new segment."""
+    """Resamples rows with their median step by linear interpolation; after a gap a new segment begins."""
 
     def __init__(self, gap_ns: int) -> None:
-        """Begin without a row; neighbours at most a gap [ns] apart are interpolated between."""
+        """Begin without rows; `gap_ns` is the longest time between rows that is interpolated [ns]."""
         self._gap_ns, self._step_ns, self.gaps = gap_ns, 0.0, 0
         self._times, self._rows = list[int](), list[Array]()
 
     def push(self, time_ns: int, row: Array) -> Iterator[_Segment]:
-        """Take a row after those before; yield a segment that is complete."""
+        """Append a row, later than all before; yield the segment that is complete, if any."""
         if self._times:
             is_gap = time_ns - self._times[-1] > self._gap_ns
             self.gaps += is_gap
@@ -190,7 +190,7 @@ class _Grid:
         self._rows.append(row)
 
     def rest(self) -> Iterator[_Segment]:
-        """Yield what is left, and begin a new segment."""
+        """Yield the rows that are left as a segment, and begin a new one."""
         times, rows = np.array(self._times, dtype=np.int64), np.array(self._rows)
         self._times, self._rows = [], []
         if not self._step_ns and len(times) > 1:
