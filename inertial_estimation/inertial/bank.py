@@ -1,18 +1,18 @@
-"""The bank of causes: which one explains the innovations of the last blocks, by evidence.
+"""The bank of causes: which cause explains the innovations of the last blocks, by Bayesian model comparison.
 
 Residuals r of K blocks, whitened by their noise and by the correlation of one block with the next, are
 
     r = Z z + B c + e,    z ~ N(0, 1), c ~ N(0, Q^-1)
 
-with Z what is not known: H dx of the filter, and an offset of each row; and B the columns of a cause since
-onset. With S = 1 + Z Z', G = B' S^-1 B and g = B' S^-1 r the evidence of the cause over none is, for Gaussian
-noise,
+with Z the nuisance parameters: H dx of the filter and an offset of each row; and B the columns of a cause
+since its onset. With S = 1 + Z Z', G = B' S^-1 B and g = B' S^-1 r the log evidence of the cause over none,
+for Gaussian noise, is
 
     1/2 g' (Q + G)^-1 g - 1/2 log det(Q + G) + 1/2 log det Q
 
 for every cause and onset. S^-1 = 1 - F F' with F of few columns, so that G and B' F are sums over blocks from
-the newest backwards. The best causes are then compared with none and with larger noise by errors of each row
-that have Student's t with one scale in the window: - (nu + K) / 2 log(1 + rss / nu) a row.
+the newest backwards. The best causes are then compared with none and with larger noise, with errors of
+Student's t distribution that have one scale for each row in the window: -(nu + K) / 2 log(1 + rss / nu).
 """
 
 from collections.abc import Sequence
@@ -37,26 +37,26 @@ from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-COMPARED, WORTH = 12, 0.5  # causes that are compared by Student's t, and share of the best one's log odds
-SKIPPED = -4.0  # log odds of the best cause against none, below which none is taken
-OFFSET = 1.5  # of each row, of model errors that outlast a window, in its standard deviation
-KNOWN = 0.01  # variance of what the filter does not know, over that of the noise, which is nothing
-STRADDLING = 2  # first blocks since an onset, whose windows contain readings before it
-PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # for which any push may last, and its mean duration [s]
-TOLERANCE = 0.1  # of a load: more may come off, and one that changes by less stands still
-OWN_MASS = 0.5  # share of the body's own mass that can come off
-OWN_LOST = 1e-4  # prior probability that a body loses some of it: a push upwards is far more frequent
-SMALLEST_MASS = 0.02  # of a load, in expected loads, for the prior of its place
+COMPARED, WORTH = 12, 0.5  # most causes compared by Student's t; least log odds, over those of the best one
+SKIPPED = -4.0  # log odds of the best cause against none, below which the causes are not compared
+OFFSET = 1.5  # standard deviation of constant model errors of a row, in standard deviations of its noise
+KNOWN = 0.01  # variance of a direction of the filter's state, over that of the noise, that is negligible
+STRADDLING = 2  # first blocks after an onset, whose windows contain readings before it
+PUSH_S, PUSH_DURATION_S = 3.5, 1.0  # duration of a push that is not improbable; decay time beyond it [s]
+TOLERANCE = 0.1  # of an expected load: excess that may come off, and change that counts as none
+OWN_MASS = 0.5  # share of the body's own mass that can be lost
+OWN_LOST = 1e-4  # prior probability that a body loses own mass: a push upwards is far more frequent
+SMALLEST_MASS = 0.02  # least mass of a load, in expected loads, in the prior of its position
 
 
 @dataclass(eq=False)
 class BankBlock:
-    """A block of equations that may be judged.
+    """A block of equations, with the columns of all causes.
 
     Attributes:
         rows: The equations.
-        equation: The measurement that the rows are of.
-        deviation: Innovation of each row over its standard deviation when it came, shape (m,).
+        equation: The measurement from which they are.
+        deviation: Normalised innovation of each row when it was measured, shape (m,).
         table: The causes.
     """
 
@@ -73,20 +73,20 @@ class BankBlock:
 
 @dataclass(frozen=True, eq=False)
 class CauseHypothesis:
-    """A cause, when it has begun, and how well it explains the data.
+    """A cause with its onset, and how well it explains the data.
 
     Attributes:
-        kind: What it says.
-        row: Its row of the table; None for none and for larger noise.
-        index: Number of the body or input.
+        kind: Kind of the cause.
+        row: Row of the table; None for no cause and for larger noise.
+        index: Index of the body or input.
         blocks: Number of blocks since its onset.
-        log_prior: Logarithm of the probability that it begins in one block.
-        log_odds: Logarithm of prior times evidence, relative to that of no cause.
-        amplitudes: In units of their expected size; those of the last block where they vary, shape (d,).
-        misfit: Of a cause, mean square of the whitened residuals that it leaves, since its onset.
+        log_prior: Log prior probability that it begins in one block.
+        log_odds: Log of prior times evidence, relative to that of no cause.
+        amplitudes: In units of their expected size, of the last block if they vary, shape (d,).
+        misfit: Mean square of the whitened residuals that it leaves since its onset.
         worst_row: The same of the row that it explains worst.
-        noise_factor: By which the noise of each group of rows is to be enlarged, where it has always been
-            larger: one step of the table at a time, since a scale that is too large falls slowly.
+        noise_factor: Factor on the noise of each group of rows, if it has always been larger: one step of
+            `NOISE_FACTORS` at a time, since a scale that is too large falls slowly.
     """
 
     kind: CauseKind
@@ -103,11 +103,11 @@ class CauseHypothesis:
 
 @dataclass(frozen=True, eq=False)
 class CauseProbabilities:
-    """What the bank finds of the last blocks.
+    """Posterior probabilities of the hypotheses about the last blocks.
 
     Attributes:
-        hypotheses: The compared ones, the most probable first.
-        probabilities: Of each, shape (k,).
+        hypotheses: The compared hypotheses, the most probable first.
+        probabilities: Probability of each, shape (k,).
     """
 
     hypotheses: tuple[CauseHypothesis, ...]
@@ -115,7 +115,7 @@ class CauseProbabilities:
 
     @property
     def best(self) -> CauseHypothesis:
-        """The most probable one."""
+        """The most probable hypothesis."""
         return self.hypotheses[0]
 
     @property
@@ -131,17 +131,17 @@ class CauseProbabilities:
 
 
 class _Window:
-    """Whitened residuals of some blocks, and what is not known of them.
+    """Whitened residuals of some blocks, and their nuisance parameters.
 
-    Rows whose readings are missing in all blocks are left out: they are zero, and would tell of small noise.
+    Rows whose readings are missing in all blocks are left out: they are zero and would suggest small noise.
 
     Attributes:
         r: Residuals, shape (K, m).
-        rest: S^-1 r, which is left of them when what is not known explains what it can, shape (K, m).
+        rest: S^-1 r, the residuals after a fit of the nuisance parameters, shape (K, m).
         offset: Columns of F for the offsets of the rows, the nonzero entry of each row, shape (K, m).
         F: Its other columns, shape (K, m, k).
-        H: Columns of Z but for the offsets, shape (K, m, k).
-        columns: Those of each row of the table that is looked for, shape (K, n, d, m).
+        H: Columns of Z without the offsets, shape (K, m, k).
+        columns: Columns of each row of the table that is considered, shape (K, n, d, m).
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class _Window:
         rho = np.tile(noise.correlation[groups], (len(blocks), 1))
         rho[0] = 0.0
         root = np.sqrt(1.0 - rho**2)[:, None]
-        self._new = alone / root  # of what is new in each block
+        self._new = alone / root  # columns that begin in each block
         after = self._new.copy()
         after[1:] -= rho[1:, None] / root[1:] * alone[:-1]
         self._places = blocks[-1].columns.places
@@ -212,7 +212,7 @@ class _Window:
         return np.asarray(found.swapaxes(1, 2))
 
     def cross(self, columns: Array) -> Array:
-        """Return what columns have in common with F and its offsets, shape (..., K, d, k + m).
+        """Return the products of columns with the columns of F, shape (..., K, d, k + m).
 
         Args:
             columns: Shape (..., K, d, m).
@@ -220,10 +220,10 @@ class _Window:
         return np.concatenate((columns * self.offset[:, None, :], np.matmul(columns, self.F)), axis=-1)
 
     def always(self, factor: float) -> tuple[Array, float]:
-        """Return S^-1 r, shape (K, m), and log det S, in units of noise that has always been larger.
+        """Return S^-1 r, shape (K, m), and log det S, whitened by noise that has always been larger.
 
-        S = 1 + H H' + O O' / k^2, as what has been learned is known k times less, and offsets are as before;
-        the determinant is relative to that for k = 1.
+        S = 1 + H H' + O O' / k^2: the state was learned from noisier data, the offsets O are unchanged. The
+        determinant is relative to that for k = 1.
 
         Args:
             factor: k, on standard deviations.
@@ -236,19 +236,19 @@ class _Window:
 
     @cached_property
     def _unknown(self) -> tuple[Array, Array, float]:
-        """Columns of Z, those of offsets before those of the filter, (K m, m + k), Z' Z, and log det S."""
+        """Z with the columns of offsets first, shape (K m, m + k), Z' Z, and log det S."""
         offsets = OFFSET * self._constant[:, :, None] * np.eye(self.r.shape[1])
         Z = np.concatenate((offsets, self.H), axis=2).reshape(self.r.size, -1)
         G = Z.T @ Z
         return Z, G, float(np.linalg.slogdet(np.eye(len(G)) + G)[1])
 
     def log_density(self, rest: Array, factor: float, known: float = 1.0) -> float:
-        """Return the log probability of the residuals with larger noise, over that of a common constant.
+        """Return the log density of the residuals with larger noise, up to a common constant.
 
         Args:
-            rest: What is left of them, shape (K, m).
-            factor: On standard deviations of what is left.
-            known: The same of what is not known of the filter and of offsets.
+            rest: Residuals after the fit of the nuisance parameters, shape (K, m).
+            factor: Factor on the standard deviations of the noise.
+            known: Factor on the standard deviations of the nuisance parameters.
         """
         squares = rest**2
         explained = float((self.r * rest).sum() - squares.sum()) / known**2
@@ -256,10 +256,10 @@ class _Window:
         return density - 0.5 * explained - squares.size * float(np.log(factor))
 
     def without(self, explained: Array) -> Array:
-        """Return S^-1 (r - b), what is left of the residuals where causes explain b, shape (n, K, m).
+        """Return S^-1 (r - b), the residuals that n causes leave, shape (n, K, m).
 
         Args:
-            explained: b of n causes, shape (n, K, m).
+            explained: b, the residuals explained by each cause, shape (n, K, m).
         """
         return np.asarray(self.rest - self.projected(explained.transpose(1, 2, 0)).transpose(2, 0, 1))
 
@@ -269,12 +269,12 @@ class Bank:
 
     Attributes:
         table: The causes.
-        expected: Log of how much more often than others loads on the candidate bodies change, shape (n,).
+        expected: Log of the relative frequency of load changes on each candidate body, shape (n,).
         carried: Loads that the candidate bodies carry and can lose [kg], shape (n,).
     """
 
     def __init__(self, table: CauseTable) -> None:
-        """Take the table of the robot."""
+        """Start without loads on the bodies of a table."""
         self.table = table
         self.carried: Array = np.zeros(len(table.candidates.links))
         self.expected: Array = np.zeros(len(table.candidates.links))
@@ -282,12 +282,12 @@ class Bank:
     def judge(
         self, blocks: Sequence[BankBlock], posterior: Posterior, noise: NoiseScale, held_s: float = 0.0
     ) -> CauseProbabilities:
-        """Return what explains the residuals of some blocks.
+        """Return the probabilities of the causes of the residuals of some blocks.
 
         Args:
-            blocks: The last ones, the newest last.
-            posterior: What the filter knows without them.
-            noise: Noise as known now.
+            blocks: The last blocks, the newest last.
+            posterior: State of the filter without them.
+            noise: Present scale of the noise.
             held_s: Time that the event has lasted [s].
         """
         window, dt = _Window(blocks, posterior, noise, held_s), blocks[-1].rows.dt
@@ -308,8 +308,8 @@ class Bank:
     def _log_prior(self, row: CauseRow, dt: float, held_s: float) -> Array:
         """Return the log probability that each cause of a row begins in one block, shape (n,) or ().
 
-        At rest no data tell a steady press from a load: the longer an unknown force lasts, beyond the time
-        for which any push may, the likelier a load.
+        At rest no data distinguish a steady press from a load: the longer an unknown force lasts, beyond
+        `PUSH_S`, the more probable is a load.
         """
         log = np.log(dt / row.period_s)
         if row.kind in (CauseKind.PRESS, CauseKind.PUSH) and held_s > PUSH_S:
@@ -330,10 +330,10 @@ class Bank:
         return gain if row.constant else _sums_since(gain)
 
     def _likely(self, window: _Window, dt: float, held_s: float) -> list[CauseHypothesis]:
-        """Return the most probable causes, each with its best onset, that are worth a comparison.
+        """Return the most probable causes, each with its best onset, for the comparison by Student's t.
 
-        With a load goes the steady press on its body: at rest the data do not tell them apart, only how
-        often they come.
+        With a load, the steady press on its body is compared, too: at rest the data do not distinguish them,
+        only their prior probabilities do.
         """
         found = []
         for row in window.columns:
@@ -358,7 +358,7 @@ class Bank:
             row: Row of the table.
             G: Shape (..., d, d).
             g: Shape (..., d).
-            body: Places of the candidate bodies along the last axis before those of the amplitudes.
+            body: Indices of the candidate bodies along the last axis before those of the amplitudes.
         """
         Q, log_prior = self._precision(row, G, g, body), np.zeros(())
         square, log_det, mass, sigma = _eliminated(G + Q, g)
@@ -372,9 +372,9 @@ class Bank:
         return gain
 
     def _precision(self, row: CauseRow, G: Array, g: Array, body: Indices | slice | int) -> Array:
-        """Return the inverse covariance of the prior of the amplitudes, arguments as of `_evidence`.
+        """Return the inverse covariance of the prior of the amplitudes; arguments as in `_evidence`.
 
-        A load sits on its body: the first moment of one of about the mass m has the covariance m^2
+        A load is on its body: the first moment of a load with mass m has the covariance m^2
         `place_covariance`.
         """
         unit: Array = np.eye(G.shape[-1])
@@ -389,15 +389,15 @@ class Bank:
         return Q
 
     def _log_mass(self, mass: Array, sigma: Array, body: Indices | slice | int) -> Array:
-        """Return the log probability of the mass of loads, relative to either sign alike.
+        """Return the log probability of the mass of loads, relative to a prior without a sign.
 
-        A load has a positive mass, and one that comes off at most what the body carries; rarely the body
-        loses some of its own.
+        A load has a positive mass, or a negative one of at most what the body carries; rarely the body loses
+        some of its own mass.
 
         Args:
-            mass: In expected loads, shape (...,).
-            sigma: Its standard deviation, shape (...,).
-            body: Places of the candidate bodies along the last axis.
+            mass: Mass in expected loads, shape (...,).
+            sigma: Standard deviation of the mass, shape (...,).
+            body: Indices of the candidate bodies along the last axis.
         """
         unit = self.table.load_size[0]
         lost = (1.0 + TOLERANCE) * self.carried[body] / unit
@@ -410,7 +410,7 @@ class Bank:
     def _student(
         self, row: CauseRow, causes: Sequence[CauseHypothesis], window: _Window
     ) -> list[CauseHypothesis]:
-        """Return causes of one row of the table with their evidence by Student's t of each row."""
+        """Return causes of one row of the table with their evidence for errors of Student's t."""
         B = np.array([window.since(h) for h in causes])
         if row.constant:
             log_p, c = self._lasting(row, B, np.array([h.index for h in causes]), window)
@@ -427,12 +427,12 @@ class Bank:
         return found
 
     def _lasting(self, row: CauseRow, B: Array, body: Indices, window: _Window) -> tuple[Array, Array]:
-        """Return the evidence of causes whose amplitudes last, but for the fit, and the amplitudes.
+        """Return the evidence of causes with constant amplitudes, without that of the fit, and amplitudes.
 
         Args:
             row: Row of the table.
             B: Columns of each cause, shape (n, K, m, d).
-            body: Of each, shape (n,).
+            body: Index of each, shape (n,).
             window: The residuals.
 
         Returns:
@@ -468,7 +468,7 @@ class Bank:
     def _amplitudes(self, h: CauseHypothesis, window: _Window) -> Array:
         """Return the amplitudes of a cause for messages.
 
-        Those that last are without model errors, from rows whose windows hold no onset.
+        Constant amplitudes are fitted without offsets of rows, to windows without readings before the onset.
         """
         assert h.row is not None
         B = window.since(h)
@@ -484,10 +484,10 @@ class Bank:
 
     @staticmethod
     def _without_cause(window: _Window) -> list[CauseHypothesis]:
-        """Return the hypotheses of nothing, and of larger noise in all rows of the window.
+        """Return the hypotheses of no cause, and of larger noise in all rows of the window.
 
-        Noise that is not known yet may well be larger; known noise grows rarely. Where it has always been
-        larger, what has been learned by it is known as much less.
+        Noise that is not known well may be larger; known noise rarely grows. If the noise has always been
+        larger, the covariance of the filter is larger by the same factor.
         """
         found = [CauseHypothesis(CauseKind.NOMINAL, log_odds=window.log_density(window.rest, 1.0))]
         for factor in NOISE_FACTORS:
@@ -510,10 +510,10 @@ def _sums_since(of_blocks: Array) -> Array:
 
 
 def _log_density(squares: Array) -> Array:
-    """Return the logarithms of the densities of whitened residuals, over that of a common constant, (n,).
+    """Return the log densities of whitened residuals, up to a common constant, shape (n,).
 
-    Student's t, with one scale of each row in the window or one of each block (impacts of feet), either of
-    them as likely.
+    Student's t, with one scale for each row of the window or one for each block (impacts of feet), which are
+    equally probable.
 
     Args:
         squares: Of the residuals, shape (n, K, m).
@@ -529,12 +529,12 @@ def _log_density(squares: Array) -> Array:
 
 
 def _student_constant(n: int) -> float:
-    """Return the logarithm of the constant of Student's t of n dimensions, over pi^(-n / 2)."""
+    """Return the log of the normalisation of Student's t in n dimensions, over pi^(-n / 2)."""
     return float(gammaln(0.5 * (FREEDOM + n)) - gammaln(0.5 * FREEDOM) - 0.5 * n * np.log(FREEDOM))
 
 
 def _eliminated(A: Array, g: Array) -> tuple[Array, Array, Array, Array]:
-    """Eliminate the unknowns of A x = g, the first one last; A positive definite.
+    """Solve A x = g by elimination of the unknowns, the first one last; A is positive definite.
 
     Args:
         A: Shape (..., d, d).

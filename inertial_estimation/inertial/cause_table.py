@@ -1,7 +1,7 @@
 """The table of causes that may explain innovations, and their columns in one block of equations.
 
-A `CauseRow` of the table is a cause: what its amplitudes do to the rows, how large they are expected,
-how often it begins, whether its amplitudes stay the same or are new in every block, and how messages name it.
+A `CauseRow` is a kind of cause: the columns by which its amplitudes enter the equations, how often it begins,
+and whether its amplitudes are constant or independent in every block.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ MOTION_FAULT = 5.0  # expected error of a joint's acceleration [rad/s^2]
 
 
 class CauseKind(Enum):
-    """What a hypothesis says of the data."""
+    """Kind of a hypothesis."""
 
     NOMINAL = "nominal"
     NOISE = "noise"
@@ -39,12 +39,12 @@ class CauseRow:
     """One row of the table.
 
     Attributes:
-        kind: What it says.
+        kind: Kind of the cause.
         columns: Name of its columns in `CauseColumns`.
-        period_s: Mean time between two beginnings, of one body or input [s].
-        constant: Whether the amplitudes stay the same from block to block.
-        after_s: Time that an event has lasted before it is looked for [s]: nearly all can be explained by
-            amplitudes that are new in every block.
+        period_s: Mean time between two onsets, for one body or input [s].
+        constant: Whether the amplitudes are constant, or independent in every block.
+        after_s: Length of an event from which it is considered [s]: independent amplitudes explain nearly
+            anything.
     """
 
     kind: CauseKind
@@ -71,9 +71,9 @@ class InputNames:
 
     Attributes:
         joints: Joints in the robot's order.
-        base: Velocities of the base, 6 or 0.
-        contacts: Contacts whose wrenches are measured, and their places among the robot's contacts.
-        acceleration: Source of the base's acceleration; empty for a fixed base.
+        base: Number of velocities of the base, 6 or 0.
+        contacts: Contacts whose wrenches are measured, with their indices among the robot's contacts.
+        acceleration: Input that gives the base's acceleration; empty for a fixed base.
     """
 
     joints: tuple[str, ...]
@@ -87,11 +87,11 @@ class CauseColumns:
     """Columns of all causes in one block, amplitudes in units of their expected size.
 
     Attributes:
-        loads: Of a load on each body, shape (n, m, 4).
-        weights: Of a steady press on each body, shape (n, m, 4).
-        wrenches: Of a wrench on each body, shape (n, m, 6).
-        spatial_inputs: Of an error of each wrench and of the base's acceleration, shape (k, m, 6).
-        single_inputs: Of an error of each effort and of each joint's motion, shape (j, m, 1).
+        loads: Columns of a load on each body, shape (n, m, 4).
+        weights: Columns of a steady press on each body, shape (n, m, 4).
+        wrenches: Columns of a wrench on each body, shape (n, m, 6).
+        spatial_inputs: Columns of an error of each wrench and of the base's acceleration, shape (k, m, 6).
+        single_inputs: Columns of an error of each effort and of each joint's motion, shape (j, m, 1).
         R_BJ: Orientation of the bodies' joint frames in the base, shape (n, 3, 3).
         upwards: Proper acceleration of the base [m/s^2], shape (3,).
     """
@@ -106,7 +106,7 @@ class CauseColumns:
 
     @cached_property
     def places(self) -> dict[str, tuple[slice, int, int]]:
-        """Where the columns of each name are in `stacked`, number of causes, and of columns of each."""
+        """By name: the columns in `stacked`, the number of causes, and the number of columns of each."""
         places, first = dict[str, tuple[slice, int, int]](), 0
         for name in dict.fromkeys(row.columns for row in TABLE):
             n, _m, d = getattr(self, name).shape
@@ -125,13 +125,13 @@ class CauseTable:
     """Builds the columns of the causes of a robot.
 
     Attributes:
-        candidates: The bodies on which loads and pushes are looked for.
+        candidates: The bodies on which loads and pushes are considered.
         load_size: Expected size of mass [kg] and first moment [kg m] of a load, shape (4,).
         wrench_size: Expected size of force [N] and moment [Nm] of a push, shape (6,).
-        place_covariance: Covariance of the place of a load about the centre of mass of each body, axes of the
-            joint, in squared units of `lever`, shape (n, 3, 3).
+        place_covariance: Covariance of the position of a load about the centre of mass of each body, axes of
+            the joint, in squared units of `lever`, shape (n, 3, 3).
         inverse_place_covariance, log_det_inverse_place: Its inverse, shape (n, 3, 3), and the log determinant
-            of that, shape (n,).
+            of the inverse, shape (n,).
         lever: Unit of the distance of a load from the centre of mass [m].
         inputs: Names of inputs with six components, and of those with one.
     """
@@ -175,8 +175,8 @@ class CauseTable:
     def columns(self, equation: LinearEquation, *, at_rest: bool) -> CauseColumns:
         """Return the columns of the causes in an equation.
 
-        At rest a load and a press have the same columns: as measured they would differ by the noise of the
-        accelerations, which is in the innovations as well and would tell one from the other.
+        At rest a load and a press have the same columns: computed from measured accelerations they would
+        differ by noise, which is in the innovations as well and would seem to distinguish them.
 
         Args:
             equation: The measurement, with its state and the paths of its inputs.

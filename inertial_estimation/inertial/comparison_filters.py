@@ -1,8 +1,8 @@
 """The papers' filters on the same equation: log-Cholesky EKF (F 16-22), linear Kalman (F 8-15).
 
-h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile, and re-opening
-after a rejection that lasts. Between measurements parameters return to nominal with a time constant, in
-place of the random walk of the paper. Every measurement is used at once; nothing watches them.
+h(x) = A phi(x), H = A dphi/dx, Joseph update, the gate (F 22) with a chi-square quantile, and an inflation of
+the covariance after a long rejection. Between measurements parameters return to nominal with a time constant,
+in place of the random walk of the paper. Every measurement is used at once, without a bank of causes.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from inertial_estimation.spatial import linear_algebra
 
 QUANTILE = 0.999  # of the innovation gate, and of the bound that is reported with a NIS
 
-REOPENED_S = 0.1  # rejection for so long is no impact, but a load, which enlarges the covariance [s]
-MEMORY_S = 2.0  # time constant of the return to nominal, so that a load that swings is followed [s]
+REOPENED_S = 0.1  # length of a rejection after which the covariance is inflated: a load, no impact [s]
+MEMORY_S = 2.0  # time constant of the return to nominal, short enough to track a swinging load [s]
 
 
 def nis_bound(rows: int) -> float:
@@ -43,7 +43,7 @@ class LogCholeskyEkf:
         memory: float = MEMORY_S,
         gated: bool = True,
     ) -> None:
-        """Begin at the nominal parameters; arguments as the attributes."""
+        """Start at the nominal parameters; arguments as the attributes."""
         self.unknowns, self.overlap, self.memory, self.gated = unknowns, overlap, memory, gated
         self.reset()
 

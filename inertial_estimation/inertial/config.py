@@ -42,15 +42,15 @@ class PriorConfig:
     )
     load: float = parameter(
         LOAD_SHARE,
-        "Expected load on a trunk and on the last estimated body of a limb from the start, as share of the "
-        "robot's mass: these bodies may differ by it from the description.",
+        "Load, as share of the robot's mass, that a trunk and the last estimated body of a limb may carry "
+        "from the start in addition to the description.",
         lower=0.0,
         upper=10.0,
     )
     others: float = parameter(
         0.25,
-        "How far masses and centres of mass of bodies that are not estimated may be off, as share of `mass` "
-        "and `com`: stated covariances contain it.",
+        "Standard deviations of masses and centres of mass of bodies that are not estimated, as share of "
+        "`mass` and `com`; covariances contain their effect.",
         lower=0.0,
         upper=10.0,
     )
@@ -69,7 +69,7 @@ class InertialPipelineConfig:
     rate: float = parameter(333.0, "Highest rate of filter updates.", unit="Hz", lower=1.0, upper=2000.0)
     filter: str = parameter(
         INFORMATION,
-        "Estimator: the physically consistent filter on information, watched by the bank of causes; or, for "
+        "Estimator: the physically consistent information filter with the bank of causes; or, for "
         "comparison, the log-Cholesky EKF of Foster et al., or a linear Kalman filter in the parameters.",
         choices=(INFORMATION, LOG_CHOLESKY, LINEAR),
     )
@@ -86,15 +86,15 @@ class InertialPipelineConfig:
     prior: PriorConfig = section(PriorConfig)
     candidates: tuple[str, ...] = parameter(
         ("*",),
-        "Links, by name or shell pattern, on which a load or a push of unknown place is looked for; with "
-        "`links: [auto]` also the links whose inertial parameters are published.",
+        "Links, by name or shell pattern, on which loads and pushes are detected; with `links: [auto]` also "
+        "the links whose inertial parameters are published.",
     )
     friction: FrictionConfig = section(FrictionConfig)
     sensor_errors: SensorErrorConfig = section(SensorErrorConfig)
     hand_over_rate: float = parameter(
         3.0,
-        "Largest rate of change of the published mass; of a load that has been located, 5 % of the robot's "
-        "mass in 0.1 s, if that is faster.",
+        "Largest rate of change of a published mass; while a detected load is followed, 5 % of the robot's "
+        "mass in 0.1 s if that is faster.",
         unit="kg/s",
         lower=0.001,
         upper=1e6,

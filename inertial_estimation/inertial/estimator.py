@@ -1,4 +1,4 @@
-"""Inertial estimation from measurement equations to estimates: all of the pipeline that reads no input."""
+"""Inertial estimation from measurement equations to estimates, independent of how inputs are read."""
 
 import math
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesk
 
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 CALIBRATION_S = 2.0  # of rest over which a calibration averages the residual [s]
-LARGEST_VALUE = 1e9  # of a row [N, Nm], beyond any sensor's range
+LARGEST_VALUE = 1e9  # of a measured row, beyond any sensor's range [N, Nm]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,9 +33,9 @@ class MeasuredStep:
     """The measurement of one step.
 
     Attributes:
-        stamp_ns: Stamp that the estimate carries [ns].
+        stamp_ns: Stamp of the estimate [ns].
         time_ns: Time of the measurement [ns].
-        dt: Time since the step before [s].
+        dt: Time since the previous step [s].
         equation: The measurement with the stated noise, and its state.
     """
 
@@ -47,14 +47,14 @@ class MeasuredStep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepOutcome:
-    """What became of one measurement.
+    """Outcome of the update by one measurement.
 
     Attributes:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y, over the share of the rows that missing readings do not reach.
-        decision: What became of it.
-        variance: Of each innovation with the noise in use, shape (m,).
-        log_det: Logarithm of the determinant of S, with the noise as innovations have shown it.
+        decision: How the measurement was used.
+        variance: Variance of each innovation with the noise in use, shape (m,).
+        log_det: Log determinant of S with the shown noise (`NoiseScale.shown`).
     """
 
     innovation: Array
@@ -65,7 +65,7 @@ class StepOutcome:
 
     @property
     def accepted(self) -> bool:
-        """Whether it corrects the state."""
+        """Whether the measurement corrects the state."""
         return self.decision in (Decision.ACCEPTED, Decision.REOPENED)
 
 
@@ -77,9 +77,9 @@ class ResidualBias:
     under the assumption that the parameters are correct.
 
     Attributes:
-        bias: Subtracted from the measured rows [Nm, N], zero where none is known, shape (m,).
-        active: Whether a calibration is under way.
-        window_s: Time over which it averages [s].
+        bias: Bias subtracted from the measured rows [Nm, N], zero if unknown, shape (m,).
+        active: Whether a calibration is running.
+        window_s: Time over which residuals are averaged [s].
     """
 
     def __init__(self, rows: int) -> None:
@@ -92,17 +92,17 @@ class ResidualBias:
         self.reset()
 
     def reset(self) -> None:
-        """Drop the bias and any calibration under way."""
+        """Discard the bias and a running calibration."""
         self.bias, self.active = np.zeros(self._rows), False
         self._residuals, self._gathered_s = list[Array](), 0.0
 
     def start(self) -> None:
-        """Begin a calibration; the previous bias and any residuals gathered so far are dropped."""
+        """Start a calibration; the previous bias and residuals are discarded."""
         self.reset()
         self.active = True
 
     def feed(self, residual: Array, dt: float, *, at_rest: bool) -> Decision:
-        """Add one residual while a calibration is active.
+        """Add one residual while a calibration is running.
 
         Args:
             residual: Measured minus predicted, bias not subtracted, shape (m,).
@@ -110,7 +110,7 @@ class ResidualBias:
             at_rest: Whether the joints are at rest.
 
         Returns:
-            WAITING_FOR_REST, CALIBRATING, or CALIBRATED once there are enough.
+            WAITING_FOR_REST, CALIBRATING, or CALIBRATED at the end.
         """
         if not at_rest:
             self.start()
@@ -126,23 +126,23 @@ class ResidualBias:
 
 
 class InertialEstimator:
-    """Turns measurement equations into estimates: filter under supervision, hand-over.
+    """Estimates inertial parameters from measurement equations, and hands them over for publication.
 
     Attributes:
-        config: Its parameters.
+        config: The parameters.
         model: The bodies, friction terms and equation of the filter.
         filter: The filter.
-        supervisor: What it learns; None for the filters for comparison.
+        supervisor: Decides what the filter learns; None for the filters for comparison.
         noise: Scale of the stated noise.
         published: The published links.
-        informed: What the data say of the state.
-        bias: Constant bias of the rows, where a calibration has measured it.
+        informed: The part of the state that is determined by data.
+        bias: Constant bias of the rows, if a calibration has measured it.
         steps: Number of steps by decision.
         learning: Whether parameters are estimated; while False they are frozen and residuals reported.
     """
 
     def __init__(self, config: InertialPipelineConfig, model: EstimationModel, inputs: InputNames) -> None:
-        """Begin at the nominal parameters.
+        """Start at the nominal parameters.
 
         Args:
             config: The parameters.
@@ -173,16 +173,16 @@ class InertialEstimator:
 
     @property
     def posterior(self) -> Posterior:
-        """State of the filter and its covariance."""
+        """State of the filter, with its covariance."""
         return self.filter.posterior
 
     def reset(self) -> None:
-        """Return to the nominal parameters and drop the bias."""
+        """Return to the nominal parameters and discard the bias."""
         self.bias.reset()
         self.forget()
 
     def forget(self) -> None:
-        """Return to the nominal parameters; the bias stays."""
+        """Return to the nominal parameters; the bias is kept."""
         if self.model is not self._initial_model:
             self.model = self._initial_model
             assert isinstance(self.filter, InformationFilter)
@@ -200,22 +200,22 @@ class InertialEstimator:
         self.informed = InformedPart(unknowns.nominal, np.zeros(unknowns.n_inferred))
 
     def set_learning(self, learning: bool) -> None:
-        """Switch learning on or off; what waits to be learned is learned before."""
+        """Switch learning on or off; waiting blocks are learned before it is switched off."""
         if self.learning and not learning and self.supervisor is not None:
             self.supervisor.conclude()
         self.learning = learning
 
     def drop_waiting(self) -> None:
-        """Drop what is not learned yet: a step has failed."""
+        """Discard blocks that are not learned yet, since a step has failed."""
         if self.supervisor is not None:
             self.supervisor.waiting.clear()
 
     def believed(self) -> Array:
-        """Return the parameters about the joint frames with which noise is stated, shape (n,)."""
+        """Return the estimated parameters about the joint frames, by which noise is stated, shape (n,)."""
         return self.posterior.at.phi
 
     def about_known_errors(self, state: MeasuredState) -> MeasuredState:
-        """Return a measured state with the errors of the accelerometer that are believed, if it has any.
+        """Return a measured state with the estimated errors of the accelerometer, if there are any.
 
         Args:
             state: The state as measured.
@@ -261,7 +261,7 @@ class InertialEstimator:
         return outcome
 
     def _block(self, equation: LinearEquation, dt: float, time_ns: int) -> EquationBlock:
-        """Return the rows of a measurement that stands for dt seconds, without their bias."""
+        """Return a measurement that represents dt seconds as a block, with the bias subtracted."""
         block, bias = self.model.block(equation, self.posterior, dt, time_ns), self.bias.bias
         bias = bias if equation.known is None else equation.known @ bias
         return replace(block, value=block.value - bias)
@@ -283,7 +283,7 @@ class InertialEstimator:
 
         Args:
             step: The measurement.
-            outcome: What became of it.
+            outcome: Outcome of its update.
         """
         self.steps[outcome.decision] = self.steps.get(outcome.decision, 0) + 1
         posterior, model, k = self.posterior, self.model, self.model.unknowns.n_inferred
@@ -314,7 +314,7 @@ class InertialEstimator:
         return self._last
 
     def _advance(self, dt: float) -> LinkEstimates:
-        """Move what is published towards the estimates, over the time since the last step [s]."""
+        """Move the published parameters towards the estimates over a time [s]."""
         rate = self.config.hand_over_rate
         if self.supervisor is None:
             return self.published.advance(rate * dt)
@@ -325,8 +325,8 @@ class InertialEstimator:
         """Hand over the parameters at a step without a measurement; None before the first measurement.
 
         Args:
-            stamp_ns: Stamp that the estimate carries [ns].
-            dt: Time since the step before [s].
+            stamp_ns: Stamp of the estimate [ns].
+            dt: Time since the previous step [s].
         """
         self._since += dt
         if self._last is None:
@@ -335,20 +335,20 @@ class InertialEstimator:
 
     @property
     def located(self) -> LocatedCause | None:
-        """What holds learning, or the load that has been learned, where it is certain; else None."""
+        """The cause of the present event, or the last load that was learned, if it is certain; else None."""
         supervisor = self.supervisor
         if supervisor is None or supervisor.found is None or not supervisor.found.is_reported:
             return None
         return to_located_cause(supervisor.table, supervisor.found)
 
     def whole_posterior(self) -> InertiaPosterior:
-        """Return the distribution of the parameters of all bodies together, about the link frames."""
+        """Return the joint distribution of the parameters of all bodies, about the link frames."""
         n, to_link = self.model.unknowns.n_inertial, np.array([body.to_link for body in self.model.bodies])
         x, P = self.posterior.x[:n].reshape(-1, 10), self.posterior.covariance[:n, :n]
         return LogCholeskyPosterior(x, P, to_link, self.model.unknowns.convention)
 
     def _switch_on(self, candidate: int) -> bool:
-        """Estimate a published candidate from now on: a load has been located on it."""
+        """Add a candidate on which a load was detected to the filter, if its inertia is published."""
         assert isinstance(self.filter, InformationFilter)
         assert self.supervisor is not None
         link = self.supervisor.table.candidates.links[candidate]
@@ -384,7 +384,7 @@ def built_filter(
 
 
 def to_located_cause(table: CauseTable, found: FoundCause) -> LocatedCause:
-    """Return what has been found in units and axes of links, for messages."""
+    """Return a detected cause in SI units and axes of links, for messages."""
     h = found.hypothesis
     assert h.amplitudes is not None
     if h.kind is CauseKind.INPUT:

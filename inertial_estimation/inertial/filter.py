@@ -1,14 +1,14 @@
-"""The inertial filter on information: learn blocks of equations, keep the most probable consistent bodies.
+"""The inertial filter in information form: accumulates equations, keeps the most probable consistent bodies.
 
 With stated covariance R_0 of a block of rows and scales s_g of the noise of its groups, R = D R_0 D, so
 
     A' R^-1 A = sum_gh Lambda_gh / (s_g s_h),    Lambda_gh = A_g' (R_0^-1)_gh A_h
 
-What is not estimated and not known exactly, amplitudes c of N(0, 1) with columns C, is considered (Schmidt
+Uncertain parameters that are not estimated, amplitudes c ~ N(0, 1) with columns C, are considered (Schmidt
 1966): estimates are those of c = 0, and their covariance is P + K K', K = P A' R^-1 C.
 
-The sums over all blocks are kept, not weighted: what was learned while the noise was not yet known counts by
-what is known now, and a wrong stated noise is forgotten.
+The sums over all blocks are kept without the scales, so that data learned while the noise was not yet known
+are weighted by the present scales, and a wrong stated noise loses its effect.
 """
 
 from copy import copy
@@ -29,15 +29,15 @@ class GroupedInformation:
 
     Attributes:
         groups: Group of each row, shape (m,).
-        matrices: Lambda_gh for g <= h, h given in both orders added up, then that about what is considered,
-            A_g' (R_0^-1)_gh C_h, shape (pairs, n, n + k).
-        vectors: The same of A' R_0^-1 value, shape (pairs, n).
-        settled: Information whose weights do not change any more, shape (n, n + k).
-        settled_vector: Shape (n,).
+        matrices: Lambda_gh for pairs g <= h, plus Lambda_hg if they differ, then the same of considered
+            parameters, A_g' (R_0^-1)_gh C_h, shape (pairs, n, n + k).
+        vectors: A_g' (R_0^-1)_gh value_h likewise, shape (pairs, n).
+        settled: Information whose weights are final, shape (n, n + k).
+        settled_vector: Information vector whose weights are final, shape (n,).
     """
 
     def __init__(self, groups: Indices, size: int, considered: int = 0) -> None:
-        """Begin without data.
+        """Start without data.
 
         Args:
             groups: Group of each row, from zero on, shape (m,).
@@ -54,11 +54,11 @@ class GroupedInformation:
         self.settled, self.settled_vector = np.zeros(shape), np.zeros(size)
 
     def embedded(self, kept: Indices, size: int) -> "GroupedInformation":
-        """Return the information among more parameters, nothing about the new ones.
+        """Return the same information about a larger parameter vector, with none about the new parameters.
 
         Args:
-            kept: Places of the parameters among the new ones.
-            size: Number of these.
+            kept: Indices of the present parameters in the larger vector.
+            size: Size of the larger vector.
         """
         considered = self.settled.shape[1] - len(self.settled)
         other = GroupedInformation(self.groups, size, considered)
@@ -68,11 +68,11 @@ class GroupedInformation:
         return other
 
     def add(self, block: EquationBlock, weights: Array) -> None:
-        """Learn from a block.
+        """Add the information of a block.
 
         Args:
             block: The equations.
-            weights: Of each row, one for a row that agrees, shape (m,).
+            weights: Student weight of each row, at most one, shape (m,).
         """
         root = np.sqrt(weights)
         precision = root[:, None] * linear_algebra.inv(block.noise) * root
@@ -81,7 +81,7 @@ class GroupedInformation:
         self.vectors = self.vectors + left @ block.value
 
     def weighted(self, weights: Array) -> tuple[Array, Array]:
-        """Return Lambda and eta with the noise as known now.
+        """Return Lambda and eta at given scales of the noise.
 
         Args:
             weights: w_g = 1 / (s_g sqrt(c_g)) of each group, shape (count,).
@@ -95,19 +95,19 @@ class GroupedInformation:
         return matrix, self.settled_vector + of_pairs @ self.vectors
 
     def settle(self, weights: Array) -> None:
-        """Give all information the weights of now for good."""
+        """Fix the weights of all present information."""
         self.settled, self.settled_vector = self.weighted(weights)
         self.matrices, self.vectors = np.zeros_like(self.matrices), np.zeros_like(self.vectors)
 
     def discount(self, share: float) -> None:
-        """Keep a share of all information: the past is worth less, or forgotten."""
+        """Keep a share of all present information."""
         self.matrices, self.vectors = share * self.matrices, share * self.vectors
         self.settled, self.settled_vector = share * self.settled, share * self.settled_vector
 
     def admit_change(self, step: Array, weights: Array) -> None:
-        """Admit a change of the parameters: they have taken a random step phi += U z of z ~ N(0, 1).
+        """Apply process noise: the parameters take a random step phi += U z with z ~ N(0, 1).
 
-        Lambda - Lambda U (1 + U' Lambda U)^-1 U' Lambda, the information of phi + U z.
+        The information about phi + U z is Lambda - Lambda U (1 + U' Lambda U)^-1 U' Lambda.
 
         Args:
             step: U, shape (n, k).
@@ -124,30 +124,30 @@ class GroupedInformation:
         self.settled_vector = self.settled_vector - rest[:, -1]
 
 
-MEMORY_S = 1e5  # time constant with which data are forgotten: parts wear, and models are never exact [s]
-DRIFT_S = 1000.0  # time constant with which errors of sensors vary [s]: warming up
-DRIFT_PERIOD_S = 10.0  # between two steps of the drift of errors of sensors [s]
+MEMORY_S = 1e5  # time constant of forgetting: parts wear, and models are never exact [s]
+DRIFT_S = 1000.0  # time constant of the drift of sensor errors, as by warming up [s]
+DRIFT_PERIOD_S = 10.0  # time between two steps of that drift [s]
 
 
 class InformationFilter:
-    """Learns the unknowns of a robot from blocks of its equations.
+    """Estimates the unknowns of a robot from blocks of its equations.
 
     Attributes:
-        described: Prior and map of the state, to which a reset returns.
-        unknowns: The same with the loads that have been found.
+        described: Prior and map of the state by the description, to which a reset returns.
+        unknowns: The same with the loads that have been detected.
         noise: Scale of the stated noise.
         data: Information of all blocks learned.
-        posterior: Most probable state.
-        centre: Mean of the prior, nominal but for bodies that carry a load, shape (n,).
+        posterior: Most probable state and its covariance.
+        centre: Mean of the prior, nominal except for bodies that carry a load, shape (n,).
     """
 
     def __init__(self, unknowns: Unknowns, noise: NoiseScale, considered: int = 0) -> None:
-        """Begin at the nominal parameters.
+        """Start at the nominal parameters.
 
         Args:
             unknowns: As attribute.
             noise: As attribute.
-            considered: Number of amplitudes that are not estimated and not known exactly, of N(0, 1).
+            considered: Number of considered amplitudes.
         """
         self.described, self.noise, self._considered = unknowns, noise, considered
         self.reset()
@@ -172,7 +172,7 @@ class InformationFilter:
         return variance
 
     def learn(self, *blocks: EquationBlock) -> None:
-        """Learn from blocks, and move to the most probable state once.
+        """Add the information of blocks, then move to the most probable state once.
 
         Args:
             blocks: The equations.
@@ -190,7 +190,7 @@ class InformationFilter:
             raise
 
     def _drift(self, dt: float) -> None:
-        """Let the errors of sensors vary: each is a random process of its prior variance."""
+        """Apply the drift of the sensor errors, each a random process with its prior variance."""
         k = self.unknowns.n_inferred
         self._undrifted += dt
         if k == self.unknowns.size or self._undrifted < DRIFT_PERIOD_S:
@@ -200,38 +200,38 @@ class InformationFilter:
         self._undrifted = 0.0
 
     def admit_change(self, body: int, step: Array) -> None:
-        """Admit a change of the parameters of a body.
+        """Apply process noise to the parameters of a body.
 
         Args:
-            body: Its number.
-            step: Root of the covariance S S' of the change about the joint frame, shape (10, k).
+            body: Index of the body.
+            step: Root S of the covariance S S' of the change, about the joint frame, shape (10, k).
         """
         columns = np.eye(self.unknowns.size)[:, self.unknowns.of_body(body)]
         self.data.admit_change(columns @ step, self.noise.weights)
 
     def carry(self, body: int, load: float) -> None:
-        """Know no more of a body than that it carries a load.
+        """Widen the prior of a body by a load that it carries.
 
         Args:
-            body: Its number.
+            body: Index of the body.
             load: Expected mass of the load [kg].
         """
         self.unknowns = self.unknowns.carrying(body, load)
 
     def expect(self, body: int) -> None:
-        """Expect a body to be as the data say now: with a load, and no more as the description has it.
+        """Move the mean of a body's prior to the estimate: it has a load that the description lacks.
 
         Args:
-            body: Its number.
+            body: Index of the body.
         """
         place = self.unknowns.of_body(body)
         self.centre[place] = informed_part(self.unknowns, self.posterior, self.centre).x[place]
 
     def add_body(self, unknowns: Unknowns) -> None:
-        """Estimate one more body, the last of other unknowns; the data say nothing of it so far.
+        """Add a body to the state, about which there is no information yet.
 
         Args:
-            unknowns: The same with one more body, after the others.
+            unknowns: The present unknowns with one more body after the others.
         """
         n, k = self.unknowns.n_inertial, self.unknowns.size
         kept = np.concatenate((np.arange(n), np.arange(n, k) + 10))

@@ -1,4 +1,4 @@
-"""State of an inertial estimator, for diagnostics."""
+"""Health of an inertial estimator, for diagnostics."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,19 +11,19 @@ from inertial_estimation.inertial.supervisor import Phase, Supervisor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Health, HealthLevel
 
-BEHIND = 0.1  # of a published mass, by which it may differ from its estimate
+BEHIND = 0.1  # relative difference of a published mass from its estimate that is reported
 
 
 def estimator_health(
     estimator: InertialEstimator, missing: Sequence[str], figures: Mapping[str, str], failures: str
 ) -> Health:
-    """Report whether the estimator waits, learns, holds or calibrates.
+    """Return whether the estimator waits, learns, holds or calibrates.
 
     Args:
         estimator: The estimator.
-        missing: Inputs that are lost, without which there is no estimate.
-        figures: Of the inputs, by name.
-        failures: Steps that failed lately; empty for none.
+        missing: Required inputs that are lost.
+        figures: Figures of the inputs, by name.
+        failures: Sentence about recently failed steps; empty if there are none.
     """
     values = {**_figures(estimator), **figures}
     if missing:
@@ -44,7 +44,7 @@ def estimator_health(
 
 
 def held_in_words(estimator: InertialEstimator) -> str:
-    """Say why nothing is learned; empty while something is.
+    """Return a sentence about why nothing is learned; empty while learning.
 
     Args:
         estimator: The estimator.
@@ -64,7 +64,7 @@ def held_in_words(estimator: InertialEstimator) -> str:
 
 
 def _hand_over_in_words(estimator: InertialEstimator) -> str:
-    """Say which published mass is not yet that of the estimate; empty where all nearly are."""
+    """Return a sentence about a published mass that still differs from the estimate; empty if none does."""
     link, published, estimated = estimator.published.furthest()
     if abs(estimated - published) <= BEHIND * published:
         return ""
@@ -73,7 +73,7 @@ def _hand_over_in_words(estimator: InertialEstimator) -> str:
 
 
 def _suspect(estimator: InertialEstimator, supervisor: Supervisor) -> str:
-    """Return the input that explains the data best, or that of the row that agrees least."""
+    """Return the input whose error explains the data best, or the input of the row that agrees least."""
     hypotheses = supervisor.verdict.hypotheses if supervisor.verdict else ()
     inputs = [h for h in hypotheses if h.kind is CauseKind.INPUT and h.row]
     if inputs and inputs[0].row:

@@ -85,15 +85,15 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BodyEstimates:
-    """What is estimated of n bodies; it is turned into the axes of their links where it is asked for.
+    """Estimates of n bodies, which are converted to the frames of their links on demand.
 
     Attributes:
         names: Names of the links.
-        to_link: Turns parameters in C into those about the link frame, shape (n, 10, 10).
+        to_link: Matrices from parameters in C to those about the link frame, shape (n, 10, 10).
         nominal_C: Nominal parameters in C, shape (n, 10).
-        estimate_C: Estimated ones, shape (n, 10).
-        covariance_C: Their covariances if all other bodies are as described, shape (n, 10, 10).
-        considered_C: What errors of these add, shape (n, 10, 10).
+        estimate_C: Estimated parameters in C, shape (n, 10).
+        covariance_C: Covariances of the estimates if all other bodies are nominal, shape (n, 10, 10).
+        considered_C: Additional covariances by errors of the other bodies, shape (n, 10, 10).
     """
 
     names: tuple[str, ...]
@@ -109,12 +109,12 @@ class BodyEstimates:
 
     @cached_property
     def estimated(self) -> Array:
-        """The estimates, as `central_parameters` returns them, shape (n, 13)."""
+        """The estimates in the form of `central_parameters`, shape (n, 13)."""
         return self.central(self.estimate_C)
 
     @cached_property
     def payload(self) -> Array:
-        """Their difference from nominal, in the same way."""
+        """The difference of the estimates from nominal, in the same form."""
         return self.central(self.estimate_C - self.nominal_C)
 
     @cached_property
@@ -124,7 +124,7 @@ class BodyEstimates:
 
     @cached_property
     def covariance_alone(self) -> Array:
-        """The same if all other bodies are as described."""
+        """The same covariances if all other bodies are nominal."""
         return self._of_links(self.covariance_C)
 
     def _of_links(self, covariance_C: Array) -> Array:
@@ -134,24 +134,24 @@ class BodyEstimates:
 
 
 class LinkEstimates(Sequence[LinkEstimate]):
-    """The estimates of n links, each built from its numbers when it is asked for.
+    """The estimates of n links, each created on demand.
 
     Attributes:
-        bodies: What is estimated.
+        bodies: The estimates of the bodies.
     """
 
     def __init__(self, bodies: BodyEstimates, published_C: Array) -> None:
-        """Take the estimates and what is handed over, in C, shape (n, 10)."""
+        """Take the estimates and the published parameters in C, shape (n, 10)."""
         self.bodies, self._published_C = bodies, published_C
 
     @cached_property
     def published(self) -> Array:
-        """What is handed over, as `central_parameters` returns it, shape (n, 13)."""
+        """The published parameters in the form of `central_parameters`, shape (n, 13)."""
         return self.bodies.central(self._published_C)
 
     @property
     def defect(self) -> str:
-        """What is not finite, or published and belongs to no real body; empty if there is nothing."""
+        """Sentence about an estimate that is not finite, or a published body that is impossible; or empty."""
         if not np.isfinite(self.bodies.estimate_C).all():
             return "an estimated inertia is not finite"
         return published_defect(self.bodies.names, self.published)
@@ -183,10 +183,10 @@ class LinkEstimates(Sequence[LinkEstimate]):
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
-    """Name what is not finite or physically inconsistent in an estimate.
+    """Return what is not finite or physically inconsistent in an estimate.
 
-    Only what controllers use must be physically consistent: the linear filter's own estimate need not be.
-    Between two measurements nothing can go wrong: what is published is a mean of two consistent bodies.
+    Only published parameters must be physically consistent; the linear filter's own estimate need not be.
+    Between two measurements there is no defect: what is published is a mean of two consistent bodies.
 
     Args:
         estimate: The estimate.
@@ -242,9 +242,9 @@ class PublishedLinks:
         self._taken = self._last = None
 
     def informed_parts(self) -> dict[str, list[str]]:
-        """Return the parts of each estimated link that the data inform: half of the prior's deviation.
+        """Return the parts of each estimated link whose sigma is at most half of that of the prior.
 
-        Of the links together, as if all others were as described.
+        The other bodies are assumed to be nominal.
         """
         both = self._bodies, self._idle
         variances, idle = (one.covariance_alone.diagonal(0, 1, 2) for one in both)
@@ -252,17 +252,17 @@ class PublishedLinks:
         return {self._idle.names[i]: [PARTS[j] for j in np.flatnonzero(known[i])] for i in self._places}
 
     def furthest(self) -> tuple[str, float, float]:
-        """Return the link whose published mass differs most from what is handed over, both masses [kg]."""
+        """Return the link whose published mass differs most from its target, and both masses [kg]."""
         published, target = self._hand_over.published[:, 0], self._target_C[:, 0]
         i = int((np.abs(target - published) / published).argmax())
         return self._idle.names[i], float(published[i]), float(target[i])
 
     def take(self, posterior: Posterior, informed_C: Array | None = None) -> None:
-        """Take estimates of the estimated bodies; nothing is done where they are those taken before.
+        """Take new estimates of the estimated bodies.
 
         Args:
-            posterior: Their distribution.
-            informed_C: What is handed over, where the data do not inform all of them, shape (n, 10).
+            posterior: Their distribution; if it is the one of the last call, nothing changes.
+            informed_C: Parameters to publish in place of the estimates, shape (n, 10); None: the estimates.
         """
         if posterior is self._taken:
             return

@@ -8,7 +8,7 @@ from inertial_estimation.signals import Health, HealthLevel, InertialEstimate
 
 
 class LocatedKind(Enum):
-    """Kind of an event; topic and files show the value."""
+    """Kind of an event; the value is shown in topics and files."""
 
     LOADED = "loaded"
     LOADED_OR_PUSHED = "loaded or pushed"
@@ -19,7 +19,7 @@ class LocatedKind(Enum):
 
     @classmethod
     def of(cls, cause: LocatedCause) -> "LocatedKind":
-        """Return the kind of event that a cause is."""
+        """Return the kind of the event that a cause begins."""
         if cause.is_ambiguous:
             return cls.LOADED_OR_PUSHED
         if cause.cause is Cause.LOAD:
@@ -45,7 +45,7 @@ class LocatedEvent:
 
     @property
     def level(self) -> HealthLevel:
-        """Severity: the end of a cause is none."""
+        """Severity; the end of a cause is OK."""
         return HealthLevel.OK if self.kind is LocatedKind.ENDED else HealthLevel.WARN
 
     @property
@@ -55,18 +55,18 @@ class LocatedEvent:
 
     @property
     def health(self) -> Health:
-        """The event as the state of the part `load location`, as it is published."""
+        """The event as diagnostics of `load location`."""
         return Health("load location", self.level, self.message, self.values)
 
 
 class LocatedEvents:
-    """Compares estimates with the ones before."""
+    """Detects the begin, change and end of causes in successive estimates."""
 
     def __init__(self) -> None:
         self._present: LocatedCause | None = None
 
     def take(self, estimate: InertialEstimate) -> LocatedEvent | None:
-        """Return the event that an estimate shows; None for none.
+        """Return the event between the previous estimate and this one, or None.
 
         Args:
             estimate: The next estimate.

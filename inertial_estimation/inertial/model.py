@@ -1,4 +1,4 @@
-"""The robot of an inertial pipeline: what is estimated of it, and the equation that measures it."""
+"""The model of an inertial pipeline: the estimated parameters of a robot, and their measurement equation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sensor_errors import SensorErrors
 from inertial_estimation.signals import Array, InertialEstimate, LinkEstimate
 
-TORQUE_ERROR = "torque_error"  # what a row takes more than the model in all: of a joint offset and gain
-FRICTION_ERROR = 0.2  # of friction, that depends on load, temperature and speed otherwise than modelled
+TORQUE_ERROR = "torque_error"  # total error of a row: of a joint by its offset and gain
+FRICTION_ERROR = 0.2  # relative error of the friction model: effects of load, temperature and speed
 REST_SPEED = 0.05  # joint speed below which the robot counts as at rest [rad/s]
 
 
@@ -45,7 +45,7 @@ class EstimationModel:
     Attributes:
         setup: The robot and its contacts.
         imu: IMU that senses the acceleration of the base; None without one.
-        published: Bodies whose inertias are published; the others of them than `bodies` stay nominal.
+        published: Bodies whose inertias are published; those that are not in `bodies` stay nominal.
         bodies: The bodies to estimate, in the order of the state.
         friction: The friction to estimate; None for none.
         errors: Slowly varying errors of the sensors; None where none is assumed.
@@ -136,12 +136,12 @@ class EstimationModel:
 
     @property
     def friction_names(self) -> tuple[str, ...]:
-        """Names of the friction states, ``joint/term``; empty where none is estimated."""
+        """Names of the friction states, ``joint/term``; empty if none is estimated."""
         return self.friction.names if self.friction else ()
 
     @property
     def error_names(self) -> tuple[str, ...]:
-        """Names of the sensors' errors and of those of rows in all; empty where none is assumed."""
+        """Names of the sensor errors, then of the total errors of rows; empty if none is assumed."""
         if self.errors is None:
             return ()
         return (*self.errors.names, *(f"{TORQUE_ERROR}/{row}" for row in self.errors.rows))
@@ -167,7 +167,7 @@ class EstimationModel:
         return NoiseScale(*row_groups(self.measurement.row_names))
 
     def bank(self, names: InputNames) -> tuple[Bank, Mapping[int, int]]:
-        """Return the bank of causes, and the number in the state of each candidate body that is estimated.
+        """Return the bank of causes, and the index in the filter of each candidate that is estimated.
 
         Args:
             names: Names of the inputs.
@@ -178,19 +178,19 @@ class EstimationModel:
         return Bank(table), self.estimated_candidates(links)
 
     def estimated_candidates(self, links: Sequence[str]) -> dict[int, int]:
-        """Return the number in the state of each of some links whose body is estimated, by its place."""
+        """Return the index in the filter of each link whose body is estimated, by the index of the link."""
         number = {body.joint_id: i for i, body in enumerate(self.bodies)}
         joints = [self.robot.link_body(link).joint_id for link in links]
         return {i: number[joint] for i, joint in enumerate(joints) if joint in number}
 
     def load_step(self, table: CauseTable, body: int) -> Array:
-        """Return the root S of the covariance S S' of the change by a load on an estimated body, (10, 10).
+        """Return the root S of the covariance S S' of the change of an estimated body by a load, (10, 10).
 
-        The change is that about its joint.
+        The change is that of the parameters about the joint frame.
 
         Args:
             table: Expected sizes of loads.
-            body: Number of the body.
+            body: Index of the body in the filter.
         """
         reference, links = self.bodies[body], self.estimated_candidates(table.candidates.links)
         candidate = next((i for i, number in links.items() if number == body), 0)
@@ -201,15 +201,15 @@ class EstimationModel:
         return step
 
     def block(self, equation: LinearEquation, posterior: Posterior, dt: float, time_ns: int) -> EquationBlock:
-        """Return the rows that the filter learns from: with errors of sensors, static friction in the noise.
+        """Return a measurement as the filter learns it: with sensor errors, and static friction as noise.
 
-        Near standstill Coulomb friction takes any value between its limits: R_ii += F_c^2 (1 - sign^2).
-        Causes are judged with the variance of F_c there, too, and with a share of the friction in motion.
+        Near standstill Coulomb friction takes any value between its limits: R_ii += F_c^2 (1 - sign^2). When
+        causes are compared, the variance of F_c there and a relative error of friction in motion are added.
 
         Args:
             equation: The measurement, with its state.
             posterior: Present parameters.
-            dt: Time that it stands for [s].
+            dt: Duration that the measurement represents [s].
             time_ns: Time of the measurement [ns].
         """
         A, R, phi = equation.regressor, equation.noise, posterior.at.phi
@@ -235,15 +235,15 @@ class EstimationModel:
 
     @property
     def n_considered(self) -> int:
-        """Number of amplitudes of bodies that are not estimated from the start and not known exactly."""
+        """Number of considered amplitudes, of the bodies that are not estimated from the start."""
         moving, named = self.robot.model.njoints - 1, len(_named(self.config))
         return LOAD_COLUMNS * moving if self.config.prior.others and named < moving else 0
 
     @cached_property
     def _others(self) -> tuple[CandidateColumns, Array]:
-        """Columns of all bodies, and how far masses and first moments may be off [kg, kg m], shape (n, 4).
+        """Columns of all bodies, and standard deviations of masses and first moments [kg, kg m], (n, 4).
 
-        Those that are estimated are not off.
+        The deviations of estimated bodies are zero.
         """
         joints = range(1, self.robot.model.njoints)
         candidates = CandidateColumns(self.robot, [self.robot.body_links(joint)[0] for joint in joints])
@@ -263,13 +263,13 @@ class EstimationModel:
 
     @cached_property
     def _opposing_friction(self) -> list[int]:
-        """Columns of the state of estimated Coulomb and viscous friction."""
+        """Indices in the state of estimated Coulomb and viscous friction."""
         first, names = 10 * len(self.bodies), self.friction_names
         return [first + i for i, name in enumerate(names) if name.endswith(("/coulomb", "/viscous"))]
 
     @cached_property
     def _static_friction(self) -> tuple[list[int], list[int], list[int]]:
-        """Rows, columns of the state and joints of estimated Coulomb friction."""
+        """Rows, indices in the state, and joints of estimated Coulomb friction."""
         found: tuple[list[int], list[int], list[int]] = ([], [], [])
         if (
             self.friction is None
@@ -320,7 +320,7 @@ class EstimationModel:
 
 
 def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple[BodyReference, ...]:
-    """Return the bodies whose inertias are published: those of `links`, with "auto" the candidates, too.
+    """Return the bodies whose inertias are published: those of `links`, and with "auto" all candidates.
 
     Candidates without a usable inertia in the URDF are left out.
 
@@ -346,9 +346,9 @@ def _named(config: InertialPipelineConfig) -> tuple[str, ...]:
 
 
 def torque_errors_of(estimate: InertialEstimate) -> dict[str, float]:
-    """Return what each row takes more than the model, by its name [N, Nm]; empty without any.
+    """Return the total error of each row, measured minus modelled, by its name [N, Nm]; empty if none.
 
-    Rows are those of the base, along and about its axes, and of joints: as read less that of the model.
+    Rows are those of the base, along and about its axes, and of joints.
 
     Args:
         estimate: Estimate of the inertial filter.

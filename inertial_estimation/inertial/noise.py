@@ -1,12 +1,12 @@
-"""Noise of groups of rows: one statistic of the innovations, and its report.
+"""Noise of groups of rows, estimated from the innovations.
 
 An innovation y of row i has the variance S = (H P H')_ii + R_ii, with R_ii = s_g^2 R_0,ii. The score of log
 s_g^2 is the mean of R_ii / S (y^2 / S - 1) / 2 over rows and blocks, its information that of (R_ii / S)^2 /
-2: blocks that are mostly uncertain parameters say little of the noise. Innovations are weighted as by
-Student's t of four degrees of freedom; the stated noise counts as PRIOR_S seconds of data. Blocks are judged
-and weighted by a scale that falls slowly, since motions and model errors of other kinds may come; covariances
-are stated by what the innovations so far have shown. Where innovations of successive blocks are correlated
-they tell less of the parameters, by (1 + rho) / (1 - rho).
+2: blocks dominated by uncertain parameters contain little information about the noise. Innovations are
+weighted by Student's t with four degrees of freedom; the stated noise counts as PRIOR_S seconds of data.
+There are two scales: the one in use, by which blocks are tested and weighted, falls slowly, since motions
+with other model errors may follow; the shown one, for covariances, follows the innovations so far. Correlated
+innovations of successive blocks contain less information, by (1 + rho) / (1 - rho).
 """
 
 from collections.abc import Sequence
@@ -18,34 +18,34 @@ from inertial_estimation.models.measurement_rows import BASE_ROWS, Indices
 from inertial_estimation.signals import Array
 
 FREEDOM = 4.0  # of Student's t: residuals of real joints have such tails
-PRIOR_S = np.array([[0.3], [0.03]])  # weight of the stated noise in what is used, and in what is shown [s]
-MEMORY_S = 10.0  # of the statistic [s]
-PRIOR_LOG = 1.1  # standard deviation of the logarithm of the stated noise's error: a factor of three
-INDEPENDENT_S = 4.0  # of one row, between innovations that tell independently of model errors [s]
-LARGEST = 30.0  # factor on a standard deviation; its inverse is the smallest one
-FASTEST = 0.4  # of the logarithm of the variance of a group, from one block to the next
-GAUSSIAN = 0.766  # mean of weight times squared innovation for Gaussian noise
-REPORTED = 1.7  # factor from which on a stated noise is called too small
-REPORTED_LARGE = 5.0  # or too large: it covers errors of the model that a clean simulation lacks
-KNOWN_S = 2.0  # of data by which the noise is known, and is reported if it is wrong [s]
-WHOLE = 0.99  # of a row, from which its innovation tells of the noise
-CORRELATION_PRIOR = 20.0  # blocks that the correlation of independent windows counts as
+PRIOR_S = np.array([[0.3], [0.03]])  # weight of the stated noise in the scales in use, and shown [s]
+MEMORY_S = 10.0  # time constant of the statistics [s]
+PRIOR_LOG = 1.1  # prior standard deviation of the log of the scale: a factor of three
+INDEPENDENT_S = 4.0  # correlation time of model errors of one row [s]
+LARGEST = 30.0  # largest factor on a standard deviation; its inverse is the smallest one
+FASTEST = 0.4  # largest change of the log variance of a group from one block to the next
+GAUSSIAN = 0.766  # mean of weight times squared normalised innovation for Gaussian noise
+REPORTED = 1.7  # factor from which a stated noise is reported as too small
+REPORTED_LARGE = 5.0  # or as too large: it covers model errors that a clean simulation lacks
+KNOWN_S = 2.0  # length of the data after which a wrong stated noise is reported [s]
+WHOLE = 0.99  # least share of a row that readings reach, for its innovation to count
+CORRELATION_PRIOR = 20.0  # weight of the prior correlation of zero, in blocks
 
 
 @dataclass(frozen=True, eq=False)
 class EquationBlock:
-    """Equations of one time, as the filter learns from them: value = A phi + noise.
+    """Measurement equations at one time: value = A phi + noise.
 
     Attributes:
-        A: Regressor, friction and errors of sensors included, shape (m, n).
-        value: Shape (m,).
-        noise: Stated covariance of the rows, static friction included, shape (m, m).
-        dt: Time that it stands for [s].
+        A: Regressor, with columns of friction and errors of sensors, shape (m, n).
+        value: Measured rows, shape (m,).
+        noise: Stated covariance of the rows, with static friction, shape (m, m).
+        dt: Duration that the equations represent [s].
         time_ns: Time of the measurement [ns].
         at_rest: Whether the joints are at rest.
         known: Share of each row that missing readings do not reach, shape (m,).
-        considered: Columns of what is not estimated and not known exactly, amplitudes N(0, 1), shape (m, k).
-        friction: Variance of friction that is not as modelled, shape (m,): causes are judged with it.
+        considered: Columns of considered (Schmidt) parameters with amplitudes N(0, 1), shape (m, k).
+        friction: Variance of friction errors, added when causes are compared, shape (m,).
     """
 
     A: Array
@@ -65,17 +65,17 @@ class EquationBlock:
 
     @property
     def reached(self) -> Array:
-        """Share of each row that readings reach, shape (m,)."""
+        """Share of each row that missing readings do not reach, shape (m,)."""
         return np.broadcast_to(self.known, self.value.shape)
 
     def with_friction(self, noise: Array) -> Array:
-        """Return a covariance of the rows, (m, m), with that of friction that is not as modelled."""
+        """Return a covariance of the rows, shape (m, m), plus the variance of friction errors."""
         covariance: Array = noise + np.diag(np.broadcast_to(self.friction, self.value.shape))
         return covariance
 
     @property
     def size(self) -> float:
-        """Number of rows that readings reach."""
+        """Number of rows, those that missing readings reach counted by their share."""
         return float(self.reached.sum())
 
 
@@ -109,17 +109,17 @@ def _parameter(row: str) -> str:
 class NoiseScale:
     """Scale of the stated noise of each group of rows, from the innovations of all blocks learned.
 
-    Rest says little of the noise in motion: impacts, flexible links and errors of accelerations come with it.
-    The scales of both are followed apart, and in use is the larger one.
+    Noise at rest says little about noise in motion, with its impacts, flexible links and errors of
+    accelerations. Both are estimated separately, and the larger one is used.
 
     Attributes:
         names: Parameter that states the noise of each group.
         groups: Group of each row, shape (m,).
-        adapting: Whether the one in use follows.
+        adapting: Whether the estimated scale is used; False: the stated noise.
     """
 
     def __init__(self, names: tuple[str, ...], groups: Indices) -> None:
-        """Begin with the stated noise.
+        """Start with the stated noise.
 
         Args:
             names: Parameter that states the noise of each group.
@@ -138,17 +138,17 @@ class NoiseScale:
         self._last: Array | None = None
 
     def discount(self, share: float) -> None:
-        """Let all that has been seen count less, so that the scale follows new innovations soon."""
+        """Keep a share of the statistics, so that the scale follows new innovations faster."""
         self._informed *= share
         self._seconds *= share
 
     def enlarge(self, factor: Array | float) -> None:
-        """Let the noise have always been larger, by factors on standard deviations, shape (count,)."""
+        """Increase the scale by factors on standard deviations, shape (count,)."""
         self._of_both = np.minimum(factor**2 * self._of_both, LARGEST**2)
 
     @property
     def _largest(self) -> Array:
-        """s_g^2 to be used and as shown, shape (2, count): the larger one of motion and rest."""
+        """s_g^2 in use and shown, shape (2, count): the larger one of motion and rest."""
         known = self._of_both if self._seconds[1] > KNOWN_S else self._of_both[:1]
         largest: Array = known.max(axis=0)
         return largest
@@ -173,7 +173,7 @@ class NoiseScale:
 
     @property
     def cautious_weights(self) -> Array:
-        """1 / (s_g sqrt(c_g)) for the covariance: s_g as shown, and what correlated residuals tell."""
+        """1 / (s_g sqrt(c_g)) for covariances, with the shown s_g and c_g = (1 + rho) / (1 - rho)."""
         rho = self.correlation
         shown = self._largest[1] if self.adapting else np.ones(len(self.names))
         weights: Array = np.sqrt((1.0 - rho) / (1.0 + rho) / shown)
@@ -198,21 +198,21 @@ class NoiseScale:
         return self.scaled(block.noise, self._of_both[int(block.at_rest), 1] if self.adapting else None)
 
     def uncertainty(self, *, at_rest: bool) -> float:
-        """Return the factor that the standard deviations may be wrong by, at one sigma of its logarithm."""
+        """Return the uncertainty factor of the standard deviations, one sigma of its logarithm."""
         informed = 1.0 / PRIOR_LOG**2 + self._seconds[int(at_rest)] * len(self.groups) / INDEPENDENT_S
         return float(np.exp(informed**-0.5))
 
     def precision(self, dt: float) -> float:
-        """Return the inverse variance of the logarithm of a scale that has always been the same.
+        """Return the inverse variance of the log of a scale that is constant in time.
 
         Args:
-            dt: Time that a block stands for [s]; each innovation of noise alone adds two.
+            dt: Duration of a block [s]; each innovation of noise alone adds two.
         """
         innovations = self._informed[:, 1].sum(axis=0) / dt @ self._rows
         return float(PRIOR_LOG**-2 + 2.0 * innovations)
 
     def see(self, block: EquationBlock, innovation: Array, predicted: Array) -> Array:
-        """Take the innovation of a block before it is learned.
+        """Update the scales by the innovation of a block before it is learned.
 
         Args:
             block: The equations.
@@ -240,7 +240,7 @@ class NoiseScale:
         return used
 
     def _correlate(self, y: Array, informing: Array, dt: float) -> None:
-        """Follow the correlation of successive normalised innovations where these are mostly noise."""
+        """Update the correlation of successive normalised innovations, weighted by their share of noise."""
         if self._last is not None:
             keep = np.exp(-dt / MEMORY_S)
             product, square = informing * y * self._last, informing * y**2
@@ -258,14 +258,14 @@ class NoiseScale:
         return means
 
     def factors(self) -> dict[str, float]:
-        """Return the standard deviation that innovations show over the stated one, by its parameter."""
+        """Return the estimated over the stated standard deviation, by the parameter that states it."""
         return dict(zip(self.names, np.sqrt(self._largest[0]).tolist(), strict=True))
 
     def report(self, *, too_small: bool) -> str:
-        """Return which noise parameters are too small, or too large; empty for none or too few data.
+        """Return a sentence about noise parameters that are too small or too large; empty if there are none.
 
         Args:
-            too_small: Which of both.
+            too_small: Whether to report those that are too small, or too large.
         """
         if self._seconds.max() < KNOWN_S:
             return ""
@@ -275,11 +275,11 @@ class NoiseScale:
 
 
 def noise_sentence(parameter: str, seen: float) -> str:
-    """Return how much too small or too large a stated standard deviation is.
+    """Return a sentence about how much too small or too large a stated standard deviation is.
 
     Args:
         parameter: Name of the parameter.
-        seen: Standard deviation that the innovations show over the stated one.
+        seen: Estimated over stated standard deviation.
     """
     if seen >= 1.0:
         return f"{parameter} is about {seen:.1f} times too small"

@@ -34,15 +34,15 @@ class InertialPipeline(TakesReadings):
     """Estimates the inertial parameters of selected links from joint states, IMU and contact wrenches.
 
     Attributes:
-        config: Its parameters.
+        config: The parameters.
         robot: The robot.
         row_names: Names of the measurement rows.
-        estimator: Turns the measurements into estimates.
-        on_update: Called with every measurement and the outcome of its update; None: nothing is.
+        estimator: Estimator of the parameters from measurements.
+        on_update: Called with every measurement and the outcome of its update; None: not called.
         input_names: Names of the inputs, for messages.
-        inputs: What takes the readings, as values or as messages.
+        inputs: Inputs, which take readings as values or as messages.
         checks: Checks of the data against the description.
-        incomplete: Steps with a missing input.
+        incomplete: Number of steps with a missing input.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -104,7 +104,7 @@ class InertialPipeline(TakesReadings):
         return self._stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
-        """Report the state of the inputs and the filter."""
+        """Return the health of the inputs and of the filter."""
         joints, windows = self.inputs.joints, self._windows
         failures = (windows.axes.note, self._stepper.health_note(now_ns), windows.note)
         assert joints is not None
@@ -118,7 +118,7 @@ class InertialPipeline(TakesReadings):
         return [*self.inputs.health(now_ns), self.checks.health(), state]
 
     def calibrate(self) -> None:
-        """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
+        """Start a calibration of the bias from the residual at rest; the previous bias is discarded."""
         if self.estimator.supervisor is not None:
             self.estimator.supervisor.conclude()
         self.estimator.bias.start()
@@ -128,7 +128,7 @@ class InertialPipeline(TakesReadings):
         self.estimator.set_learning(enabled)
 
     def reset(self) -> None:
-        """Return to the nominal parameters, drop the bias and all buffered readings."""
+        """Return to the nominal parameters; discard the bias and all buffered readings."""
         self._stepper.clear()
         self.estimator.reset()
 
@@ -136,9 +136,9 @@ class InertialPipeline(TakesReadings):
         self.estimator.config = config
 
     def estimated_model(self) -> EstimatedModel:
-        """Return the robot with the trusted estimates, and the posterior of the filter.
+        """Return the robot with the estimates, and the posterior of the filter.
 
-        There is none while the data are suspect: the trusted estimates are then those before.
+        During an event there is no posterior, and the estimates are those before the event.
         """
         trusted = zip(self.model.bodies, self.estimator.posterior.at.pi_C, strict=True)
         supervisor = self.estimator.supervisor
@@ -155,7 +155,7 @@ class InertialPipeline(TakesReadings):
 
     @property
     def total_mass(self) -> float:
-        """Mass of the robot with the trusted estimates in place [kg]."""
+        """Mass of the robot with the estimates in place of nominal values [kg]."""
         return self.model.total_mass(self.estimator.posterior.at.pi_C)
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:

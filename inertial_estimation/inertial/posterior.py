@@ -22,19 +22,19 @@ from inertial_estimation.spatial.log_cholesky import (
     parameters_and_jacobian,
 )
 
-# From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
-# centre of mass within 10 of them. Beyond, floating point cannot tell consistent from inconsistent bodies.
+# Largest deviations from nominal: mass by a factor e^6 = 400, radii of gyration by 12, shears by 5 radii, the
+# centre of mass by 10 radii. Beyond, floating point cannot distinguish consistent from inconsistent bodies.
 LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPrior:
-    """Prior of unknowns that enter the equations linearly.
+    """Independent normal prior of unknowns that enter the equations linearly.
 
     Attributes:
-        names: Of each.
-        nominal: Shape (k,).
-        sigma: Shape (k,).
+        names: Name of each unknown.
+        nominal: Mean, shape (k,).
+        sigma: Standard deviation, shape (k,).
     """
 
     names: tuple[str, ...]
@@ -43,7 +43,7 @@ class LinearPrior:
 
     @classmethod
     def none(cls) -> "LinearPrior":
-        """Return that of no unknown."""
+        """Return the prior of no unknowns."""
         return cls((), np.zeros(0), np.zeros(0))
 
 
@@ -98,7 +98,7 @@ class Unknowns:
     Attributes:
         bodies: The estimated bodies, ten coordinates each, first in the state.
         body_prior: Their standard deviations.
-        loads: Mass that each is expected to carry [kg]; empty: no load on any.
+        loads: Mass of the load that each body may carry [kg]; empty: none.
         friction: Parameters of friction, after them.
         errors: Slowly varying errors of sensors, last.
         convention: Of the log-Cholesky coordinates, "rucker" or "foster".
@@ -140,10 +140,10 @@ class Unknowns:
     def prior_covariance(self) -> Array:
         """Covariance of the prior, stated in Rucker's coordinates about nominal, shape (n, n).
 
-        A load L at a distance d from the centre of mass of a body of mass m and radius of gyration r makes
-        the mass larger by L and its logarithm by ln(1 + L / m), which both are expected (`known_masses`), and
-        with w = L / (m + L) moves the centre of mass by w d and makes the logarithm of the radius larger by
-        at most ln(1 + w d^2 / r^2) / 2.
+        A load L at a distance d from the centre of mass of a body of mass m and radius of gyration r adds L
+        to the mass and ln(1 + L / m) to its logarithm, both of which have a prior (`known_masses`). With w =
+        L / (m + L) it moves the centre of mass by w d and adds at most ln(1 + w d^2 / r^2) / 2 to the
+        logarithm of the radius.
         """
         prior, n, blocks = self.body_prior, self.n_inertial, list[Array]()
         for body, load, G in zip(self.bodies, self.loads, self.at(self.nominal).G, strict=True):
@@ -163,10 +163,10 @@ class Unknowns:
 
     @cached_property
     def known_masses(self) -> Array:
-        """Information about the parameters by the masses of bodies that may carry loads, in kg, shape (n,).
+        """Prior information about the masses in kg of bodies that may carry loads, shape (n,).
 
-        Their logarithms alone would allow tens of kilograms of a light hand, masses alone none that is far
-        too small; of both statements of the prior each counts half.
+        A prior of the logarithm alone would allow tens of kilograms in a light hand, one of the mass alone
+        would allow masses near zero; each of them counts half.
         """
         information = np.zeros(self.size)
         for i, (body, load) in enumerate(zip(self.bodies, self.loads, strict=True)):
@@ -210,7 +210,7 @@ class Unknowns:
         return Linearisation(x, phi, pi_C, G, np.matmul(self._to_joint, G))
 
     def bounded(self, x: Array) -> Array:
-        """Limit the bodies to what floating point can tell from inconsistent ones.
+        """Limit the coordinates of the bodies to `LARGEST_DEVIATION` from nominal.
 
         Args:
             x: State, shape (n,).
@@ -222,10 +222,10 @@ class Unknowns:
         return self.loads[body] > 0.0
 
     def carrying(self, body: int, load: float) -> "Unknowns":
-        """Return the same with a body that carries a load, unless it may carry as much already.
+        """Return the same unknowns with a load on a body, unless it may carry as much already.
 
         Args:
-            body: Its number.
+            body: Index of the body.
             load: Expected mass of the load [kg].
         """
         if self.loads[body] >= load:
@@ -237,10 +237,10 @@ class Unknowns:
         return slice(10 * body, 10 * body + 10)
 
 
-LARGEST_STEP = 0.35  # of a coordinate of a body in one iteration: a share of a mass or of a radius
-SMALLEST_DECREASE = 0.02  # of the cost, expected of a step, at which the minimum counts as reached: 0.2 sigma
-MOST_STEPS = 4  # of one update; the next one goes on from there
-INFORMED = 3.0  # information over the prior's from which on a direction counts as known: half of its sigma
+LARGEST_STEP = 0.35  # change of a coordinate of a body in one iteration: relative, of mass or radius
+SMALLEST_DECREASE = 0.02  # predicted decrease of the cost below which the iteration stops: 0.2 sigma
+MOST_STEPS = 4  # iterations of one update; the next update continues from there
+INFORMED = 3.0  # information over that of the prior from which a direction counts as informed: half its sigma
 HALVINGS = 8  # of a step that does not lower the cost
 
 
@@ -308,7 +308,7 @@ def most_probable(
         data: Lambda, shape (n, n), and eta, shape (n,), of the data about phi.
         start: Where to begin.
         centre: x0, mean of the prior, shape (n,); None: the nominal state.
-        cautious: Lambda for the covariance, in which correlated residuals count less, shape (n, n).
+        cautious: Lambda for the covariance, with less weight of correlated residuals, shape (n, n).
     """
     prior, bodies = unknowns.prior_information, unknowns.n_inertial
     centre = unknowns.nominal if centre is None else centre
@@ -339,9 +339,9 @@ def most_probable(
 
 
 class InformedPart(NamedTuple):
-    """What the data say of a state."""
+    """The part of a state that is determined by data rather than by the prior."""
 
-    x: Array  # state with the directions that they do not inform as in the prior, shape (n,)
+    x: Array  # state, at the mean of the prior along directions that the data do not inform, shape (n,)
     information: Array  # of the data over that of the prior, per direction, ascending, shape (k,)
 
     @property
@@ -351,9 +351,9 @@ class InformedPart(NamedTuple):
 
 
 def informed_part(unknowns: Unknowns, posterior: Posterior, centre: Array) -> InformedPart:
-    """Return the state with what the data do not inform left at the mean of the prior.
+    """Return the state with uninformed directions at the mean of the prior.
 
-    Information of 0: the data say nothing of a direction, 1: as much as the prior, 100: its sigma is a tenth.
+    Information 0: no data about a direction; 1: as much as the prior; 100: sigma a tenth of the prior's.
 
     Args:
         unknowns: Prior and map.

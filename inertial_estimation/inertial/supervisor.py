@@ -1,9 +1,8 @@
-"""Learn, hold or open: what becomes of a block of equations, by what the bank of causes finds.
+"""Supervision of the filter: which blocks of equations it learns, by the hypotheses of the bank of causes.
 
-A block is learned only when DELAY later ones have shown that no event began before it, so nothing has to be
-undone. While an event lasts nothing is learned; it ends when the raw residuals of the last blocks agree with
-the estimate again. A load that has been found opens the parameters of its body, and the blocks since its
-onset are learned at once.
+A block is learned after a delay of DELAY blocks without an event, so that nothing has to be undone. During an
+event nothing is learned; it ends when the raw residuals of the last blocks agree with the estimate again. If
+a load is detected, the covariance of its body is inflated and the blocks since its onset are learned at once.
 """
 
 from collections import deque
@@ -29,29 +28,29 @@ from inertial_estimation.inertial.filter import InformationFilter
 from inertial_estimation.inertial.noise import KNOWN_S
 from inertial_estimation.signals import Array
 
-DELAY = 8  # blocks that a block waits before it is learned
-FIRST_S = 0.8  # of data by which the noise is found, and which wait for STRADDLING blocks only [s]
-LONGEST_WINDOW = 16  # blocks of an event that the bank looks at
-CONTEXT = 4  # blocks before the onset of an event that it keeps: they separate model errors from it
-AGREED = 3  # blocks whose raw residuals must agree for an event to end
-RARE = 0.01  # share of blocks of noise alone that the bank judges, those of the largest sums of squares
-QUIET_ROW = 9.0  # square of one normalised row, in a block or in the mean of those that wait, that it judges
-JUDGED_AGAIN = 0.125  # of its length, by which an event has lasted longer when it is judged again
-HELD = 0.5  # probability of no event below which blocks wait
-ODDS = 100.0  # at which a cause is certain
-NAMED = 10.0  # odds within which links are named together
-FITS, FITS_ROW = 1.6, 6.0  # largest mean square that is noise, of all rows and of one
-LATELY_S = 5.0  # after a load on a body, for which further changes of it are expected [s]
-STILL_S = 0.6  # after which a load that has not moved is no longer followed [s]
-FOLLOWING_S = 0.1  # for a followed load to change by an expected one, and for this to fade to 1 / e [s]
-RELOADED = 600.0  # times as often as on others loads change on a body on which one has lately
-LONGEST_EVENT_S = 10.0  # after which the past is worth less and all bodies are opened [s]
-KEPT_PAST = 0.1  # share of the past that is left then
-FIRST_EVENT_S = 0.5  # after which first data are wrong, if later ones contradict them without a push [s]
+DELAY = 8  # blocks by which learning is delayed
+FIRST_S = 0.8  # length of the first data, which determine the noise; their delay is STRADDLING blocks [s]
+LONGEST_WINDOW = 16  # largest number of blocks of an event that the bank evaluates
+CONTEXT = 4  # blocks before the onset of an event that are kept: they separate model errors from it
+AGREED = 3  # blocks whose raw residuals must agree with the estimate for an event to end
+RARE = 0.01  # share of blocks of noise alone that the bank evaluates, those with the largest sums of squares
+QUIET_ROW = 9.0  # squared normalised innovation of a row, or of its mean, from which the bank evaluates
+JUDGED_AGAIN = 0.125  # relative growth of the length of an event after which it is evaluated again
+HELD = 0.5  # probability of no event below which blocks are not learned
+ODDS = 100.0  # odds from which a cause is certain
+NAMED = 10.0  # odds within which links are reported as indistinguishable
+FITS, FITS_ROW = 1.6, 6.0  # largest mean square of whitened residuals that is noise, of all rows and of one
+LATELY_S = 5.0  # time after a load on a body during which further changes are expected [s]
+STILL_S = 0.6  # time after which a load that stands still is no longer followed [s]
+FOLLOWING_S = 0.1  # random walk of a followed load: time to change by an expected load; decay of it [s]
+RELOADED = 600.0  # frequency of load changes on a recently loaded body over that on others
+LONGEST_EVENT_S = 10.0  # length of an event after which past information is discounted [s]
+KEPT_PAST = 0.1  # share of past information that is kept then
+FIRST_EVENT_S = 0.5  # time after which contradicted first data are discarded, if no push explains it [s]
 
 
 class Phase(Enum):
-    """What the supervisor does with new blocks."""
+    """Whether new blocks are learned."""
 
     LEARNING = "learning"
     HOLDING = "holding"
@@ -59,16 +58,16 @@ class Phase(Enum):
 
 @dataclass(frozen=True, eq=False)
 class FoundCause:
-    """What the bank is certain of.
+    """The most probable cause of an event.
 
     Attributes:
-        hypothesis: The most probable cause.
-        probability: Of it, with those that are named together with it.
+        hypothesis: The most probable hypothesis.
+        probability: Probability of all causes of its kind.
         indices: Bodies or inputs that the data hardly distinguish, the most probable first.
         as_press: Probability that a load is a steady press instead.
         certain: Whether it is certain enough to act on.
-        is_reported: Whether it is, or is certain but for a steady press, and explains the data.
-        columns: Those of the causes in the last block.
+        is_reported: Whether it is certain, or certainly a load or a steady press, and explains the data.
+        columns: Columns of the causes in the last block.
     """
 
     hypothesis: CauseHypothesis
@@ -83,7 +82,7 @@ class FoundCause:
         """Return force and moment of a steady press at the body's centre of mass, base axes, (6,).
 
         Args:
-            table: Of the causes.
+            table: Table of the causes.
         """
         assert self.hypothesis.amplitudes is not None
         amplitude = self.hypothesis.amplitudes * table.load_size
@@ -92,11 +91,11 @@ class FoundCause:
 
 
 def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCause:
-    """Return the most probable cause of a verdict with those that are hardly told apart from it.
+    """Return the most probable cause of a verdict, with the bodies that are hardly distinguishable from it.
 
     Args:
-        verdict: What the bank finds.
-        columns: Of the last block.
+        verdict: Hypotheses of the bank with their probabilities.
+        columns: Columns of the causes in the last block.
     """
     best = verdict.best
     least = best.log_odds - np.log(NAMED)
@@ -111,18 +110,18 @@ def found_cause(verdict: CauseProbabilities, columns: CauseColumns) -> FoundCaus
 
 
 def fits(h: CauseHypothesis) -> bool:
-    """Return whether what a cause leaves of the data is noise."""
+    """Return whether the residuals that a cause leaves are noise."""
     return h.misfit < FITS and h.worst_row < FITS_ROW
 
 
 @dataclass
 class Event:
-    """What has been seen of the present event.
+    """State of the present event.
 
     Attributes:
-        held_s: Time since it has begun [s].
-        before: Number of waiting blocks from before its onset; zero where that is not known.
-        pushed: Whether a push or a load has explained it at some time.
+        held_s: Time since it began [s].
+        before: Number of waiting blocks before its onset; zero if unknown.
+        pushed: Whether a push or a load has explained it at any time.
     """
 
     held_s: float = 0.0
@@ -134,13 +133,13 @@ class Event:
 class Loads:
     """The loads that have been learned.
 
-    A load that comes on or off is followed: its body varies at random, by less and less since it has moved
-    last, so that a load that swings is followed and one that stays is known better and better.
+    A load that is put on or taken off is followed: the parameters of its body are a random walk whose density
+    decays with the time since the last change, so that a swinging load is tracked and a steady one converges.
 
     Attributes:
-        count: Number of them.
-        followed: Bodies whose loads are followed, and the time at which they moved last [s].
-        expected: Bodies on which further changes are expected, and the time of the last one [s].
+        count: Number of loads.
+        followed: Time of the last change of each followed load, by body [s].
+        expected: Time of the last change of each body on which further changes are expected [s].
         mass_kg: Mass of these bodies at that time [kg].
     """
 
@@ -156,13 +155,13 @@ class Loads:
         self.mass_kg.pop(body, None)
 
     def share(self, body: int, mass_kg: float, moved_kg: float, time_s: float) -> float:
-        """Return by how much the load on a body that is followed may vary; none once it has stood still.
+        """Return the share of the random walk of a followed load; zero, and no longer followed, if it stays.
 
         Args:
-            body: Number of the body.
-            mass_kg: Its mass now [kg].
-            moved_kg: Change from which on it has moved [kg].
-            time_s: Time now [s].
+            body: Index of the body in the filter.
+            mass_kg: Present mass of the body [kg].
+            moved_kg: Change of the mass that counts as a change of the load [kg].
+            time_s: Present time [s].
         """
         if abs(mass_kg - self.mass_kg.get(body, np.inf)) > moved_kg:
             self.mass_kg[body], self.followed[body] = mass_kg, time_s
@@ -176,15 +175,15 @@ class Loads:
 
 @dataclass
 class Progress:
-    """How far learning is.
+    """Progress of learning.
 
     Attributes:
-        time_s: Of the blocks that came [s].
-        learned_s: Of those that were learned since it has begun, or begun anew [s].
-        forced_s: For which all data are learned [s].
-        unjudged: Blocks since the bank has judged.
+        time_s: Duration of all blocks [s].
+        learned_s: Duration of the blocks learned since the start or the last restart [s].
+        forced_s: Remaining time for which all blocks are learned [s].
+        unjudged: Number of blocks since the last evaluation by the bank.
         events: Number of events.
-        starts: Number of times that learning has begun anew.
+        starts: Number of restarts.
     """
 
     time_s: float = 0.0
@@ -199,12 +198,12 @@ class Supervisor:
     """Decides block by block what the filter learns.
 
     Attributes:
-        phase: What it does.
-        found: The cause that holds it, or that it has opened for last; None while nothing is suspect.
-        progress: How far learning is.
+        phase: Whether it learns or holds.
+        found: Cause of the present event, or the last load that was learned; None if there is neither.
+        progress: Progress of learning.
         loads: The loads that have been learned.
         waiting: Blocks that are not learned yet, the newest last.
-        bodies: Number in the filter of each candidate body that is estimated.
+        bodies: Index in the filter of each candidate body that is estimated.
     """
 
     def __init__(
@@ -215,28 +214,28 @@ class Supervisor:
         load_step: Callable[[int], Array],
         switch_on: Callable[[int], bool] = lambda _candidate: False,
     ) -> None:
-        """Watch a filter.
+        """Supervise a filter.
 
         Args:
             filter_: The filter.
             bank: The bank of causes.
-            bodies: Number in the filter of each candidate body that is estimated.
+            bodies: Index in the filter of each candidate body that is estimated.
             load_step: Root of the covariance of a change of an estimated body by a load, shape (10, 10).
-            switch_on: Estimates a candidate body from now on; returns whether it may be.
+            switch_on: Adds a candidate body to the filter; returns whether that is possible.
         """
         self._filter, self._bank, self.bodies, self._load_step = filter_, bank, bodies, load_step
         self._switch_on = switch_on
         self.reset()
 
     def reset(self) -> None:
-        """Forget all blocks."""
+        """Discard all blocks, events and loads."""
         self.phase = Phase.LEARNING
         self.found: FoundCause | None = None
         self.progress = Progress()
         self.loads, self._event = Loads(), Event()
         self._bank.carried[:] = self._bank.expected[:] = 0.0
         self.waiting: deque[BankBlock] = deque()
-        self.verdict: CauseProbabilities | None = None  # on the blocks that wait; None where they are calm
+        self.verdict: CauseProbabilities | None = None  # of the waiting blocks; None if they are calm
 
     @property
     def table(self) -> CauseTable:
@@ -245,13 +244,13 @@ class Supervisor:
 
     @property
     def _delay(self) -> int:
-        """Number of blocks that a block waits before it is learned."""
+        """Number of blocks by which learning is delayed."""
         if self.loads.followed:
             return 0
         return DELAY if self.progress.learned_s > FIRST_S else STRADDLING
 
     def feed(self, block: BankBlock) -> None:
-        """Take the next block.
+        """Process the next block.
 
         Args:
             block: The equations and the columns of causes.
@@ -283,10 +282,10 @@ class Supervisor:
             self._learn_old()
 
     def _judged(self, held_s: float) -> CauseProbabilities:
-        """Return what the bank finds of the blocks that wait, in an event that has lasted for some time [s].
+        """Return the verdict of the bank on the waiting blocks, in an event that has lasted for a time [s].
 
-        The bank takes what bodies carry and can lose, and where loads have changed lately. Noise that has
-        always been larger is so from now on.
+        The bank is given the loads that bodies carry and where loads have changed recently. If the noise has
+        always been larger than assumed, its scale is increased.
         """
         self.progress.unjudged = 0
         filter_, bank = self._filter, self._bank
@@ -300,15 +299,15 @@ class Supervisor:
         return verdict
 
     def hand_over_rate(self, stated: float) -> float:
-        """Return the largest rate of change of a published mass, which follows a load that has been located.
+        """Return the largest rate of change of a published mass, which is larger while a load is followed.
 
         Args:
-            stated: While there is none [kg/s].
+            stated: The configured rate [kg/s].
         """
         return max(stated, float(self.table.load_size[0]) / FOLLOWING_S) if self.loads.followed else stated
 
     def conclude(self) -> None:
-        """Learn all blocks that wait unless an event is suspected, and end one: no later ones will come."""
+        """Learn all waiting blocks unless an event is suspected, and end it: no further blocks will come."""
         normal = self.verdict is None or self.verdict.normal >= HELD
         while self.phase is Phase.LEARNING and normal and self.waiting:
             self._learn(self.waiting.popleft())
@@ -316,7 +315,7 @@ class Supervisor:
         self._end(0)
 
     def _is_calm(self, block: BankBlock) -> bool:
-        """Whether a block agrees, alone and in the mean of those that wait, too well for a cause."""
+        """Return whether a block and the mean of the waiting blocks agree with the estimate within noise."""
         waiting, noise = [b.deviation for b in self.waiting], self._filter.noise
         rho = noise.correlation[noise.groups]
         of_mean = OFFSET**2 + (1.0 + rho) / (1.0 - rho) / len(waiting)
@@ -326,17 +325,17 @@ class Supervisor:
         return calm and self.found is None
 
     def _learn_old(self) -> None:
-        """Learn the blocks that have waited long enough."""
+        """Learn the blocks whose delay is over."""
         old = [self.waiting.popleft() for _ in range(len(self.waiting) - self._delay)]
         if old:
             self._learn(*old)
 
     def _hold(self, block: BankBlock) -> None:
-        """Take a block while an event lasts.
+        """Process a block during an event.
 
-        A load that is believed is learned. The event ends when nothing, or what is left, explains the data.
-        First data that later ones contradict are forgotten. After a long event the past is worth less. Else
-        it goes on.
+        A load that is accepted is learned. The event ends when no cause is needed or the raw residuals agree
+        with the estimate. First data that an event contradicts for long are discarded; after a very long
+        event past information is discounted. Otherwise the event continues.
         """
         event, unjudged = self._event, self.progress.unjudged
         if unjudged and unjudged * block.rows.dt > JUDGED_AGAIN * event.held_s:
@@ -365,10 +364,10 @@ class Supervisor:
             event.before = _trim(self.waiting, event.before)
 
     def _accepts_load(self, found: FoundCause) -> bool:
-        """Open the body of a load that is believed; return whether it is open.
+        """Learn a load if it is accepted; return whether it is.
 
-        It is certain and, where none is expected, leaves no more than noise. Of bodies that the data hardly
-        distinguish those are opened on which loads are expected.
+        It must be certain and, where none is expected, leave no more than noise. Of indistinguishable bodies
+        those that are expected to carry loads are chosen.
         """
         h = found.hypothesis
         least = 1 if self.bodies.get(h.index, -1) in self.loads.followed else STRADDLING
@@ -383,7 +382,7 @@ class Supervisor:
         return True
 
     def _discount_past(self) -> None:
-        """Let the past be worth less, and all data be learned: the robot has changed, or the noise has."""
+        """Discount past information and learn all data for a while: the robot or its noise has changed."""
         self._filter.data.discount(KEPT_PAST)
         self._filter.noise.discount(KEPT_PAST)
         for number in set(self.bodies.values()):
@@ -393,7 +392,7 @@ class Supervisor:
         self.progress.forced_s = KNOWN_S
 
     def _admit_load(self, bodies: list[int], load: CauseHypothesis) -> None:
-        """Open the bodies on one of which a load has been found, and learn the blocks since its onset."""
+        """Inflate the bodies one of which has a new load, and learn the blocks since its onset."""
         blocks = load.blocks
         for body in bodies:
             self.loads.found(body, self.progress.time_s)
@@ -420,9 +419,9 @@ class Supervisor:
             self.waiting.popleft()
 
     def _agrees(self) -> bool:
-        """Whether the raw residuals of the last blocks agree with the estimate.
+        """Return whether the raw residuals of the last blocks agree with the estimate.
 
-        By the noise as known while a certain cause that lasts explains them, else by the largest one.
+        The noise is as estimated if a certain steady cause explains the event, else as large as it may be.
         """
         best = None if self.found is None or not self.found.certain else self.found.hypothesis
         explained = best is not None and best.row is not None and best.row.constant and fits(best)
@@ -445,7 +444,7 @@ class Supervisor:
             self._follow(body, duration)
 
     def _follow(self, body: int, dt: float) -> None:
-        """Let the load on a body vary at random, by less and less while its mass stands still."""
+        """Apply the random walk of a followed load, which decays while the mass stands still."""
         mass = float(self._filter.posterior.at.pi_C[body, 0])
         moved = TOLERANCE * self._bank.table.load_size[0]
         share = self.loads.share(body, mass, moved, self.progress.time_s)
@@ -460,7 +459,7 @@ def _trim(waiting: deque[BankBlock], before: int) -> int:
 
     Args:
         waiting: The blocks, the newest last.
-        before: Number of them from before the onset; what is left of it is returned.
+        before: Number of blocks before the onset; the number after dropping is returned.
     """
     while len(waiting) > DELAY and before > CONTEXT:
         waiting.popleft()

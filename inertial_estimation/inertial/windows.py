@@ -1,4 +1,4 @@
-"""The state of the measurement equation: all inputs of a step, reduced over one window around it."""
+"""The measured state for the measurement equation: all inputs, averaged over one window around a step."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,38 +28,38 @@ from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds, unchecked
 
-JITTER_NS = NANOSECONDS // 10000  # of steps, by which a measurement may come early
-SHORTEST = 0.5  # of half a window, that its rows span: stamps of a clock that stops are together
-BASE_INPUTS = {IMU, BASE_STATE}  # without which there is no equation of a floating base
+JITTER_NS = NANOSECONDS // 10000  # jitter of steps, by which a measurement may be early
+SHORTEST = 0.5  # least span of the rows of a window, in half windows: a clock that stops has equal stamps
+BASE_INPUTS = {IMU, BASE_STATE}  # inputs without which there is no equation of a floating base
 _NO_MOTION = None, None, None
 _measured_state = unchecked(MeasuredState)
 
 
 class WindowMean(NamedTuple):
-    """Mean and slope of the rows of a window."""
+    """Weighted mean and slope of the rows of a window."""
 
     mean: Array  # shape (width,)
     slope: Array  # [1/s], shape (width,)
-    weights: Array  # of the mean, shape (n,)
-    centroid: float  # time that the mean belongs to, relative to the centre of the window [s]
+    weights: Array  # weights of the mean, shape (n,)
+    centroid: float  # time of the mean, relative to the centre of the window [s]
 
 
 @lru_cache(maxsize=16)
 def _weights(relative: bytes) -> tuple[Array, float]:
-    """Return the weights of mean and slope, shape (2, n), and the centroid, of times as bytes [ns]."""
+    """Return the weights of mean and slope, shape (2, n), and the centroid [s], for times given as bytes."""
     weights = window_weights(seconds(np.frombuffer(relative, np.int64)))
     return np.stack((weights.mean, weights.slope)), weights.centroid
 
 
 def window_mean(centre_ns: int, times: Times, rows: Array, at: float | None = None) -> WindowMean | None:
-    """Return mean and slope of the rows of a window; None where they are too few.
+    """Return mean and slope of the rows of a window; None if they are too few.
 
     Args:
         centre_ns: Centre of the window [ns].
         times: Times of the rows, increasing [ns], shape (n,).
-        rows: Shape (n, width).
-        at: Time that the mean shall belong to, relative to the centre [s]: it is moved along the slope, which
-            is exact for linear signals. None: the centroid of the weights.
+        rows: Rows, shape (n, width).
+        at: Time of the mean, relative to the centre [s]: the mean is moved along the slope, which is exact
+            for linear signals. None: the centroid of the weights.
     """
     if len(times) < FEWEST_SAMPLES:
         return None
@@ -71,12 +71,12 @@ def window_mean(centre_ns: int, times: Times, rows: Array, at: float | None = No
 
 
 class FrictionSigns:
-    """Signs of the rows of joint states, which with a presliding travel are integrated over the rows."""
+    """Signs of Coulomb friction at joint states, which with presliding are integrated over the rows."""
 
     def __init__(self, friction: NominalFriction, joints: Ring, v: slice, max_gap: float) -> None:
-        """Begin without a row of a ring of joint states; a gap [s] between two of them begins anew.
+        """Start without a row of a ring of joint states, whose columns `v` are velocities.
 
-        The slice has the columns of the velocities.
+        A gap longer than `max_gap` [s] restarts the integration.
         """
         self._smoothing_speed, self._joints, self._v = friction.smoothing_speed, joints, v
         self._max_gap_ns = round(max_gap * NANOSECONDS)
@@ -89,7 +89,7 @@ class FrictionSigns:
     def of(
         cls, config: InertialPipelineConfig, joints: Ring, v: slice, max_gap: float
     ) -> "FrictionSigns | None":
-        """Return the signs that a pipeline needs; None where no friction depends on them."""
+        """Return the signs that a pipeline needs; None if no friction depends on them."""
         known = config.robot.nominal_friction
         terms = (config.friction.terms if config.friction.joints else ()) + known.terms
         if not any(term.startswith("coulomb") for term in terms):
@@ -97,7 +97,7 @@ class FrictionSigns:
         return cls(known, joints, v, max_gap)
 
     def follow(self) -> None:
-        """Integrate over the joint states that have come since the last call."""
+        """Integrate over the joint states since the last call."""
         joints, signs = self._joints, self._integrated
         if signs is None:
             return
@@ -129,7 +129,7 @@ class NeededInputs:
     Attributes:
         imu: IMU that senses the acceleration of the base; None if it is not needed.
         base_state: Whether that acceleration comes from differences of the base state instead.
-        contacts: Contacts whose wrenches are needed, and their places among the robot's contacts.
+        contacts: Contacts whose wrenches are needed, with their indices among the robot's contacts.
     """
 
     imu: ImuMount | None
@@ -151,7 +151,7 @@ class NeededInputs:
         return InputNames(robot.joint_names, robot.n_base, self.contacts, acceleration)
 
     def inputs(self, config: InertialPipelineConfig, setup: RobotSetup) -> RobotInputs:
-        """Return what takes the readings.
+        """Return the inputs of the pipeline.
 
         Raises:
             ConfigurationError: If offsets or gains do not fit the robot.
@@ -167,14 +167,14 @@ class NeededInputs:
 
 
 class MissingReadings:
-    """Which torques and wrenches a state lacks.
+    """Missing torques and wrenches of a state.
 
     Attributes:
-        last: Those of the last state, torques before wrenches, shape (n_joints + n_contacts,).
+        last: Whether each is missing in the last state, torques first, shape (n_joints + n_contacts,).
     """
 
     def __init__(self, setup: RobotSetup, torque_joints: Sequence[int], *, base_rows: bool) -> None:
-        """Begin with none; torques are those of some joints, and there may be rows of the base as well."""
+        """Start with none missing; `torque_joints` have rows, and the base has rows if `base_rows`."""
         joints = [f"the effort of {name}" for name in setup.robot.joint_names]
         wrenches = [f"{contact}/wrench" for contact in setup.contact_names]
         self._names = np.array(joints + wrenches)
@@ -184,18 +184,18 @@ class MissingReadings:
         self.last = np.zeros(len(places), dtype=bool)
 
     def find(self, tau: Array, wrenches: Array) -> NDArray[np.bool_] | None:
-        """Return which are NaN; None where none is.
+        """Return which are NaN; None if none is.
 
         Args:
             tau: Torques [Nm], shape (n_joints,).
-            wrenches: Of all contacts, shape (n_contacts, 6).
+            wrenches: Wrenches of all contacts [N, Nm], shape (n_contacts, 6).
         """
         self.last = self._asked & np.isnan(np.concatenate((tau, wrenches[:, 0])))
         return self.last if self.last.any() else None
 
     @property
     def note(self) -> str:
-        """Say which are missing; empty for none."""
+        """Sentence about missing torques and wrenches; empty if there are none."""
         if not self.last.any():
             return ""
         if len(self._needed) and self.last[self._needed].all():
@@ -205,23 +205,23 @@ class MissingReadings:
 
 
 class Between(Enum):
-    """What a step has in place of a state that is not due."""
+    """Result of a step at which no measurement is due."""
 
     MEASUREMENTS = "between two measurements"
 
 
 class StateWindows:
-    """Reduces every input over one window around a step.
+    """Averages every input over one window around a step.
 
-    The weights of the inputs match, so acceleration, torque, wrench and specific force have the same delay:
-    that of the joint states, to whose centroid the others are moved. States come twice in a window, as means
-    over windows that overlap by more have hardly more information; four times while a load is followed, whose
-    estimate is held from one state to the next; for the papers' filters at every step.
+    All inputs have the same weights and are moved to the centroid of the joint states, so that acceleration,
+    torque, wrench and specific force have the same delay. There are two states in the length of a window,
+    since means over windows with more overlap contain hardly more information; four while a load is
+    followed, for less delay; with the papers' filters one at every step.
 
     Attributes:
         following: Whether a load is followed.
-        axes: Turns wrenches into the axes of their sensors.
-        short: Number of windows that held too few samples.
+        axes: Rotates wrenches to the axes of their sensors.
+        short: Number of windows with too few samples.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class StateWindows:
         max_gap = config.robot.inputs.timeout
         self._signs = FrictionSigns.of(config, inputs.joints.stream.ring, self._columns.v, max_gap)
         self.axes, self.short = SensorAxes(setup, inputs.contacts), 0
-        self._lacking = ""  # input whose window held too few last; none once all have enough
+        self._lacking = ""  # input with too few samples in the last window; empty if all have enough
         torques, with_base = config.rows.torque_joints(setup.robot), config.rows.base_rows
         self._missing = MissingReadings(setup, torques, base_rows=with_base and setup.robot.floating_base)
         self._at_every_step, self.following = config.filter != INFORMATION, False
@@ -243,20 +243,20 @@ class StateWindows:
 
     @property
     def note(self) -> str:
-        """Say whose windows hold too few samples, and what is missing otherwise; empty for nothing."""
+        """Sentence about an input with too few samples in a window, or missing readings; empty if neither."""
         if self._lacking:
             window = f"a window of {seconds(2 * self._half_ns):g} s"
             return f"{self._lacking} has too few readings in {window}: raise `window`"
         return self._missing.note
 
     def state_at(self, sample: AlignedSample) -> MeasuredState | Between | None:
-        """Reduce all inputs over the window around a step.
+        """Average all inputs over the window around a step.
 
         Args:
             sample: The step.
 
         Returns:
-            The state where one is due; None where an input is missing or its window too short.
+            The state, or `Between` if none is due; None if an input is missing or its window is too short.
         """
         if self._signs is not None:
             self._signs.follow()
@@ -320,7 +320,7 @@ class StateWindows:
         return v_dot + np.cross(w, v) + STANDARD_GRAVITY * up, w, w_dot
 
     def _wrenches(self, sample: AlignedSample, at: float, q: Array) -> Array:
-        """Return the wrenches in their frames, shape (n_contacts, 6); zero: not sensed, NaN: missing."""
+        """Return the wrenches in their frames, shape (n_contacts, 6); zero: no sensor, NaN: missing."""
         wrenches = np.zeros((self._n_contacts, 6))
         for name, i in self._needed.contacts.items():
             stream = self._inputs.contacts[name].stream.spec.name
